@@ -41,6 +41,7 @@ class Registry(Generic[T]):
         listing: The command that lists what there is: `"adhere list constraints"`.
         modules: The package's own modules by the part of the name before the colon; importing one must call `add`.
         problem: What is wrong with a thing that a plug-in offers under a name, as "must be …", or None.
+        elsewhere: The folder of this repository whose package has a name that is not installed, for the message.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class Registry(Generic[T]):
         listing: str,
         modules: Mapping[str, str] | None = None,
         problem: Callable[[str, Any], str | None] | None = None,
+        elsewhere: Mapping[str, str] | None = None,
     ) -> None:
         self.noun, self.group, self.listing = noun, group, listing
         self._modules = dict(modules or {})
         self._problem = problem
+        self._elsewhere = dict(elsewhere or {})
         self._things: dict[str, T] = {}
         self._owners: dict[str, str] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
@@ -89,9 +92,15 @@ class Registry(Generic[T]):
         if self.own(name) is None:
             points = self._plugins().get(name)
             if points is None:
-                raise UnknownName(f"Unknown {self.noun} {name!r}.{nearest(name, self._names())} ({self.listing})")
+                raise UnknownName(f"Unknown {self.noun} {name!r}.{self._hint(name)} ({self.listing})")
             self._load(name, points)
         return self._things[name]
+
+    def _hint(self, name: str) -> str:
+        """Where a name that nothing has is to be had, or the name nearest to it."""
+        if (folder := self._elsewhere.get(name)) is not None:
+            return f" A package in adhere's repository has it: pip install ./{folder}"
+        return nearest(name, self._names())
 
     def __contains__(self, name: str) -> bool:
         """Whether somebody has that name; a broken plug-in has its name, too, and `get` says what is wrong with it."""

@@ -54,6 +54,8 @@ class Stage(NamedTuple):
             `reward-model`).
         version: Raised when the weights that it trains from given rows change; cells of a study hold it. What all
             methods share has `loop.LOOP_VERSION`.
+        needs_passing: It learns from answers of score 1, so a reward with another best score is refused.
+        watches_itself: It answers held-out prompts while it trains, so a recipe's `[watch]` leaves it alone.
     """
 
     name: str
@@ -67,6 +69,8 @@ class Stage(NamedTuple):
     provenance: Mapping[str, Provenance]
     yields: str = "weights"
     version: int = 1
+    needs_passing: bool = False
+    watches_itself: bool = False
 
     @property
     def online(self) -> bool:
@@ -87,8 +91,7 @@ def _problem(name: str, thing: Any) -> str | None:
 
 
 _MODULES = {
-    "sft": "sft", "more-sft": "sft", "sft-until": "sft_until", "continue": "continued", "rft": "rft", "hir": "hir",
-    "dpo": "dpo", "orpo": "orpo", "simpo": "simpo", "kto": "kto", "uft": "uft", "iopo": "iopo",
+    "sft": "sft", "more-sft": "sft", "continue": "continued", "rft": "rft", "dpo": "dpo", "kto": "kto",
     "online-dpo": "online_dpo", "grpo": "grpo", "rloo": "rloo",
     "reward-model": "reward_model",
 }  # fmt: skip
@@ -99,6 +102,7 @@ STAGES: Registry[Stage] = Registry(
     listing="adhere list stages",
     modules={name: f"adhere.train.methods.{module}" for name, module in _MODULES.items()},
     problem=_problem,
+    elsewhere=dict.fromkeys(("hir", "iopo", "orpo", "sft-until", "simpo", "uft"), "examples/plugins/adhere-more"),
 )
 
 

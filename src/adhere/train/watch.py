@@ -3,7 +3,7 @@
 with watching(Watch(…)):                what runs inside looks before its first step, every K steps and at its end
     stage.run(…)                        and ends with the weights of its best look
 
-Used by recipes (`[watch]`); the stage `sft-until`, which stops by such a score, has looks of its own.
+Used by recipes (`[watch]`); a stage that stops by such a score (`Stage.watches_itself`) has looks of its own.
 """
 
 from __future__ import annotations

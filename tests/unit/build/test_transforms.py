@@ -88,10 +88,10 @@ def grades(requests: list[str]) -> list[str]:
 
 
 NAMES = list(TRANSFORMS)
+ASKS_OTHERWISE = {"pseudo_code", "role_rules", "system_prompts"}  # these leave the answer as it was
 
 
 def test_all_are_here() -> None:
-    assert len(NAMES) == 20
     for name in NAMES:
         one = TRANSFORMS.get(name)
         assert (one.name, one.version >= 1, bool(one.paper), bool(one.summary)) == (name, True, True, True)
@@ -100,6 +100,10 @@ def test_all_are_here() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_transform_keeps_the_house_rules(name: str) -> None:
+    keep_house_rules(name)
+
+
+def keep_house_rules(name: str) -> None:
     """Rows that went in stay as they were; the same seed gives the same; what is left out has a number and a reason.
 
     Answers keep what rows say.
@@ -120,8 +124,7 @@ def test_every_transform_keeps_the_house_rules(name: str) -> None:
             asked = constraints(row)
             kept = row.get("completion", row.get("chosen"))
             untouched = row in before  # what only chooses among rows proves nothing
-            asks_otherwise = {"pseudo_code", "role_rules", "system_prompts"}  # these leave the answer as it was
-            if kept is not None and asked and not untouched and name not in asks_otherwise:
+            if kept is not None and asked and not untouched and name not in ASKS_OTHERWISE:
                 assert keeps(text_of(kept), asked), name
         assert transform(name, [], table, Settings(ask=grades)) == ([], [])
 
@@ -138,69 +141,10 @@ def test_hindsight_attaches_what_holds() -> None:
     ]
 
 
-def test_reverse_preference_turns_what_is_not_kept() -> None:
-    made = transform("reverse_preference", PAIRS, "pairs")
-    assert [row["instruction_id_list"] for row in made.rows] == [["keywords:forbid"]]
-    assert INCLUDE.describe(0) not in made.rows[0]["prompt"]
-    assert dict(made.left_out) == {
-        2: "its chosen answer breaks nothing",
-        3: "its chosen answer breaks punctuation:no_commas, which has no opposite",
-    }
-
-
-def test_length_aware_pairs_are_told_apart_by_length() -> None:
-    made = transform("length_aware", PAIRS, "pairs", Settings(seed=5))
-    for row in made.rows:
-        assert row["instruction_id_list"][-1] in {"length:at_most", "length:at_least"}
-        assert not keeps(text_of(row["rejected"]), constraints(row)[-1:])
-
-
-def test_length_matched_and_difficulty_leave_out_with_numbers() -> None:
-    assert [
-        number for number, _ in transform("length_matched", PAIRS, "pairs", Settings(options={"share": 0.9})).left_out
-    ] == [1, 2]
+def test_difficulty_leaves_out_with_numbers() -> None:
     found = transform("difficulty", RL, "rl")
     assert [row["score_mean"] for row in found.rows] == [0.5]
     assert found.left_out[0] == (2, "its score 0.00 lies outside 0.1 to 0.9")
-
-
-def test_minimal_difference_edits_the_rejected_answer() -> None:
-    made = transform("minimal_difference", PAIRS[1:2], "pairs").rows[0]
-    assert made["origin"] == "repaired"
-    assert made["chosen"].replace(",", "") == made["chosen"]
-    assert set(made["chosen"].split()) <= {word.strip(",") for word in made["rejected"].split()} | {
-        made["chosen"].split()[-1]
-    }
-
-
-def test_refine_searches_until_the_judge_is_content() -> None:
-    asked: list[str] = []
-
-    def model(requests: list[str]) -> list[str]:
-        asked.extend(requests)
-        return ["still, not" if len(asked) <= 3 else "They sail now"] * len(requests)
-
-    made = transform("refine", PAIRS[1:2], "pairs", Settings(ask=model))
-    assert made.rows[0]["chosen"] == "They sail now"
-    assert len(asked) == 3 + 3
-    assert "found" in asked[0]
-    hopeless = transform("refine", PAIRS[1:2], "pairs", Settings(ask=lambda requests: ["no, never"] * len(requests)))
-    assert hopeless.left_out == [(1, "no refinement keeps all constraints")]
-
-
-def test_backtranslation_keeps_the_best_grade_only() -> None:
-    made = transform("instruction_backtranslation", SFT, "sft", Settings(ask=grades))
-    assert [row["instruction_id_list"] for row in made.rows] == [[], [], []]
-    assert dict(made.left_out) == {2: "graded 3", 4: "its grade cannot be read: not one JSON object"}
-
-
-def test_hierarchy_says_one_thing_above_and_the_other_below() -> None:
-    made = transform("hierarchy", SFT[:1], "sft").rows[0]
-    system, user = made["prompt"]
-    assert INCLUDE.describe(0) in system["content"]
-    assert INCLUDE.describe(0) not in user["content"]
-    assert "river" in user["content"]
-    assert made["completion"][0]["content"] == SFT[0]["completion"]
 
 
 def test_role_rules_moves_every_rule() -> None:
@@ -214,8 +158,7 @@ def test_normalise_keeps_only_what_still_passes() -> None:
     assert made["completion"][0]["content"] == "Frozen water that falls\n\nfrom clouds."
 
 
-def test_curriculum_and_mixture() -> None:
-    assert [len(row["instruction_id_list"]) for row in transform("curriculum", RL, "rl").rows] == [1, 2, 3]
+def test_mixture() -> None:
     found = transform("mixture", RL, "rl", Settings(options={"weights": '{"keywords": 2, "": 0}'}))
     assert len(found.rows) == 2
     assert [number for number, _ in found.left_out] == [1, 2]
@@ -232,7 +175,7 @@ def test_what_cannot_be_asked_is_said() -> None:
         transform("hindsight", SFT, "sft", Settings(options={"cuont": 2}))
     with pytest.raises(UsageError, match="must be a int"):
         transform("hindsight", SFT, "sft", Settings(options={"count": "two"}))
-    with pytest.raises(UsageError, match="asks a model"):
+    with pytest.raises(UnknownName, match=r"pip install \./examples/plugins/adhere-more"):
         transform("refine", PAIRS, "pairs")
 
 
@@ -265,12 +208,12 @@ def test_the_commands(tmp_path: Path) -> None:
         [
             "build",
             "transform",
-            "refine",
+            "hindsight",
             str(tmp_path / "sft.jsonl"),
             "--table",
-            "pairs",
+            "sft",
             "--set",
-            "depth",
+            "count",
             "--out",
             str(out),
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import click
@@ -14,6 +15,10 @@ from adhere.build.transforms import TRANSFORMS
 from adhere.cli import adhere
 from adhere.models.wrap.names import known_methods, wrapped_form
 from adhere.train.stages import STAGES
+
+PLUGIN = tomllib.loads((Path(__file__).parents[3] / "examples/plugins/adhere-more/pyproject.toml").read_text())[
+    "project"
+]["entry-points"]
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "papers.md"
 ROWS = [
@@ -58,7 +63,7 @@ def test_its_commands_parse_and_name_what_exists(line: str, tmp_path: Path, monk
     if "--suite" in words:
         suites.source_of(words[words.index("--suite") + 1].partition(":")[0])
     if command.name == "transform":
-        TRANSFORMS.get(words[0])
+        assert words[0] in {*TRANSFORMS, *PLUGIN["adhere.transforms"]}
     wrapped = [word for word in words if word.endswith(")")]
     for word in wrapped:
         method, _ = wrapped_form(word) or ("", "")
@@ -68,4 +73,4 @@ def test_its_commands_parse_and_name_what_exists(line: str, tmp_path: Path, monk
 def test_stages_that_it_names_exist() -> None:
     named = {name for row in ROWS for name in re.findall(r"[Ss]tage `([\w-]+)`", row[3])}
     assert {"uft", "iopo", "hir", "continue"} <= named
-    assert all(STAGES.get(name) for name in named)
+    assert named <= {*STAGES, *PLUGIN["adhere.stages"]}

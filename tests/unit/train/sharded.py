@@ -73,14 +73,10 @@ ONLINE: dict[str, Any] = {
 PAIRED: dict[str, Any] = {"batch_pairs": 4, "tree_tokens": 100}
 METHODS: dict[str, dict[str, Any]] = {
     "sft": {"batch_rows": 5, "epochs": 1, "tree_tokens": 80}, "rft": ONLINE | {"epochs": 1, "batch_rows": 1},
-    "hir": ONLINE,
     "continue": {"text": (str(Path(__file__).parent / "plain.txt"),), "tokens": 240, "batch_tokens": 80, "share": 0.5,
         "tree_tokens": 80},
-    "sft-until": {"batch_rows": 4, "epochs": 1, "every": 1, "max_new_tokens": 4, "held_out_share": 0.3,
-        "tree_tokens": 80},
-    "dpo": PAIRED, "orpo": PAIRED, "simpo": PAIRED, "reward-model": PAIRED | {"epochs": 1, "held_out_share": 0.3},
-    "kto": {"batch_items": 6, "tree_tokens": 100}, "uft": {"batch_items": 6, "tree_tokens": 100},
-    "iopo": {"batch_items": 2, "tree_tokens": 200},
+    "dpo": PAIRED, "reward-model": PAIRED | {"epochs": 1, "held_out_share": 0.3},
+    "kto": {"batch_items": 6, "tree_tokens": 100},
     "online-dpo": ONLINE, "grpo": ONLINE | {"kl_beta": 0.05, "updates_per_episode": 2}, "rloo": ONLINE,
 }  # fmt: skip
 

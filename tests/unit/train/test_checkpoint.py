@@ -37,18 +37,8 @@ PAIRS = [
 ]
 PROMPTS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1 * i, (), ()) for i in range(4)]
 ONLINE = {"steps": 4, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 6, "learning_rate": 1e-3}
-UNTIL = {
-    "batch_rows": 2,
-    "epochs": 4,
-    "every": 1,
-    "patience": 4,
-    "max_new_tokens": 4,
-    "held_out_share": 0.3,
-    "learning_rate": 1e-3,
-}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "sft": ("sft", {"batch_rows": 2, "epochs": 2, "learning_rate": 1e-3}),
-    "sft-until": ("sft-until", UNTIL),
     "continue": (
         "continue",
         {"text": (str(Path(__file__).parent / "plain.txt"),), "tokens": 400, "batch_tokens": 60, "learning_rate": 1e-3},

@@ -164,9 +164,8 @@ def test_one_line_files_in_trls_shapes_train(tmp_path: Path, system: bool) -> No
         StageSpec("sft", {"answers": "all", "epochs": 1}),
         StageSpec("dpo"),
         StageSpec("grpo", online),
-        StageSpec("hir", online),
     )
     recipe = Recipe("r", stages, start="random/2m", data=str(tmp_path), precision="fp32", guards="warn")
     done = run_recipe(recipe, tmp_path / "out", base=Path())
-    assert [one.stage for one in done] == ["sft", "dpo", "grpo", "hir"]
+    assert [one.stage for one in done] == ["sft", "dpo", "grpo"]
     assert all(row["loss"] is None or row["loss"] > 0 for one in done for row in one.log)

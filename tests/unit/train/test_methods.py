@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -20,24 +19,20 @@ from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
 from adhere.train.budget.cost import Shape  # noqa: E402
 from adhere.train.loop import learning  # noqa: E402
-from adhere.train.methods import iopo as iopo_room  # noqa: E402
 from adhere.train.methods import rft as rft_room  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, advantages_of, grpo_loss  # noqa: E402
-from adhere.train.methods.iopo import crossings  # noqa: E402
 from adhere.train.methods.kto import KtoSettings, kto  # noqa: E402
 from adhere.train.methods.reward_model import RewardModelSettings, reward_model  # noqa: E402
 from adhere.train.methods.rft import RftSettings, rft  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
 from adhere.train.packed.pack import TokenRow  # noqa: E402
-from adhere.train.packed.rows import sft_rows  # noqa: E402
 from adhere.train.settings import OptimizerSettings  # noqa: E402
 from adhere.train.stage.estimate import Speed, estimate  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 NAMES = {
-    "sft", "more-sft", "sft-until", "rft", "hir", "dpo", "orpo", "simpo", "kto", "uft", "iopo", "online-dpo", "grpo", "rloo", "reward-model",
-    "continue",
+    "sft", "more-sft", "continue", "rft", "dpo", "kto", "online-dpo", "grpo", "rloo", "reward-model",
 }  # fmt: skip
 LOWER, UPPER = (("case:lower",), ({},)), (("case:upper",), ({},))
 
@@ -63,11 +58,10 @@ def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
 
 SMALL: dict[str, dict[str, Any]] = {
     name: {"steps": 2, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 6}
-    for name in ("online-dpo", "grpo", "rloo", "rft", "hir")
+    for name in ("online-dpo", "grpo", "rloo", "rft")
 } | {
     "more-sft": {"equivalent_tokens": 300},
     "continue": {"text": (str(Path(__file__).parent / "plain.txt"),), "tokens": 300, "batch_tokens": 100, "share": 0.5},
-    "sft-until": {"epochs": 2, "batch_rows": 4, "every": 1, "max_new_tokens": 6},
 }
 
 
@@ -95,8 +89,7 @@ def test_a_stage_trains_logs_and_counts(name: str, tiny: tuple[Any, Any]) -> Non
     before = weights(model)
     result = run(name, model, tokenizer)
     changed = any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    # `sft-until` goes back to its start: no score of a random model's answers rises
-    assert changed == (STAGES.get(name).yields == "weights" and name != "sft-until")
+    assert changed == (STAGES.get(name).yields == "weights")
     assert (result.artefact is not None) == (STAGES.get(name).yields != "weights")
     assert result.ledger.steps > 0
     assert result.ledger.tokens_trained > 0
@@ -117,7 +110,7 @@ def test_the_same_seed_gives_the_same_bits(name: str, tiny_llama_dir: Path) -> N
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_no_rows_are_refused(name: str, tiny: tuple[Any, Any]) -> None:
-    with pytest.raises(UsageError, match=r"no (rows|pairs|prompts|answers|two prompts)"):
+    with pytest.raises(UsageError, match=r"no (rows|pairs|prompts|answers)"):
         run(name, *tiny, data=SimpleNamespace(sft=[], pairs=[], rl=[]))
 
 
@@ -127,7 +120,7 @@ def test_every_stage_has_an_estimate_a_source_and_origins(name: str) -> None:
     cost = estimate(stage, settings, Shape(rows=100), Speed())
     assert cost.minutes > 0
     assert cost.tokens_trained > 0
-    assert (cost.tokens_generated > 0) == (stage.online or name == "sft-until")
+    assert (cost.tokens_generated > 0) == stage.online
     assert stage.source.startswith("arXiv ")
     assert set(stage.provenance) - {"pairs"} <= {*settings.__struct_fields__}
 
@@ -210,48 +203,6 @@ def test_rft_learns_with_all_settings_of_the_optimizer(tiny: tuple[Any, Any], mo
     rft(*tiny, pool().rl, settings, seed=0, score=score)
     names = OptimizerSettings.__struct_fields__
     assert [getattr(asked[0], name) for name in names] == [getattr(settings, name) for name in names]
-
-
-def test_iopo_learns_the_answers_that_the_judge_has_crossed(
-    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A prompt may have further rows, whose answers nobody has put to the other prompt's rules."""
-    model, tokenizer = tiny
-    seen: list[Any] = []
-    monkeypatch.setattr(iopo_room, "train_on_answers", lambda _, items, *__, **___: seen.extend(items))
-    rows = pool(2).sft
-    further = [msgspec.structs.replace(row, completion="Neither Nor") for row in rows]
-    STAGES.get("iopo").run(model, tokenizer, [*rows, *further], settings_of("iopo"), seed=0)
-    ((a, b, *_),) = (item.rows for item in seen)
-    assert [a, b] == sft_rows(tokenizer, rows)
-
-
-def test_crossings_are_rows_that_break_each_others_rules() -> None:
-    found = crossings(pool().sft)
-    assert len(found) == 4
-    for one, other in found:
-        assert one.instruction_id_list != other.instruction_id_list
-    assert crossings([row for row in pool().sft if row.instruction_id_list == ("case:lower",)]) == []
-
-
-def test_crossings_take_time_with_the_rows_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(iopo_room, "_fails", lambda text, row: bool(asked.append(row.prompt_id)))
-
-    def compared(count: int) -> int:
-        asked.clear()
-        names = [f"{n // 30}x" for n in range(count)]  # thirty prompts share a word that no other has
-        assert not crossings(
-            [
-                SftRow(f"p{n}", f"Write about {name} and {n}.", "a", "sampled", ("case:lower",), ({},))
-                for n, name in enumerate(names)
-            ]
-        )
-        return len(asked)
-
-    few, many = compared(300), compared(1200)
-    assert few > 300
-    assert many < 5 * few, "four times the rows; their square would be sixteen"
 
 
 def test_every_method_says_its_source_and_how_ours_differs() -> None:

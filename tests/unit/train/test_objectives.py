@@ -42,27 +42,6 @@ def test_ipo_regresses_the_margin_to_its_target() -> None:
     assert one(objectives.ipo(SUMS, beta=0.25)) == pytest.approx(((C - CR) / CN - (R - RR) / RN - 2.0) ** 2)
 
 
-def test_simpo_needs_no_reference() -> None:
-    bare = SUMS._replace(chosen_ref=None, rejected_ref=None)
-    assert one(objectives.simpo(bare, beta=2.0, gamma=0.5)) == pytest.approx(
-        -log_sigmoid(2.0 * (C / CN - R / RN) - 0.5)
-    )
-
-
-def test_orpo_compares_odds() -> None:
-    p, q = math.exp(C / CN), math.exp(R / RN)
-    expected = -log_sigmoid(math.log(p / (1 - p)) - math.log(q / (1 - q)))
-    assert one(objectives.orpo(SUMS)) == pytest.approx(expected)
-
-
-def test_orpo_is_finite_where_an_answer_is_certain() -> None:
-    sure = SUMS._replace(chosen=torch.tensor([0.0], requires_grad=True))
-    loss = objectives.orpo(sure).sum()
-    loss.backward()
-    assert math.isfinite(loss.item())
-    assert math.isfinite(sure.chosen.grad.item())
-
-
 def test_kto_weighs_good_and_bad_answers_around_the_reference_point() -> None:
     ratios, kl = torch.tensor([2.0, 2.0]), torch.tensor(0.5)
     losses = objectives.kto(
@@ -71,20 +50,6 @@ def test_kto_weighs_good_and_bad_answers_around_the_reference_point() -> None:
     good = 1 - 1 / (1 + math.exp(-0.1 * 1.5))
     bad = 1.5 * (1 - 1 / (1 + math.exp(0.1 * 1.5)))
     assert losses.tolist() == pytest.approx([good, bad])
-
-
-def test_uft_fits_the_implicit_reward_to_the_score() -> None:
-    losses = objectives.uft(torch.tensor([3.0, 3.0]), scores=torch.tensor([1.0, 0.0]), beta=0.5)
-    p = 1 / (1 + math.exp(-1.5))
-    assert losses.tolist() == pytest.approx([(p - 1) ** 2, p**2])
-
-
-def test_iopo_is_the_mean_of_its_two_preferences() -> None:
-    r11, r22, r12, r21 = 2.0, 1.0, -0.5, 0.25
-    outputs = (r11 - r21) + (r22 - r12)  # the better answer to each prompt
-    inputs = (r11 - r12) + (r22 - r21)  # the better prompt to each answer
-    loss = objectives.iopo(torch.tensor([[r11, r22]]), torch.tensor([[r12, r21]]), beta=0.4)
-    assert one(loss) == pytest.approx(-log_sigmoid(0.4 * (outputs + inputs) / 2))
 
 
 def test_bradley_terry_and_its_centring() -> None:

@@ -65,11 +65,11 @@ def test_reasoning_is_no_part_of_an_answer(tmp_path: Path, reward: str) -> None:
         ("'model'", True),
     ],
 )
-@pytest.mark.parametrize("stage", ["rft", "hir"])
+@pytest.mark.parametrize("stage", ["rft"])
 def test_stages_that_learn_what_passes_need_a_reward_whose_best_is_1(
     tmp_path: Path, stage: str, reward: str, *, is_refused: bool
 ) -> None:
-    """`hir` took every answer for a wrong one where a trained model scores: its sigmoid is below 1."""
+    """A trained model's scores never pass: its sigmoid is below 1."""
     stages = f"[[stages]]\nstage = 'reward-model'\n[[stages]]\nstage = '{stage}'"
     if not is_refused:
         recipe(tmp_path, f"reward = {reward}\n{stages}")

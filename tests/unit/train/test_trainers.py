@@ -251,7 +251,7 @@ def test_what_another_trainer_cannot_do_is_refused() -> None:
         ("verl", recipe(StageSpec("reward-model"), StageSpec("grpo"), reward="model"), "ours alone"),
         ("verl", recipe(merging), "online merging"),
         ("verl", recipe(StageSpec("sft")), "has none"),
-        ("trl", recipe(StageSpec("uft")), "no stage 'uft'"),
+        ("trl", recipe(StageSpec("continue", {"text": ("t.txt",)})), "no stage 'continue'"),
         ("prime-rl", recipe(StageSpec("grpo", {"kl_beta": 0.1})), "kl_beta"),
         ("trl", recipe(StageSpec("grpo", {"rounds": 2})), "rounds"),
         ("open-instruct", recipe(StageSpec("grpo", {"overlong_tokens": 4})), "overlong_tokens"),

@@ -91,9 +91,12 @@ def _problem(name: str, thing: Any) -> str | None:
 
 
 _NAMES = (
-    "chain", "concatenate", "curriculum", "difficulty", "documents", "hierarchy", "hindsight",
-    "instruction_backtranslation", "length_aware", "length_matched", "minimal_difference", "mixture", "normalise",
-    "pseudo_code", "refine", "reverse_preference", "role_rules", "sequential", "six_criteria", "system_prompts",
+    "chain", "difficulty", "documents", "hindsight", "mixture", "normalise", "role_rules", "six_criteria",
+    "system_prompts",
+)  # fmt: skip
+_MOVED = (
+    "concatenate", "curriculum", "hierarchy", "instruction_backtranslation", "length_aware", "length_matched",
+    "minimal_difference", "pseudo_code", "refine", "reverse_preference", "sequential",
 )  # fmt: skip
 TRANSFORMS: Registry[Transform] = Registry(
     "transform",
@@ -101,6 +104,7 @@ TRANSFORMS: Registry[Transform] = Registry(
     listing="adhere list transforms",
     modules={name: f"adhere.build.transforms.{name}" for name in _NAMES},
     problem=_problem,
+    elsewhere=dict.fromkeys(_MOVED, "examples/plugins/adhere-more"),
 )
 
 

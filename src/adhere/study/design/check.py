@@ -208,7 +208,7 @@ def _require_own_keys(spec: StudySpec, stage: NamedStage) -> None:
     where, method = f"stages.{stage.name}", stage.stage.name
     if "reward" in spec.stages[stage.name] and not stage.stage.online:
         raise SpecError(f"{where}.reward: {method!r} draws no answers to reward; take the key out")
-    if (trouble := passing_trouble(method, stage.reward)) is not None:
+    if (trouble := passing_trouble(stage.stage, stage.reward)) is not None:
         raise SpecError(f"{where}.reward: {trouble}")
     if stage.answers != "verified" and stage.stage.data != "sft":
         raise SpecError(f"{where}.answers: plain answers have no pairs and no scores, so only SFT learns from them")

@@ -137,6 +137,7 @@ STAGES.add(
         _work,
         PROVENANCE,
         version=1,
+        needs_passing=True,
     ),
     owner=__name__,
 )

@@ -1,8 +1,7 @@
-"""Optimizers and merges that keep what an earlier stage taught: online merging, offline merges, a moving average.
+"""Optimizers and merges that keep what an earlier stage taught: online merging and offline merges.
 
     merging.py   `OnlineMerging`, a wrapper of any torch optimizer (OnDARE, OnTIES)
     offline.py   merging finished weights: linear, DARE, TIES
-    average.py   an exponential moving average of the weights
 
 They need torch and are imported when they are first used.
 """
@@ -13,13 +12,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adhere.train.optim.average import MovingAverage
     from adhere.train.optim.merging import OnlineMerging
     from adhere.train.optim.offline import merge_dare, merge_linear, merge_ties
 
-__all__ = ["MovingAverage", "OnlineMerging", "merge_dare", "merge_linear", "merge_ties"]
+__all__ = ["OnlineMerging", "merge_dare", "merge_linear", "merge_ties"]
 _HOMES = {
-    "MovingAverage": "average",
     "OnlineMerging": "merging",
     **dict.fromkeys(("merge_dare", "merge_linear", "merge_ties"), "offline"),
 }

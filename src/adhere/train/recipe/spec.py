@@ -150,7 +150,7 @@ class Recipe(Record, frozen=True):
         if (trouble := reward_trouble(self.reward)) is not None:
             raise SpecError(f"Recipe {self.name!r}: {trouble}")
         for number, (stage, _) in enumerate(found, start=1):
-            if (trouble := passing_trouble(stage.name, self.reward)) is not None:
+            if (trouble := passing_trouble(stage, self.reward)) is not None:
                 raise SpecError(f"Recipe {self.name!r}, stage {number}: {trouble}")
         if uses_reward_model(self.reward):
             judged = False

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record
+from adhere.train.stages import Stage
 
 __all__ = [
     "PAID_BY_DEFAULT",
@@ -89,9 +90,9 @@ def reward_trouble(reward: Reward) -> str | None:
     return next((f"reward: the term {term.kind!r} {trouble}" for term, trouble in found if trouble), None)
 
 
-def passing_trouble(stage: str, reward: Reward) -> str | None:
+def passing_trouble(stage: Stage, reward: Reward) -> str | None:
     """Why a stage that learns from answers that pass, which are those of score 1, cannot have this reward, or None."""
-    if stage not in {"rft", "hir"}:
+    if not stage.needs_passing:
         return None
     if isinstance(reward, str):
         gives_1 = reward != "model"
@@ -101,8 +102,8 @@ def passing_trouble(stage: str, reward: Reward) -> str | None:
     if gives_1:
         return None
     return (
-        f"{stage!r} learns from answers of score 1, and this reward has another best score. Take 'dense' or 'binary', "
-        "or a sum whose weights above 0 add up to 1 and are none of a reward model"
+        f"{stage.name!r} learns from answers of score 1, and this reward has another best score. Take 'dense' or "
+        "'binary', or a sum whose weights above 0 add up to 1 and are none of a reward model"
     )
 
 

@@ -192,8 +192,8 @@ def train_stage(
 
 
 def _find_watch(training: Training) -> WatchSpec | None:
-    """Who looks at this stage; a reward model answers nothing, and `sft-until` has looks of its own."""
-    is_policy = training.stage.yields == "weights" and training.stage.name != "sft-until"
+    """Who looks at this stage; a reward model answers nothing, and some stages look for themselves."""
+    is_policy = training.stage.yields == "weights" and not training.stage.watches_itself
     return training.watch if is_policy else None
 
 

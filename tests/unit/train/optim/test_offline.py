@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import UsageError  # noqa: E402
-from adhere.train.optim import MovingAverage, merge_dare, merge_linear, merge_ties  # noqa: E402
+from adhere.train.optim import merge_dare, merge_linear, merge_ties  # noqa: E402
 
 BASE = {"w": torch.tensor([1.0, 1.0, 1.0, 1.0])}
 ONE = {"w": torch.tensor([2.0, 1.0, 0.0, 1.5])}  # changes: +1, 0, -1, +0.5
@@ -42,14 +42,3 @@ def test_what_does_not_fit_is_refused() -> None:
         merge_linear(BASE, [{"v": torch.zeros(4)}], [1.0])
     with pytest.raises(UsageError, match="share of coordinates"):
         merge_ties(BASE, [ONE], [1.0], p=0.0)
-
-
-def test_the_average_follows_at_its_distance() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(2))
-    average = MovingAverage([parameter], decay=0.75)
-    parameter.data.fill_(4.0)
-    average.update()
-    average.write()
-    assert parameter.tolist() == [1.0, 1.0]
-    with pytest.raises(UsageError, match=r"\[0, 1\)"):
-        MovingAverage([parameter], decay=1.0)

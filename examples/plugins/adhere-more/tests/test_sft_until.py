@@ -9,12 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from adhere_more.methods import sft_until as module  # noqa: E402
+from adhere_more.methods.sft_until import SftUntilSettings, sft_until  # noqa: E402
 from tests.unit.train.conftest import load  # noqa: E402
 
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import SftRow  # noqa: E402
-from adhere.train.methods import sft_until as module  # noqa: E402
-from adhere.train.methods.sft_until import SftUntilSettings, sft_until  # noqa: E402
 
 RULE = ("case:lower",), ({},)
 ROWS = [SftRow(f"p{i}", f"Write about thing {i}.", "the sea is wide", "sampled", *RULE) for i in range(20)]

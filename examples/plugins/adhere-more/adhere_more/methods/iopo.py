@@ -23,7 +23,7 @@ from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.packed.pack import TokenRow
 from adhere.train.packed.rows import sft_rows
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -60,7 +60,7 @@ def iopo(
     Raises:
         UsageError: No two rows cross. Otherwise as `answers.train_on_answers`.
     """
-    from adhere.train.batch import objectives
+    from adhere_more import losses
 
     crossed = crossings(rows)
     if not crossed:
@@ -73,7 +73,7 @@ def iopo(
         items.append(Item((a, b, TokenRow(b.prompt, a.completion), TokenRow(a.prompt, b.completion))))
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:  # noqa: ARG001 - KTO's
-        return objectives.iopo(ratios[:, :2], ratios[:, 2:], beta=settings.beta)
+        return losses.iopo(ratios[:, :2], ratios[:, 2:], beta=settings.beta)
 
     return train_on_answers(model, items, settings, name="iopo", loss=loss, seed=seed, progress=progress)
 
@@ -120,19 +120,15 @@ def _work(settings: IopoSettings, data: Shape) -> Work:
     return answers_work(settings, data, rows=4, items=data.rows / 2)
 
 
-STAGES.add(
+STAGE = Stage(
     "iopo",
-    Stage(
-        "iopo",
-        "preferences between answers and between prompts",
-        "arXiv 2411.06208",
-        IopoSettings,
-        "sft",
-        lambda pool, _: pool.sft,
-        iopo,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "preferences between answers and between prompts",
+    "arXiv 2411.06208",
+    IopoSettings,
+    "sft",
+    lambda pool, _: pool.sft,
+    iopo,
+    _work,
+    PROVENANCE,
+    version=1,
 )

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import text_of
 from adhere.text.words import count_words
 
@@ -18,16 +18,12 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return row
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "length_matched",
-    Transform(
-        "length_matched",
-        1,
-        "arXiv 2403.19159 (length and DPO)",
-        ("pairs",),
-        "Keeps pairs whose shorter answer has a share of the longer one's words.",
-        each(_change),
-        {"share": 0.8},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2403.19159 (length and DPO)",
+    ("pairs",),
+    "Keeps pairs whose shorter answer has a share of the longer one's words.",
+    each(_change),
+    {"share": 0.8},
 )

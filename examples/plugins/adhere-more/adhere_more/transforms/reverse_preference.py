@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import breaks, constraints, keeps, sentence_in, text_of, with_constraints, with_text
 from adhere.constraints.base import Constraint, make
 
@@ -55,15 +55,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return with_constraints({**row, "prompt": with_text(row["prompt"], prompt)}, found)
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "reverse_preference",
-    Transform(
-        "reverse_preference",
-        1,
-        "arXiv 2505.22172 (RPO)",
-        ("pairs",),
-        "Turns unmet constraints around, so that the chosen answer is perfect.",
-        each(_change),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2505.22172 (RPO)",
+    ("pairs",),
+    "Turns unmet constraints around, so that the chosen answer is perfect.",
+    each(_change),
 )

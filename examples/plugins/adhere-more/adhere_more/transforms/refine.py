@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, UnfitRow
+from adhere.build.transforms.base import Result, Row, Settings, Transform, UnfitRow
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 from adhere.constraints.base import Constraint
 from adhere.pipeline.judge import judge_text
@@ -72,16 +72,12 @@ def _request(prompt: str, answer: str, asked: Sequence[Constraint], wording: int
     )
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "refine",
-    Transform(
-        "refine",
-        1,
-        "arXiv 2412.11605 (SPaR)",
-        ("pairs",),
-        "A model mends the rejected answer by tree search until the judge passes it.",
-        _apply,
-        {"depth": 2, "width": 3},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2412.11605 (SPaR)",
+    ("pairs",),
+    "A model mends the rejected answer by tree search until the judge passes it.",
+    _apply,
+    {"depth": 2, "width": 3},
 )

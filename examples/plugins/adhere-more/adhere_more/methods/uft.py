@@ -20,7 +20,7 @@ from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.packed.rows import pair_rows, sft_rows
 from adhere.train.settings import Positive
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +51,7 @@ def uft(
     progress: Progress | None = None,
 ) -> StageResult:
     """Train `model` in place on demonstrations and pairs; errors are `answers.train_on_answers`'s."""
-    from adhere.train.batch import objectives
+    from adhere_more import losses
 
     shown = sft_rows(tokenizer, [row for row in rows if isinstance(row, SftRow)])
     pairs = pair_rows(tokenizer, [row for row in rows if isinstance(row, PairRow)])
@@ -59,7 +59,7 @@ def uft(
     items += [Item((row,), score) for pair in pairs for row, score in zip(pair, (1.0, 0.0), strict=True)]
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:  # noqa: ARG001 - KTO's
-        return objectives.uft(ratios[:, 0], scores=labels, beta=settings.beta)
+        return losses.uft(ratios[:, 0], scores=labels, beta=settings.beta)
 
     return train_on_answers(model, items, settings, name="uft", loss=loss, seed=seed, progress=progress)
 
@@ -68,19 +68,15 @@ def _work(settings: UftSettings, data: Shape) -> Work:
     return answers_work(settings, data, rows=1, items=data.rows)
 
 
-STAGES.add(
+STAGE = Stage(
     "uft",
-    Stage(
-        "uft",
-        "demonstrations and preferences in one objective",
-        "arXiv 2410.21438",
-        UftSettings,
-        "sft+pairs",
-        lambda pool, _: [*pool.sft, *pool.pairs],
-        uft,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "demonstrations and preferences in one objective",
+    "arXiv 2410.21438",
+    UftSettings,
+    "sft+pairs",
+    lambda pool, _: [*pool.sft, *pool.pairs],
+    uft,
+    _work,
+    PROVENANCE,
+    version=1,
 )

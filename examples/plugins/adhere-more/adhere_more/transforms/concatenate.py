@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, pairs_of
+from adhere.build.transforms.base import Result, Row, Settings, Transform, pairs_of
 from adhere.build.transforms.rows import bare, text_of, with_text
 
 
@@ -30,16 +30,12 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     return Result(made, left_out)
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "concatenate",
-    Transform(
-        "concatenate",
-        1,
-        "arXiv 2405.13326 (Mosaic-IT)",
-        ("sft",),
-        "Several requests under numbers in one prompt; constraints go.",
-        _apply,
-        {"count": 3},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2405.13326 (Mosaic-IT)",
+    ("sft",),
+    "Several requests under numbers in one prompt; constraints go.",
+    _apply,
+    {"count": 3},
 )

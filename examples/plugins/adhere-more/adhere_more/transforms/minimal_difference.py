@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 from adhere.constraints import repair_all
 from adhere.text.repeats import common_subsequence, tokens
@@ -27,16 +27,12 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return {**row, "chosen": with_text(row["chosen"], edited), "origin": "repaired"}
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "minimal_difference",
-    Transform(
-        "minimal_difference",
-        1,
-        "arXiv 2412.11605 (SPaR; edits here, refinement by a model in `refine`)",
-        ("pairs",),
-        "The rejected answer against its own smallest edit that passes.",
-        each(_change),
-        {"share": 0.5},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2412.11605 (SPaR; edits here, refinement by a model in `refine`)",
+    ("pairs",),
+    "The rejected answer against its own smallest edit that passes.",
+    each(_change),
+    {"share": 0.5},
 )

@@ -26,7 +26,7 @@ from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, values_of
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import learning
-from adhere.train.methods.sft import SftSettings, _rows, _work, batches, leave_out_long, sft_step, token_rows
+from adhere.train.methods.sft import SftSettings, batches, leave_out_long, sft_step, token_rows
 from adhere.train.packed.rows import prompt_ids
 from adhere.train.settings import Count, Share, check_settings
 from adhere.train.stages import STAGES, Stage
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROVENANCE", "SftUntilSettings", "sft_until"]
 
+_SFT = STAGES.get("sft")
 SCORE = "instruction_score"  # the log's column; a look's row before the first step has no loss
 
 
@@ -199,7 +200,7 @@ def _looks_without_gain(log: Sequence[LogRow], settings: SftUntilSettings) -> in
 
 def _cost(settings: SftUntilSettings, data: Shape) -> Work:
     """An upper bound: every pass is taken. One copy of the trained weights is kept beside the model."""
-    work = _work(settings, data)
+    work = _SFT.work(settings, data)
     looks = 1 + -(-work.steps // settings.every)
     asked = looks * min(settings.most_held_out, max(1, round(settings.held_out_share * data.rows)))
     return Work(
@@ -212,19 +213,16 @@ def _cost(settings: SftUntilSettings, data: Shape) -> Work:
     )
 
 
-STAGES.add(
+STAGE = Stage(
     "sft-until",
-    Stage(
-        "sft-until",
-        "SFT that ends when answers to held-out prompts stop getting better",
-        "arXiv 2307.03692",
-        SftUntilSettings,
-        "sft",
-        _rows,
-        sft_until,
-        _cost,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "SFT that ends when answers to held-out prompts stop getting better",
+    "arXiv 2307.03692",
+    SftUntilSettings,
+    "sft",
+    _SFT.rows,
+    sft_until,
+    _cost,
+    PROVENANCE,
+    version=1,
+    watches_itself=True,
 )

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform
+from adhere.build.transforms.base import Result, Row, Settings, Transform
 from adhere.build.transforms.rows import bare, messages, text_of
 from adhere.pipeline.judge_model.question import Question
 from adhere.schema import Record
@@ -62,16 +62,12 @@ def _question(request: str, answer: str) -> Question[Grade]:
     return Question(ask, Grade, {"request": request, "answer": answer})
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "instruction_backtranslation",
-    Transform(
-        "instruction_backtranslation",
-        1,
-        "arXiv 2308.06259",
-        ("sft",),
-        "A model writes the request to an answer and grades the row; constraints go.",
-        _apply,
-        {"grade": 5},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2308.06259",
+    ("sft",),
+    "A model writes the request to an answer and grades the row; constraints go.",
+    _apply,
+    {"grade": 5},
 )

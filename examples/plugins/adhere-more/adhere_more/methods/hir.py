@@ -25,7 +25,7 @@ from adhere.train.methods.sft import SftSettings, sft_step
 from adhere.train.packed.pack import TokenRow
 from adhere.train.packed.rows import prompt_ids
 from adhere.train.settings import Positive, check_settings
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -118,19 +118,16 @@ def _work(settings: HirSettings, data: Shape) -> Work:
     )
 
 
-STAGES.add(
+STAGE = Stage(
     "hir",
-    Stage(
-        "hir",
-        "hindsight relabelling: failed answers are learned under another instruction",
-        "arXiv 2302.05206",
-        HirSettings,
-        "rl",
-        lambda pool, _: pool.rl,
-        hir,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "hindsight relabelling: failed answers are learned under another instruction",
+    "arXiv 2302.05206",
+    HirSettings,
+    "rl",
+    lambda pool, _: pool.rl,
+    hir,
+    _work,
+    PROVENANCE,
+    version=1,
+    needs_passing=True,
 )

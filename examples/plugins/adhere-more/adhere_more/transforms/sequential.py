@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, pairs_of
+from adhere.build.transforms.base import Result, Row, Settings, Transform, pairs_of
 from adhere.build.transforms.rows import bare, text_of, with_text
 
 
@@ -32,15 +32,11 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     return Result(made, left_out)
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "sequential",
-    Transform(
-        "sequential",
-        1,
-        "arXiv 2403.07794 (SIT)",
-        ("sft",),
-        "Two requests in one prompt, answered in order; constraints go.",
-        _apply,
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2403.07794 (SIT)",
+    ("sft",),
+    "Two requests in one prompt, answered in order; constraints go.",
+    _apply,
 )

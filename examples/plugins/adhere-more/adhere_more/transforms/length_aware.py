@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import breaks, constraints, keeps, text_of, with_constraints, with_text
 from adhere.constraints.base import conflict, make
 from adhere.text.words import count_words
@@ -28,15 +28,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return with_constraints({**row, "prompt": with_text(row["prompt"], text)}, [*asked, one])
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "length_aware",
-    Transform(
-        "length_aware",
-        1,
-        "arXiv 2406.17744 (length constraints)",
-        ("pairs",),
-        "Asks for a length that only the chosen answer has.",
-        each(_change),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2406.17744 (length constraints)",
+    ("pairs",),
+    "Asks for a length that only the chosen answer has.",
+    each(_change),
 )

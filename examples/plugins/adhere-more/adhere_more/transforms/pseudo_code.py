@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, sentence_in, text_of, with_text, without
 
 
@@ -28,15 +28,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return {**row, "prompt": with_text(row["prompt"], text)}
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "pseudo_code",
-    Transform(
-        "pseudo_code",
-        1,
-        "arXiv 2505.18011 (training with pseudo-code)",
-        ("sft", "pairs", "rl"),
-        "Says the request and its rules again as pseudo-code.",
-        each(_change),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2505.18011 (training with pseudo-code)",
+    ("sft", "pairs", "rl"),
+    "Says the request and its rules again as pseudo-code.",
+    each(_change),
 )

@@ -1,0 +1,1 @@
+"""One file a transform; each ends in `TRANSFORM`, which an entry point of `adhere.transforms` names."""
