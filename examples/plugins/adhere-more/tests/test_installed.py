@@ -76,6 +76,7 @@ def test_a_recipe_trains_by_its_name(site: Path, tmp_path: Path) -> None:
     assert [*(tmp_path / "out").rglob("model.safetensors")]
 
 
-def test_its_transforms_are_listed(site: Path) -> None:
+def test_its_stages_and_transforms_are_listed(site: Path) -> None:
     listed = json.loads(run(site, "list", "transforms", "--json").stdout)
     assert {"refine", "curriculum", "hindsight"} <= {row["transform"] for row in listed}
+    assert "hindsight relabelling" in run(site, "list", "stages").stdout
