@@ -98,7 +98,7 @@ def test_what_the_judge_cannot_decide_stops_a_run_at_its_first_step(
     shutil.copy(DATA / "sft.jsonl", tmp_path)
     online = StageSpec("grpo", {"steps": 3, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4})
     with pytest.raises(GuardStop, match=r"grpo, step 1: unmeasured_share is 1\.00"):
-        run_recipe(recipe(online, data=str(tmp_path)), tmp_path / "out", base=ROOT)
+        run_recipe(recipe(online, data=str(tmp_path), reward="dense"), tmp_path / "out", base=ROOT)
 
 
 def test_a_loss_that_is_no_number_ends_the_recipe_and_names_the_step(tmp_path: Path) -> None:
