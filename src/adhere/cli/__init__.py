@@ -104,7 +104,7 @@ def _readers_may_leave() -> Iterator[None]:
 
 
 READER_LEFT = 128 + 13
-"""What a shell says of a program that SIGPIPE ended."""
+"""The exit code that a shell gives a program which SIGPIPE ended."""
 
 
 class LazyGroup(click.Group):
@@ -113,17 +113,17 @@ class LazyGroup(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """As click's; `--help` prints here."""
+        """Make the context as click does; `--help` prints here."""
         with _readers_may_leave():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's; commands run here."""
+        """Run the command as click does."""
         with _readers_may_leave():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of GROUPS."""
+        """Return the names in the order of GROUPS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -134,7 +134,7 @@ class LazyGroup(click.Group):
         return loaded
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What adhere does, then three commands to begin with."""
+        """Write what adhere does, then three commands to begin with."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Examples"):
             width = max(len(command) for command, _ in EXAMPLES)
@@ -142,12 +142,12 @@ class LazyGroup(click.Group):
                 formatter.write(f"  {command:<{width}}  {why}\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Commands first: they are what people look for."""
+        """Write the commands first: they are what people look for."""
         self.format_commands(ctx, formatter)
         click.Command.format_options(self, ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The groups of commands, a line each, without importing them."""
+        """Write the groups of commands, a line each, without importing them."""
         width = max(map(len, COMMANDS))
         for group, commands in GROUPS.items():
             with formatter.section(group):

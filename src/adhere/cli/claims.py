@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import spreading
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -14,22 +15,7 @@ from adhere.terminal import columns, show
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-class _Command(click.Command):
-    """A command whose `--sources` takes every name up to the next option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        is_inside = False
-        for argument in args:
-            is_option = argument.startswith("-") and argument != "-"
-            if is_inside and not is_option and spread[-1] != "--sources":
-                spread.append("--sources")
-            is_inside = argument == "--sources" or (is_inside and not is_option)
-            spread.append(argument)
-        return super().parse_args(ctx, spread)
-
-
-@click.command("claims", cls=_Command)
+@click.command("claims", cls=spreading("--sources"))
 @click.argument("documents", type=click.Path(path_type=Path), nargs=-1, metavar="[DOC]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: claims, conflicts, what agrees.")
 @click.option("--html", type=_FILE, help="Write a page: each conflict, or each statement, beside its lines.")

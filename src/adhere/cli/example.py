@@ -17,7 +17,7 @@ from adhere.terminal import columns, show
 EXAMPLES = Path(__file__).parents[1] / "examples"
 """The repository's `examples/`, which the wheel carries."""
 NEEDS = {"qwen2.5-smoke": "smoke-data", "read-a-study": "notebooks/read-a-study.json"}
-"""What a spec or notebook reads and finds beside itself, by its place in `EXAMPLES`."""
+"""Files that a spec or notebook reads and finds beside itself, by their place in `EXAMPLES`."""
 
 
 @click.command("example")

@@ -16,7 +16,7 @@ from adhere.schema import MODES, Mode
 if TYPE_CHECKING:
     from adhere.verify.sides import SideOptions
 
-__all__ = ["Asking", "Command", "Number", "Sides", "asking_options", "side_options", "with_options"]
+__all__ = ["Asking", "Command", "Number", "Sides", "asking_options", "side_options", "spreading", "with_options"]
 
 Command = Callable[..., Any]
 
@@ -30,6 +30,24 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
         return number
+
+
+def spreading(option: str) -> type[click.Command]:
+    """Return a class of commands whose `option` takes every argument behind it, up to the next option."""
+
+    class Spreading(click.Command):
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            spread: list[str] = []
+            is_behind = False
+            for argument in args:
+                is_option = argument.startswith("-") and argument != "-"
+                if is_behind and not is_option and spread[-1] != option:
+                    spread.append(option)
+                is_behind = argument == option or (is_behind and not is_option)
+                spread.append(argument)
+            return super().parse_args(ctx, spread)
+
+    return Spreading
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import Number
+from adhere.cli.given import Number, spreading
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -18,24 +18,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-class _Spread(click.Command):
-    """A command whose `--against` takes every path behind it, up to the next option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        is_behind = False
-        for one in args:
-            if one == "--against":
-                is_behind = True
-            elif one.startswith("-") and one != "-":
-                is_behind = False
-                spread.append(one)
-            else:
-                spread += ["--against", one] if is_behind else [one]
-        return super().parse_args(ctx, spread)
-
-
-@click.command("rules", cls=_Spread)
+@click.command("rules", cls=spreading("--against"))
 @click.argument("rules", metavar="RULES|compile|list")
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
 @click.option(

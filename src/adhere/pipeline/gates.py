@@ -36,6 +36,11 @@ class Gate(Record, frozen=True):
     why: str
 
 
+def outcome_of(low: float, high: float, least: float) -> Held:
+    """Tell what an interval says of a gate at `least`."""
+    return "does not hold" if high < least else "holds" if low >= least else "cannot tell"
+
+
 def gate_below(run: Run, least: float) -> Gate:
     """Hold a run's pass rate (all constraints of a prompt, strict) against a least rate in [0, 1].
 
@@ -45,7 +50,7 @@ def gate_below(run: Run, least: float) -> Gate:
     rate = run.summary().overall.prompt_strict
     if rate.of_all is None or rate.low is None or rate.high is None:
         raise Incomplete(f"{run.directory}: no rate to hold against --fail-below {least:g}: {rate.reason}")
-    outcome: Held = "does not hold" if rate.high < least else "holds" if rate.low >= least else "cannot tell"
+    outcome = outcome_of(rate.low, rate.high, least)
     said = f"{100 * rate.of_all:.1f} % of {rate.n} prompts passed ({100 * rate.low:.1f}…{100 * rate.high:.1f})"
     why = {
         "holds": f"{said}, at or above {100 * least:g} %",
@@ -87,7 +92,7 @@ def gate_difference(found: Difference, run: str, name: str, margin: float) -> Ga
     """
     if found.difference is None or found.low is None or found.high is None:
         raise Incomplete(f"{run}: no difference to hold against {name}: {found.reason}")
-    outcome: Held = "does not hold" if found.high < -margin else "holds" if found.low >= -margin else "cannot tell"
+    outcome = outcome_of(found.low, found.high, -margin)
     said = (
         f"{100 * found.difference:+.1f} points on {found.n} prompts ({100 * found.low:+.1f}…{100 * found.high:+.1f}; "
         f"{found.gained} gained, {found.lost} lost)"
@@ -131,4 +136,4 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-__all__ = ["Gate", "gate_below", "gate_difference", "gate_worse", "junit", "markdown"]
+__all__ = ["Gate", "gate_below", "gate_difference", "gate_worse", "junit", "markdown", "outcome_of"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adhere.errors import Incomplete
-from adhere.pipeline.gates import Gate, Held
+from adhere.pipeline.gates import Gate, Held, outcome_of
 from adhere.rules.examine import Examination
 from adhere.rules.rates import Rate
 
@@ -24,13 +24,8 @@ def gates_of(examined: Examination, least: float) -> list[Gate]:
 def _gate(rate: Rate, least: float) -> Gate:
     share, low, high = rate.rate or 0.0, rate.low or 0.0, rate.high if rate.high is not None else 1.0
     said = f"{100 * share:.1f} % of {rate.kept + rate.broken} kept ({100 * low:.1f}…{100 * high:.1f})"
-    outcome: Held = (
-        "holds"
-        if low >= least or (least == 1.0 and share == 1.0)
-        else "does not hold"
-        if high < least
-        else "cannot tell"
-    )
+    # No interval of a finite number reaches 1: all kept is then what was asked for.
+    outcome: Held = "holds" if least == share == 1.0 else outcome_of(low, high, least)
     why = {
         "holds": f"{said}, at or above {100 * least:g} %",
         "does not hold": f"{said}, below {100 * least:g} %",

@@ -1,4 +1,4 @@
-"""What `adhere claims --sources` finds of statements, as it is stored and printed."""
+"""Records of what `adhere claims --sources` finds, as they are stored and printed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SourceUse(Record, frozen=True):
 
 
 class Opinion(Record, frozen=True):
-    """What one reviewer says of one statement.
+    """A reviewer's verdict on one statement.
 
     `verdict` is None, with the reason, where an answer failed, could not be read, changed with the order of the
     passages, or quotes what no passage says.
@@ -112,7 +112,7 @@ class Statements(Record, frozen=True):
         return sum(item.verdict == "denied" for item in self.assessments)
 
     def as_json(self) -> dict[str, Json]:
-        """What `--json` prints: `statements`, `quality`, `contradictions`, and `reviews` where models were asked."""
+        """Return what `--json` prints: `statements`, `quality`, `contradictions`, and `reviews` of models."""
         rest = {"quality": self.quality, "contradictions": self.contradictions, "reviews": self.reviews}
         return {"statements": self._listed()} | {k: msgspec.to_builtins(v) for k, v in rest.items() if v is not None}
 

@@ -17,6 +17,7 @@ A rule without a check is one that no program decides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal, Union
 
@@ -243,9 +244,9 @@ def parse_rules(text: str, name: str) -> tuple[Rule, ...]:
     return _check_ids(lambda: parse_toml(text, RuleFile, name=name), name)
 
 
-def _check_ids(read: object, name: str) -> tuple[Rule, ...]:
+def _check_ids(read: Callable[[], RuleFile], name: str) -> tuple[Rule, ...]:
     try:
-        rules: tuple[Rule, ...] = read().rules  # type: ignore[operator]
+        rules = read().rules
     except SpecError:
         raise
     except AdhereError as error:
