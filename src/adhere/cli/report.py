@@ -26,7 +26,8 @@ def command(
     """Print stored runs, one study or one sweep; with --html, --xlsx or --markdown, write that file instead.
 
     No model is needed. A directory with a `study.json` or a `result.json` is a study, one with a `starts.json` a study
-    from several starts; one with a `sweep.json` is a sweep; one with a `manifest.json` and `responses/` is a run.
+    from several starts, one with a `drawn.json` a study whose seeds draw their own kinds; one with a
+    `sweep.json` is a sweep; one with a `manifest.json` and `responses/` is a run.
     """
     from adhere.cli.sweep import insist_writable
     from adhere.report.pages import stored_in

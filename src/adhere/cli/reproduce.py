@@ -16,7 +16,7 @@ from adhere.terminal import columns, show
 def command(directory: Path, as_json: bool) -> None:
     """Compute a committed study again, from DIR/result.json and DIR/records.tar.xz alone.
 
-    Of a study from several starts: each of them, and DIR/starts.json.
+    Of a study from several starts, or whose seeds draw their own kinds: each of them, and what they say together.
 
     No model and no torch are needed. It says how many values of the result agree with the records, and lists those that
     differ (exit 1). A study that was finished under an older rule is compared by that rule, and judged by today's
@@ -24,11 +24,16 @@ def command(directory: Path, as_json: bool) -> None:
     """
     from adhere.report.study.reproduction import reproduction_text, starts_reproduction_text
     from adhere.schema import encode
+    from adhere.study.outcome.drawn import FILE as DRAWN
+    from adhere.study.outcome.drawn import reproduce_drawn
     from adhere.study.outcome.reproduce import reproduce
-    from adhere.study.outcome.starts import FILE, reproduce_starts
+    from adhere.study.outcome.starts import FILE as STARTS
+    from adhere.study.outcome.starts import reproduce_starts
 
-    if (directory / FILE).is_file():
-        all_of_them = reproduce_starts(directory)
+    parted = {STARTS: reproduce_starts, DRAWN: reproduce_drawn}
+    together = next((name for name in parted if (directory / name).is_file()), None)
+    if together is not None:
+        all_of_them = parted[together](directory)
         show(encode(all_of_them) if as_json else starts_reproduction_text(all_of_them, width=columns()))
         if all_of_them.any_differs:
             sys.exit(1)

@@ -15,8 +15,10 @@ from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from adhere.study.design.spec import StudySpec
-    from adhere.study.outcome.result import StudyResult
+    from adhere.study.outcome.result import DrawnResult, StartsResult, StudyResult
     from adhere.study.starts import Place
 
 
@@ -103,12 +105,11 @@ def command(
     harness measured them.
     """
     from adhere.lines.workers import parse_shard
+    from adhere.report.study.drawn import drawn_html, drawn_text
     from adhere.report.study.starts import starts_html, starts_text
-    from adhere.schema import encode, write_atomic
     from adhere.study.design.check import load_study, parse_seeds
-    from adhere.study.design.disk import writing
+    from adhere.study.drawn import is_begun, put_seeds_together, seed_places, tuning_place, with_stages_of
     from adhere.study.jobs import parse_jobs
-    from adhere.study.run.records import unpack
     from adhere.study.starts import places_of, put_together
 
     if power:
@@ -122,16 +123,13 @@ def command(
         return
     study = _with_options(study, start=start, device=device, across_engines=across_engines)
     directory = out or Path("studies") / study.name
-    progress = for_terminal()
     if register:
         _require_alone("--register stores the rule's hash", only_plan=only_plan, shard=shard)
         _register(study, directory, as_json=as_json)
         return
-    places = places_of(study, directory, records)
-    for one in places:
-        if one.records is not None and one.records.exists():
-            with writing(one.directory):
-                progress.say(f"{unpack(one.records, one.directory)} records from {one.records}")
+    first = tuning_place(study, directory, records)
+    places = seed_places(study, directory, records) if first else places_of(study, directory, records)
+    _unpack([*([first] if first else []), *places])
     if sides.paths:
         _require_one_start(study)
         _require_alone("--side joins files to what is finished", only_plan=only_plan, shard=shard)
@@ -140,7 +138,7 @@ def command(
     if collect:
         _require_alone("--collect puts together what is stored", only_plan=only_plan, shard=shard)
     if only_plan:
-        for one in places:
+        for one in [first] if first else places:  # its plan has all seeds; what they draw costs as much
             _tell_plan(one, processes or 1)
         return
     given = {
@@ -152,14 +150,57 @@ def command(
         "--device": device,
     }
     line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in given.items() if value)])
+    if first is not None:
+        settled = _settle(first, processes, is_collected=collect)
+        places = seed_places(with_stages_of(study, settled), directory, records)
+        places = [one for one in places if is_begun(one)] if collect else places
     do = partial(_collect if collect else partial(_run, jobs=processes, shard=shard, engine=engine), line=line)
     found = [(do(one, as_json=as_json), one.directory) for one in places]
+    if first is not None:
+        drawn = put_seeds_together(study, directory, found)
+        _publish_together(drawn, directory, drawn_html(drawn), drawn_text(drawn, width=columns()), as_json=as_json)
     if study.starts:
         together = put_together(study.name, directory, found)
-        page = directory / "report.html"
-        write_atomic(page, starts_html(together).encode("utf-8", "replace"))
-        show(encode(together) if as_json else starts_text(together, width=columns()))
-        progress.say(f"Report: {page}")
+        _publish_together(
+            together, directory, starts_html(together), starts_text(together, width=columns()), as_json=as_json
+        )
+
+
+def _unpack(places: Sequence[Place]) -> None:
+    """Unpack the records that lie where they are to be packed: what another machine has done is not done again."""
+    from adhere.study.design.disk import writing
+    from adhere.study.run.records import unpack
+
+    for one in places:
+        if one.records is not None and one.records.exists():
+            with writing(one.directory):
+                for_terminal().say(f"{unpack(one.records, one.directory)} records from {one.records}")
+
+
+def _settle(first: Place, jobs: int | None, *, is_collected: bool) -> StudySpec:
+    """The study with the settings that are tuned once for all its seeds; tuned here unless it is only collected."""
+    from adhere.study.design.disk import writing
+    from adhere.study.run.records import packing
+    from adhere.study.tune import tune, with_choice
+
+    if is_collected:
+        return with_choice(first.spec, first.directory)
+    if first.spec.tune is None:
+        return first.spec
+    with writing(first.directory), packing(first.directory, first.records):
+        return tune(first.spec, first.directory, jobs=jobs, progress=for_terminal())
+
+
+def _publish_together(
+    together: StartsResult | DrawnResult, directory: Path, html: str, text: str, *, as_json: bool
+) -> None:
+    """Write the page of several studies together and print what they say."""
+    from adhere.schema import encode, write_atomic
+
+    page = directory / "report.html"
+    write_atomic(page, html.encode("utf-8", "replace"))
+    show(encode(together) if as_json else text)
+    for_terminal().say(f"Report: {page}")
 
 
 def _only(paths: tuple[Path, ...]) -> Path:

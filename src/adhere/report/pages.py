@@ -16,7 +16,7 @@ from adhere.store.files import read_regular
 from adhere.store.run import Run
 from adhere.store.sharded import load_run
 from adhere.store.shelf import kind_of
-from adhere.study.outcome.result import StartsResult, StudyResult
+from adhere.study.outcome.result import DrawnResult, StartsResult, StudyResult
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.found import Sweep, load_sweep
 
@@ -150,26 +150,34 @@ class StoredStudy(StoredItem):
 
 
 @dataclass(frozen=True)
-class StoredStarts(StoredItem):
-    """What the studies from several starts say together."""
+class StoredParts(StoredItem):
+    """What several studies say together: from several starts, or of seeds that draw their own kinds."""
 
-    result: StartsResult
+    result: StartsResult | DrawnResult
 
     def text(self, width: int) -> str:
+        from adhere.report.study.drawn import drawn_text
         from adhere.report.study.starts import starts_text
 
+        if isinstance(self.result, DrawnResult):
+            return drawn_text(self.result, width=width)
         return starts_text(self.result, width=width)
 
     def html(self) -> str:
+        from adhere.report.study.drawn import drawn_html
         from adhere.report.study.starts import starts_html
 
-        return starts_html(self.result)
+        return drawn_html(self.result) if isinstance(self.result, DrawnResult) else starts_html(self.result)
 
     def write_xlsx(self, path: Path) -> None:
-        raise UsageError("--xlsx shows the study from one start: `adhere report DIR/starts/NAME --xlsx FILE`")
+        raise UsageError(f"--xlsx shows one of these studies: `adhere report {self._one} --xlsx FILE`")
 
     def markdown(self) -> str:
-        raise UsageError("--markdown shows the study from one start: `adhere report DIR/starts/NAME --markdown FILE`")
+        raise UsageError(f"--markdown shows one of these studies: `adhere report {self._one} --markdown FILE`")
+
+    @property
+    def _one(self) -> str:
+        return "DIR/seeds/N" if isinstance(self.result, DrawnResult) else "DIR/starts/NAME"
 
     def json(self) -> bytes:
         return encode(self.result)
@@ -186,9 +194,11 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
         UsageError: Nothing is stored in one of them, it is unfinished, or they cannot be shown together.
         IntegrityError: What is stored is damaged.
     """
-    # Not a kind of its own: the shelf lists the study from each of its starts.
+    # Not kinds of their own: the shelf lists the study from each of its starts, or at each of its seeds.
     if len(directories) == 1 and (together := directories[0] / "starts.json").is_file():
-        return StoredStarts(decode(read_regular(together), StartsResult))
+        return StoredParts(decode(read_regular(together), StartsResult))
+    if len(directories) == 1 and (together := directories[0] / "drawn.json").is_file():
+        return StoredParts(decode(read_regular(together), DrawnResult))
     kinds = {directory: kind_of(directory) for directory in directories}
     for directory, kind in kinds.items():
         if kind is None:
@@ -222,4 +232,4 @@ def _sweep(directory: Path, *, as_stored: bool) -> StoredSweep:
     return StoredSweep(sweep, leaderboard(sweep))
 
 
-__all__ = ["StoredItem", "StoredRuns", "StoredStarts", "StoredStudy", "StoredSweep", "stored_in"]
+__all__ = ["StoredItem", "StoredParts", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]

@@ -4,6 +4,7 @@ proportions.py   one rate, or one whose trials come in clusters: Wilson
 adjusted.py      a paired difference at equal length of answers
 bootstrap.py     BCa over prompts or clusters
 crossed.py       paired differences over seeds and clustered prompts: what a study's verdict uses
+incomplete.py    the same where every seed draws its own kinds and prompts
 fragile.py       what a difference over seeds hangs on: single seeds, their signs, the kinds of constraint
 seeds.py         one number per training seed
 multiple.py      Holm
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from adhere.stats.bootstrap import Estimate, paired_bootstrap, unanimous_bound
     from adhere.stats.crossed import Crossed, fit_crossed
     from adhere.stats.fragile import fit_kinds, leave_kinds_out, leave_one_out, sign_flip_p
+    from adhere.stats.incomplete import Incomplete, fit_incomplete
     from adhere.stats.multiple import holm
     from adhere.stats.proportions import ClusterSums, Interval, wilson_clustered
     from adhere.stats.seeds import SeedSummary, over_seeds
@@ -34,10 +36,12 @@ __all__ = [
     "ClusterSums",
     "Crossed",
     "Estimate",
+    "Incomplete",
     "Interval",
     "SeedSummary",
     "cohens_kappa",
     "fit_crossed",
+    "fit_incomplete",
     "fit_kinds",
     "holm",
     "leave_kinds_out",
@@ -55,6 +59,7 @@ _HOMES = {
     **dict.fromkeys(("AtEqualLength", "length_controlled"), "adjusted"),
     **dict.fromkeys(("Estimate", "paired_bootstrap", "unanimous_bound"), "bootstrap"),
     **dict.fromkeys(("Crossed", "fit_crossed"), "crossed"),
+    **dict.fromkeys(("Incomplete", "fit_incomplete"), "incomplete"),
     **dict.fromkeys(("fit_kinds", "leave_kinds_out", "leave_one_out", "sign_flip_p"), "fragile"),
     **dict.fromkeys(("ClusterSums", "Interval", "wilson_clustered"), "proportions"),
     **dict.fromkeys(("SeedSummary", "over_seeds"), "seeds"),

@@ -70,16 +70,24 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
 
 
 def starts_reproduction_text(found: StartsReproduction, *, width: int = 100) -> str:
-    """Each start, then what they say together."""
+    """Each start or seed, then what they say together."""
     lines = [
-        heading(f"Study {one_line(found.study)}: {count(len(found.starts))} starts together, computed again"),
+        heading(f"Study {one_line(found.study)}: {count(len(found.starts))} {_noun(found)}s together, computed again"),
         f"  agree {count(found.agree)}   differ {count(found.differ)}",
         *_difference_lines(found.differences, width=width),
         "",
         paragraph(found.holds, width=width),
     ]
-    each = [f"From {one_line(start)}\n\n{reproduction_text(one, width=width)}" for start, one in found.starts.items()]
+    each = [f"{_part_words(start)}\n\n{reproduction_text(one, width=width)}" for start, one in found.starts.items()]
     return "\n".join([*each, *lines]) + "\n"
+
+
+def _noun(found: StartsReproduction) -> str:
+    return "seed" if all(part.startswith("seed ") for part in found.starts) else "start"
+
+
+def _part_words(part: str) -> str:
+    return one_line(part).capitalize() if part.startswith("seed ") else f"From {one_line(part)}"
 
 
 def _difference_lines(differences: Sequence[Disagreement], *, width: int) -> list[str]:

@@ -48,6 +48,8 @@ _SLICE_TITLES = {
     "new-wording/multiple": ("New wordings, several constraints", "as before, two or three together"),
     "new-family/single": ("New families, one constraint", "kinds of constraint that training never saw"),
     "new-family/multiple": ("New families, several constraints", "as before, two or three together"),
+    "new-kind/single": ("New kinds, one constraint", "kinds of constraint that this seed never trained"),
+    "new-kind/multiple": ("New kinds, several constraints", "as before, two or three together"),
 }
 
 
@@ -653,7 +655,7 @@ def _rate_table(result: StudyResult, field: str) -> RateTable:
     arms = tuple(row for row in whole.arms if row.score is not None)
     rates: list[dict[str, Share]] = [getattr(row.score, field) for row in arms]
     slices = [part.slice for part in parts]
-    unseen = [name for name in slices if name.startswith("new-family")]
+    unseen = [name for name in slices if name.startswith(("new-family", "new-kind"))]
     seen = {found for name in slices if name not in {"all", *unseen} for found in _names(parts, name, field)}
     new = {found for name in unseen for found in _names(parts, name, field)} - seen
     names = sorted({name for table in rates for name in table}, key=lambda name: (name in new, name))

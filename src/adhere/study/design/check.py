@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from adhere.config import load_toml, locate
+from adhere.constraints import registry
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.study.design.command import METHOD
 from adhere.study.design.spec import (
@@ -124,6 +125,7 @@ def validate(spec: StudySpec) -> None:
     _require_start(spec)
     _require_suites(spec)
     _require_train_kinds(spec.data.kinds)
+    _require_drawn_kinds(spec)
     _require_ranges(spec)
     _require_long(spec.data)
     _require_seeds_of_arms(spec)
@@ -225,6 +227,37 @@ def _require_train_kinds(kinds: Sequence[str]) -> None:
         kinds_of("train", kinds)
     except (UnknownName, UsageError) as error:
         raise SpecError(f"data.kinds: {error}") from error
+
+
+def _require_drawn_kinds(spec: StudySpec) -> None:
+    """Require that [kinds] can be drawn, and that every held-out prompt asks for one of them."""
+    drawn, evaluation = spec.kinds, spec.evaluation
+    given = [name for name in ("new_kind", "new_kinds") if getattr(evaluation, name) is not msgspec.UNSET]
+    if drawn is msgspec.UNSET:
+        if len(given) == 1:
+            raise SpecError("evaluation.new_kind and .new_kinds go together; [kinds] draws the second by itself")
+        return
+    if "new_kinds" in given or spec.data.kinds:
+        raise SpecError("data.kinds and evaluation.new_kinds are drawn at every seed by [kinds]; leave them out")
+    if not spec.trains or spec.asked or spec.starts or spec.budgets:
+        raise SpecError("kinds: a study draws kinds where it trains from one start, on prompts of ours, at one budget")
+    try:
+        able = [name for name in dict.fromkeys(drawn.among) if registry.get(name).part == "train"]
+        kinds_of("train", able)
+    except (UnknownName, UsageError) as error:
+        raise SpecError(f"kinds.among: {error}") from error
+    if len(able) < drawn.trained or len(set(drawn.among)) < drawn.trained + drawn.untrained:
+        raise SpecError(
+            f"kinds: {drawn.trained} trained and {drawn.untrained} others cannot be drawn from {len(set(drawn.among))} "
+            f"kinds, of which {len(able)} may be trained (adhere list constraints)"
+        )
+    sizes = evaluation.sizes
+    if any(size.multiple for size in sizes.values()) or sizes["new-family"].single:
+        raise SpecError(
+            "evaluation: with [kinds] every prompt asks for one of the drawn kinds: leave `multiple` and new_family out"
+        )
+    if bool(drawn.untrained) != bool("new_kind" in given and sizes["new-kind"].single):
+        raise SpecError("kinds.untrained and evaluation.new_kind go together: give both or none")
 
 
 def _require_long(data: DataSpec) -> None:
@@ -348,11 +381,7 @@ def _counts(spec: StudySpec) -> dict[str, int]:
 def _size(evaluation: EvaluationSpec, wanted: str) -> int:
     sizes = {
         f"{name}/{number}": getattr(size, number)
-        for name, size in {
-            "new-topic": evaluation.new_topic,
-            "new-wording": evaluation.new_wording,
-            "new-family": evaluation.new_family,
-        }.items()
+        for name, size in evaluation.sizes.items()
         for number in ("single", "multiple")
     }
     return sum(size for name, size in sizes.items() if in_slice(name, wanted))

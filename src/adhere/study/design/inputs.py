@@ -29,7 +29,7 @@ from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.free import LONG, free_prompts
-from adhere.suites.generated.core.slices import Audit, audit, dev_suite, study_prompts, study_suite
+from adhere.suites.generated.core.slices import Audit, Sizes, audit, dev_suite, study_prompts, study_suite
 from adhere.suites.generated.core.templates import longer_queries_of_seed, queries_of_seed
 from adhere.train.stage.template import TEMPLATED, with_template
 
@@ -193,6 +193,8 @@ def held_out_suite(spec: StudySpec) -> Suite:
         new_topic=asked.new_topic,
         new_wording=asked.new_wording,
         new_family=asked.new_family,
+        new_kind=asked.sizes.get("new-kind", Sizes()),
+        new_kinds=[] if asked.new_kinds is msgspec.UNSET else asked.new_kinds,
         kinds=spec.data.kinds,
         wordings=spec.data.wordings,
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from adhere.build.rows import Limits
+from adhere.constraints import registry
 from adhere.errors import SpecError, UnknownName
 from adhere.pipeline.compare.sides import MARGIN, PERPLEXITY_MARGIN
 from adhere.pipeline.reward import RewardKind
-from adhere.schema import Counts, Json, Record, content_hash, convert
+from adhere.schema import Counts, Json, Record, content_hash, convert, derive_seed
 from adhere.study.design.command import COMMAND, METHOD, command_settings
+from adhere.suites.generated.core.deal import kinds_of
 from adhere.suites.generated.core.slices import SLICES, Sizes
 from adhere.train.recipe import StageSpec
 from adhere.train.settings import Lora, OptimizerSettings
@@ -148,6 +151,8 @@ class EvaluationSpec(Record, frozen=True):
         draws: Answers a prompt [1], of models that others trained; above 1 at a `temperature` above 0.
         temperature: Of their answers [0, greedy].
         across_engines: Compare arms that different engines answer, or that are prompted or stopped differently.
+        new_kind: Prompts that ask for one of `new_kinds`, which training never saw though it may know their family;
+            `[kinds]` sets what they are.
     """
 
     seed: int = 0
@@ -164,6 +169,8 @@ class EvaluationSpec(Record, frozen=True):
     draws: int | msgspec.UnsetType = msgspec.UNSET  # a spec without these keeps its hash
     temperature: float | msgspec.UnsetType = msgspec.UNSET
     across_engines: bool | msgspec.UnsetType = msgspec.UNSET
+    new_kind: Sizes | msgspec.UnsetType = msgspec.UNSET
+    new_kinds: list[str] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def suite_names(self) -> list[str]:
@@ -173,13 +180,47 @@ class EvaluationSpec(Record, frozen=True):
     @property
     def prompts(self) -> int:
         """Of all slices."""
-        sizes = [self.dev] if self.dev is not None else [self.new_topic, self.new_wording, self.new_family]
+        sizes = [self.dev] if self.dev is not None else self.sizes.values()
         return sum(size.single + size.multiple for size in sizes)
+
+    @property
+    def sizes(self) -> dict[str, Sizes]:
+        """The held-out slices and how many prompts each has."""
+        new_kind = {} if self.new_kind is msgspec.UNSET else {"new-kind": self.new_kind}
+        old = {"new-topic": self.new_topic, "new-wording": self.new_wording, "new-family": self.new_family}
+        return old | new_kind
 
     @property
     def slices(self) -> list[str]:
         """What a contrast may be over: everything, a slice, a number of constraints, or both."""
-        return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES]
+        further = [] if self.new_kind is msgspec.UNSET else ["new-kind", "new-kind/single", "new-kind/multiple"]
+        return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES, *further]
+
+
+class DrawnKinds(Record, frozen=True):
+    """Kinds of constraint that every seed draws anew, so that an answer is about kinds as it is about seeds.
+
+    Each seed is a study of its own, with its own kinds and its own held-out prompts (`study.drawn`).
+
+    Args:
+        among: Ids of the kinds that are drawn from; only those of part `train` are ever trained.
+        trained: How many are trained at each seed, and asked for on new topics and in new wordings.
+        untrained: How many of the others are asked for in the slice `new-kind`.
+        seed: Root of the draw, together with the study's seed.
+    """
+
+    among: list[str]
+    trained: Annotated[int, msgspec.Meta(ge=2)]
+    untrained: Annotated[int, msgspec.Meta(ge=0)] = 0
+    seed: int = 0
+
+    def at(self, seed: int) -> tuple[list[str], list[str]]:
+        """The kinds that are trained at a seed, and those that are only asked for."""
+        rng = random.Random(derive_seed(self.seed, "kinds", seed))
+        able = [kind.id for kind in kinds_of("train", [one for one in self.among if registry.get(one).part == "train"])]
+        trained = sorted(rng.sample(able, self.trained))
+        others = sorted({*self.among} - {*trained})
+        return trained, sorted(rng.sample(others, self.untrained))
 
 
 class FinalsSpec(Record, frozen=True):
@@ -361,8 +402,8 @@ class StudySpec(Record, frozen=True):
     (relative to where the study is started); its tokens are trained. `device` and `threads` say where it runs,
     `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is faster in
     it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any more.
-    With `keep_answers` true every answer of every evaluation is packed with the records, so that whoever finds a better
-    measure can count again (`run.answers`).
+    `kinds` draws other kinds of constraint at every seed. With `keep_answers` true every answer of every evaluation is
+    packed with the records, so that whoever finds a better measure can count again (`run.answers`).
     """
 
     name: str
@@ -386,6 +427,7 @@ class StudySpec(Record, frozen=True):
     template: str = ""
     budgets: list[int] = []
     starts: list[str | StartSpec] = []
+    kinds: DrawnKinds | msgspec.UnsetType = msgspec.UNSET  # a spec without it keeps its hash
 
     @property
     def trains(self) -> bool:
@@ -435,6 +477,21 @@ class StudySpec(Record, frozen=True):
         template = next((one.template for one in self.each_start if one.model == model), self.template)
         arms = [arm.of_start(model) for arm in self.arms]
         return msgspec.structs.replace(self, start=model, template=template, starts=[], arms=arms)
+
+    def at_seed(self, seed: int) -> StudySpec:
+        """The study at one of its seeds alone, with the kinds and the held-out prompts that this seed draws."""
+        return msgspec.structs.replace(self.with_kinds_of(seed), seeds=[seed], tune=None)
+
+    def with_kinds_of(self, seed: int) -> StudySpec:
+        """The study with the kinds and the held-out prompts that one seed draws; itself where none are drawn."""
+        if self.kinds is msgspec.UNSET:
+            return self
+        trained, others = self.kinds.at(seed)
+        evaluation = msgspec.structs.replace(
+            self.evaluation, seed=derive_seed(self.evaluation.seed, "held-out", seed) % 2**31, new_kinds=others
+        )
+        data = msgspec.structs.replace(self.data, kinds=trained)
+        return msgspec.structs.replace(self, data=data, evaluation=evaluation, kinds=msgspec.UNSET)
 
     @property
     def pool_reward(self) -> RewardKind:

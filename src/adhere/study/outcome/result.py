@@ -691,3 +691,71 @@ class StartsResult(Record, frozen=True):
         open_ = [one.start for one in self.starts if one.start not in (*more, *less)]
         said += [f"shows nothing from {', '.join(open_)}"] if open_ else []
         return f"{self.pooled.treatment} over {self.pooled.control}: {'; '.join(said)}."
+
+
+class SeedWithKinds(Record, frozen=True):
+    """One seed of a study that draws kinds: those that it trained, those only asked for, and its primary contrast.
+
+    `folder` is that of its own study, under `seeds/`.
+    """
+
+    seed: int
+    folder: str
+    trained: list[str]
+    untrained: list[str]
+    primary: Contrast
+
+
+class DrawnKind(Record, frozen=True):
+    """The arms of the verdict on one kind, over the seeds that drew it for the verdict's slice.
+
+    Rates and difference are means over prompts. `seeds` are those that asked for it.
+    """
+
+    kind: str
+    seeds: list[int]
+    n_prompts: int
+    rate_treatment: float
+    rate_control: float
+    difference: float
+
+
+class DrawnResult(Record, frozen=True):
+    """A study whose seeds draw their own kinds and prompts (`stats.incomplete`).
+
+    Args:
+        spec: As a person wrote it.
+        seeds: What each finished seed drew and found. `missing` seeds are not finished.
+        answer: By the rule of the spec; kinds and seeds are both samples.
+        primary, passing: The verdict's contrast by what it counts, and by all that passes.
+        further: The secondary contrasts, and the verdict's on each slice; Holm's p over them.
+        suites: The verdict's contrast on published suites, whose prompts all seeds share.
+        left_out, kinds_left_out: The primary contrast without each seed, and without each kind.
+        kinds: The primary contrast kind by kind.
+        withheld: What forbids an answer.
+        tuning: How the settings were chosen; None where they were given.
+    """
+
+    version: int
+    name: str
+    spec: Json
+    spec_sha256: str
+    question: str
+    seeds: list[SeedWithKinds]
+    missing: list[int]
+    answer: Answer
+    headline: str
+    rule: str
+    because: str
+    decides: str
+    fragile: bool
+    primary: Contrast
+    passing: Contrast
+    further: list[Contrast]
+    suites: dict[str, Contrast]
+    left_out: list[LeftOut]
+    kinds_left_out: list[LeftOutKind]
+    kinds: list[DrawnKind]
+    withheld: list[str]
+    tuning: Tuning | None
+    minutes: float

@@ -56,7 +56,7 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
             StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
             for start, (one, place) in found.items()
         ],
-        _pool(rule.primary, own, rule, role="primary"),
+        pool(rule.primary, own, rule, role="primary"),
         _between(own, rule),
         _further([one for one, _ in found.values()], measured, rule),
     )
@@ -84,7 +84,7 @@ def reproduce_starts(directory: Path) -> StartsReproduction:
     )
 
 
-def _pool(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
+def pool(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
     """A contrast over all starts, on the prompts that all of them measured."""
     same = _same_prompts(asked, measured)
     together = Pairs(
@@ -135,7 +135,7 @@ def _further(
             if suite and asked.slice in COUNTED:  # of a suite's contrasts this names what counts, not a slice
                 on = {start: one.counting(COUNTED[asked.slice]) for start, one in on.items()}
                 asked = msgspec.structs.replace(asked, slice="all")
-            pooled = _pool(asked, on, rule, role="secondary")
+            pooled = pool(asked, on, rule, role="secondary")
             found.append(AcrossStarts(suite, list(each), msgspec.structs.replace(pooled, slice=each[0].slice)))
     return found
 

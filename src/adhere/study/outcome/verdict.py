@@ -34,7 +34,7 @@ def verdict(
         minutes_per_seed: What one seed costs, for the advice.
     """
     rule, scope = spec.verdict, scope_of(spec)
-    answer, because = _answer(primary, rule.smallest_effect)
+    answer, because = answer_to(primary, rule.smallest_effect)
     fragile = these_kinds = False
     if withheld:
         answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
@@ -42,7 +42,8 @@ def verdict(
         fragile = bool(hangs_on.deciding_seeds or hangs_on.deciding_kinds)
         these_kinds = not fragile and not _excludes_zero(hangs_on.kinds, primary.difference)
         if fragile:
-            answer, because = "INCONCLUSIVE", _hangs_on(because, hangs_on)
+            answer = "INCONCLUSIVE"
+            because = tell_what_decides(because, hangs_on.deciding_seeds, hangs_on.deciding_kinds)
         elif these_kinds:
             because = f"{because}; {_limit_to_kinds(hangs_on.kinds)}"
     decides = ""
@@ -54,8 +55,8 @@ def verdict(
     return StudyVerdict(
         question=rule.question,
         answer=answer,
-        headline=_headline(answer, scope, primary, fragile=fragile, these_kinds=these_kinds),
-        rule=_rule(rule, scope),
+        headline=headline_of(answer, scope, primary, fragile=fragile, these_kinds=these_kinds),
+        rule=rule_words(rule, scope),
         because=because,
         scope=scope,
         reach=reach(spec),
@@ -73,7 +74,8 @@ _COUNTED = {
 }
 
 
-def _rule(rule: VerdictSpec, scope: Scope) -> str:
+def rule_words(rule: VerdictSpec, scope: Scope) -> str:
+    """Say the rule as a sentence."""
     worth = 100 * rule.smallest_effect
     without = " and stays there without any one seed or any one kind of constraint" if scope == "method" else ""
     limited = (
@@ -97,8 +99,8 @@ def _excludes_zero(kinds: OverKinds, difference: float | None) -> bool:
     return kinds.low > 0 if (difference or 0) > 0 else kinds.high < 0
 
 
-def _hangs_on(because: str, hangs_on: Fragility) -> str:
-    seeds, kinds = hangs_on.deciding_seeds, hangs_on.deciding_kinds
+def tell_what_decides(because: str, seeds: Sequence[int], kinds: Sequence[str]) -> str:
+    """Tell without which single seeds or kinds the interval holds 0."""
     without = [f"without {word} {_either(names)}" for word, names in (("seed", seeds), ("kind", kinds)) if names]
     single = " or ".join(word for word, names in (("seed", seeds), ("kind of constraint", kinds)) if names)
     return f"{because.partition(';')[0]}, but {' or '.join(without)} it holds 0: a single {single} decides"
@@ -118,7 +120,8 @@ def _limit_to_kinds(kinds: OverKinds) -> str:
     )
 
 
-def _answer(primary: Contrast, worth: float) -> tuple[Answer, str]:
+def answer_to(primary: Contrast, worth: float) -> tuple[Answer, str]:
+    """Answer by where the interval lies, and say why; what it hangs on is not looked at."""
     low, high = primary.low, primary.high
     if low is None or high is None:
         return "INCONCLUSIVE", f"there is no interval: {primary.reason}"
@@ -141,7 +144,7 @@ def _answer(primary: Contrast, worth: float) -> tuple[Answer, str]:
     return "INCONCLUSIVE", f"{reaches}{only}neither 0 nor {_points(worth)}"
 
 
-def _headline(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool) -> str:
+def headline_of(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool) -> str:
     """The answer as a sentence that says what it is about."""
     on_these = " on these kinds of constraint" if these_kinds else ""
     what = (

@@ -5,6 +5,7 @@
 | `new-topic` | never trained on | of training | of training |
 | `new-wording` | never trained on | never trained on | of training |
 | `new-family` | never trained on | never trained on | of families that are never trained on |
+| `new-kind` | never trained on | never trained on | of others that are named; their family may be trained on |
 
 Each is dealt twice, apart by the number of constraints: `new-topic/single`, `new-topic/multiple` and so on.
 `audit` proves the table for a set of prompts.
@@ -16,10 +17,10 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from adhere.constraints import Constraint
+from adhere.constraints import Constraint, registry
 from adhere.constraints.published.iftrain.twins import as_own
 from adhere.errors import AdhereError, UsageError
-from adhere.schema import Prompt, Record
+from adhere.schema import Part, Prompt, Record
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.compose import Manner
 from adhere.suites.generated.core.deal import Dealer, kinds_of
@@ -29,6 +30,7 @@ from adhere.suites.generated.core.wordings import FREE, contents, draw_for, word
 
 VERSION = "1"
 SINGLE, MULTIPLE = (1,) * 10, (2, 2, 2, 2, 2, 2, 2, 3, 3, 3)
+PARTS: tuple[Part, ...] = ("train", "held-out")
 SLICES = tuple(
     f"{name}/{number}" for name in ("new-topic", "new-wording", "new-family") for number in ("single", "multiple")
 )
@@ -82,6 +84,8 @@ def study_suite(
     new_topic: Sizes = Sizes(),  # noqa: B008 - frozen
     new_wording: Sizes = Sizes(),  # noqa: B008
     new_family: Sizes = Sizes(),  # noqa: B008
+    new_kind: Sizes = Sizes(),  # noqa: B008
+    new_kinds: Sequence[str] = (),
     kinds: Sequence[str] = (),
     wordings: int | None = None,
 ) -> Suite:
@@ -92,6 +96,8 @@ def study_suite(
         new_topic: Prompts in the wordings of training.
         new_wording: Prompts in wordings that training never says.
         new_family: Prompts with kinds of held-out families.
+        new_kind: Prompts with kinds of `new_kinds`, of any part.
+        new_kinds: Their ids; none of `kinds`.
         kinds: Ids of the train kinds; empty: those of `core`.
         wordings: How many wordings a kind has in training.
 
@@ -101,6 +107,10 @@ def study_suite(
         AdhereError: A query for which no prompt can be made.
     """
     sizes = {"new-topic": new_topic, "new-wording": new_wording, "new-family": new_family}
+    if new_kind.single or new_kind.multiple:
+        sizes["new-kind"] = new_kind  # a suite without it keeps its settings, and so its hash
+        if not new_kinds or {*new_kinds} & {*kinds}:
+            raise UsageError(f"study suite: new_kinds {list(new_kinds)} must be kinds that are none of `kinds`")
     counts = {
         f"{name}/{number}": getattr(size, number) for name, size in sizes.items() for number in ("single", "multiple")
     }
@@ -110,15 +120,21 @@ def study_suite(
         "new-topic": StudyManner("held-out", new=False, most=wordings),
         "new-wording": StudyManner("held-out", new=True),
         "new-family": StudyManner("held-out", new=True),
+        "new-kind": StudyManner("held-out", new=True),
     }
     dealer = Dealer(queries("held-out"), seed=seed, manner=manner["new-topic"], source="study")
     prompts: list[Prompt] = []
     for slice_name, count in counts.items():
         name, _, number = slice_name.partition("/")
         dealer.manner = manner[name]
-        chosen = kinds_of("held-out") if name == "new-family" else kinds_of("train", kinds)
+        if name == "new-kind":
+            chosen = tuple(kind for part in PARTS for kind in _of_part(part, new_kinds))
+        else:
+            chosen = kinds_of("held-out") if name == "new-family" else kinds_of("train", kinds)
         prompts += dealer.deal(slice_name, count, chosen, counts=SINGLE if number == "single" else MULTIPLE)
     settings: dict[str, int | str] = {"seed": seed, **counts}
+    if new_kind.single or new_kind.multiple:
+        settings["new kinds"] = ", ".join(sorted(new_kinds))
     return Suite(
         name="study",
         version=VERSION,
@@ -127,6 +143,12 @@ def study_suite(
         cut_answers="fail",
         settings=settings | ({"kinds": ", ".join(sorted(kinds))} if kinds else {}),
     )
+
+
+def _of_part(part: Part, kinds: Sequence[str]) -> tuple[type[Constraint], ...]:
+    """The kinds of one part among some of both; none where there is none, which `kinds_of` takes for all."""
+    own = [name for name in kinds if registry.get(name).part == part]
+    return kinds_of(part, own) if own else ()
 
 
 def study_prompts(

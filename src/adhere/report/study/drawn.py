@@ -1,0 +1,156 @@
+"""What a study says whose seeds draw their own kinds of constraint: for the terminal and as a page."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from adhere.report.page import render
+from adhere.report.pieces.charts import Difference, forest
+from adhere.report.pieces.numbers import count, p_value, percent, points, points_interval
+from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.report.pieces.wording import effect
+from adhere.study.outcome.result import Contrast, DrawnResult
+from adhere.terminal import one_line
+
+CONTRASTS = ("contrast", "prompts", "treatment", "control", "difference", "interval", "p (Holm)")
+SEEDS = ("seed", "prompts", "difference", "interval at this seed", "trained kinds", "kinds only asked for")
+KINDS = ("kind", "seeds", "prompts", "treatment", "control", "difference", "without it")
+
+
+def drawn_text(result: DrawnResult, *, width: int = 100) -> str:
+    """The answer, what was compared, seed by seed and kind by kind."""
+    lines = [
+        heading(f"Study {one_line(result.name)}: {result.headline}"),
+        "",
+        paragraph(result.question, width=width),
+        "",
+        paragraph(f"{result.rule}. Here: {result.because}. {result.decides}".strip(), width=width),
+        "",
+        text_table([list(CONTRASTS), *contrast_rows(result)], width=width, left=1),
+        "",
+        text_table([list(SEEDS), *seed_rows(result)], width=width, left=1),
+        "",
+        text_table([list(KINDS), *kind_rows(result)], width=width, left=1),
+        "",
+        paragraph(limits(result), width=width),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def drawn_html(result: DrawnResult) -> str:
+    """One self-contained page, with links to the page of each seed."""
+    return render(
+        "study/drawn.html.jinja",
+        result=result,
+        contrasts=contrast_rows(result),
+        contrast_headings=CONTRASTS,
+        seeds=seed_rows(result),
+        seed_headings=SEEDS,
+        kinds=kind_rows(result),
+        kind_headings=KINDS,
+        chart=_chart(result),
+        limits=limits(result),
+        tuned=tuned_lines(result),
+    )
+
+
+def limits(result: DrawnResult) -> str:
+    """How far the answer reaches, and what it hangs on."""
+    drawn = {kind for seed in result.seeds for kind in seed.trained}
+    text = (
+        f"Seeds and kinds are both samples: {count(len(result.seeds))} seeds, each with its own draw of kinds "
+        f"({count(len(drawn))} different ones were trained) and its own held-out prompts."
+    )
+    parts = (("seed", result.left_out), ("kind", result.kinds_left_out))
+    for noun, found in parts:
+        values = [one.difference for one in found]
+        if values:
+            text += (
+                f" Without any one {noun} the difference lies between {points(min(values))} and {points(max(values))}."
+            )
+    return text
+
+
+def tuned_lines(result: DrawnResult) -> list[str]:
+    """What the settings of each tuned stage are, and how many were tried; empty where none were tuned."""
+    if result.tuning is None:
+        return []
+    lines = []
+    for stage in result.tuning.stages:
+        best = stage.trials[stage.chosen]
+        chosen = ", ".join(f"{name} {value}" for name, value in best.settings.items())
+        rates = ", ".join("none" if one.rate is None else percent(one.rate) for one in stage.trials)
+        lines.append(f"{stage.stage}: {chosen}, of {len(stage.trials)} trials ({rates})")
+    return lines
+
+
+def contrast_rows(result: DrawnResult) -> list[list[str]]:
+    """The verdict's contrast by what it counts and by all that passes, then the others."""
+    counted = str(result.spec.get("verdict", {}).get("counts", "passing")) if isinstance(result.spec, dict) else ""
+    named = [
+        (f"{result.primary.name} ({counted})", result.primary),
+        (f"{result.primary.name} (passing)", result.passing),
+    ]
+    named = named[:1] if counted == "passing" else named
+    named += [(f"{one.name} ({one.slice})", one) for one in result.further]
+    named += [(f"{one.name} ({suite})", one) for suite, one in result.suites.items()]
+    return [[label, *_numbers(one)] for label, one in named]
+
+
+def seed_rows(result: DrawnResult) -> list[list[str]]:
+    """Each seed: what it found and which kinds it drew."""
+    return [
+        [
+            str(one.seed),
+            count(one.primary.n_prompts),
+            points(one.primary.difference),
+            points_interval(one.primary.low, one.primary.high),
+            ", ".join(one.trained),
+            ", ".join(one.untrained) or "none",
+        ]
+        for one in result.seeds
+    ]
+
+
+def kind_rows(result: DrawnResult) -> list[list[str]]:
+    """Each kind: both arms, and the whole difference without it."""
+    without = {
+        one.kind: f"{points(one.difference)} ({points_interval(one.low, one.high)})" for one in result.kinds_left_out
+    }
+    return [
+        [
+            one.kind,
+            ", ".join(map(str, one.seeds)),
+            count(one.n_prompts),
+            percent(one.rate_treatment),
+            percent(one.rate_control),
+            points(one.difference),
+            without.get(one.kind, "–"),
+        ]
+        for one in result.kinds
+    ]
+
+
+def _numbers(one: Contrast) -> list[str]:
+    rates = ["–" if rate is None else percent(rate) for rate in (one.rate_treatment, one.rate_control)]
+    p = one.p_value if one.p_adjusted is None else one.p_adjusted
+    return [count(one.n_prompts), *rates, points(one.difference), points_interval(one.low, one.high), p_value(p)]
+
+
+def _chart(result: DrawnResult) -> Markup:
+    rows = [(f"seed {one.seed}", one.primary) for one in result.seeds] + [("all together", result.primary)]
+    drawn = [
+        Difference(
+            label,
+            one.difference,
+            one.low,
+            one.high,
+            f"{points(one.difference)} ({points_interval(one.low, one.high)})",
+            effect(one).direction,
+            one.minimum_detectable,
+            label == "all together",
+            tuple(seed.difference for seed in one.by_seed) if label == "all together" else (),
+        )
+        for label, one in rows
+    ]
+    return forest(drawn, name=f"The difference at each seed. {result.headline}")

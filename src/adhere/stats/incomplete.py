@@ -1,0 +1,114 @@
+"""Paired differences where every seed has its own prompts and its own draw of kinds: an incomplete crossing.
+
+    d[s, k, p] = Δ + seed[s] + kind[k] + cell[s, k] + noise[p]
+
+A kind stands at the seeds that drew it, and at no other. Suffix `_P`: prompts of all seeds, one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.proportions import Interval, check_confidence
+
+
+class Incomplete(NamedTuple):
+    """A mean difference with the standard error of seeds and kinds together.
+
+    Attributes:
+        value: The mean over seeds of their means over prompts.
+        error: Its standard error, for seeds and kinds as samples.
+        df: Degrees of freedom: the smaller number of clusters less one.
+        seeds, kinds, prompts: How many.
+        var_seed, var_kind, var_cell: The variances of the mean by clusters of seeds, of kinds, and of both.
+    """
+
+    value: float
+    error: float
+    df: int
+    seeds: int
+    kinds: int
+    prompts: int
+    var_seed: float
+    var_kind: float
+    var_cell: float
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Of the mean, within [-1, 1]."""
+        check_confidence(confidence)
+        half = self._quantile(0.5 + confidence / 2) * self.error
+        return Interval(max(-1.0, self.value - half), min(1.0, self.value + half))
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of "the mean is 0"."""
+        if not self.error:
+            return 1.0 if not self.value else 0.0
+        from scipy.special import stdtr  # takes 0.3 s
+
+        return float(2 * stdtr(self.df, -abs(self.value) / self.error))
+
+    def detectable(self, confidence: float = 0.95, *, power: float = 0.8) -> float:
+        """The difference that a design like this one finds with `power`."""
+        return (self._quantile(0.5 + confidence / 2) + self._quantile(power)) * self.error
+
+    def _quantile(self, share: float) -> float:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.df, share))
+
+
+def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequence[Hashable]) -> Incomplete | None:
+    """Fit the model of this module; None with fewer than two seeds or two kinds.
+
+    The variance is that of two-way clusters (Cameron, Gelbach and Miller 2011): clusters of seeds plus clusters of
+    kinds less their cells, each with its factor for few clusters. It can come out below one of the first two, or below
+    0; the largest of the three is taken, so that kinds never make an interval narrower than seeds alone do.
+
+    Args:
+        d_P: One difference per prompt, in [-1, 1].
+        seeds_P: The seed of each prompt.
+        kinds_P: The kind that it asks for.
+
+    Raises:
+        ValueError: The three are not equally long, or a difference is not finite.
+    """
+    d = _finite(d_P, dimensions=1)
+    if not d.size == len(seeds_P) == len(kinds_P):
+        raise ValueError(f"{d.size} differences, {len(seeds_P)} seeds and {len(kinds_P)} kinds must be equally many")
+    if len(set(seeds_P)) < 2 or len(set(kinds_P)) < 2:
+        return None
+    value, share_P = _mean_of_means(d, seeds_P)
+    # What each prompt adds to the error of the mean: its own difference from the mean, by its weight.
+    added_P = (d - value) * share_P
+    by_seed = _clustered(added_P, seeds_P)
+    by_kind = _clustered(added_P, kinds_P)
+    by_cell = _clustered(added_P, list(zip(seeds_P, kinds_P, strict=True)))
+    variance = max(by_seed + by_kind - by_cell, by_seed, by_kind)
+    counts = len(set(seeds_P)), len(set(kinds_P))
+    return Incomplete(value, math.sqrt(variance), min(counts) - 1, *counts, d.size, by_seed, by_kind, by_cell)
+
+
+def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Floats]:
+    """Return the mean over seeds of their means, and the weight of each prompt in it: seeds weigh the same."""
+    numbers: dict[Hashable, int] = {}
+    index_P = np.array([numbers.setdefault(seed, len(numbers)) for seed in seeds_P])
+    share_P: Floats = 1.0 / (np.bincount(index_P)[index_P] * len(numbers))
+    return float(np.sum(d_P * share_P)), share_P
+
+
+def _clustered(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
+    """The sum of squares of what clusters add, with the factor G/(G-1) of G clusters."""
+    numbers: dict[Hashable, int] = {}
+    index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
+    sums = np.bincount(index_P, weights=added_P)
+    return float(np.sum(sums**2)) * len(sums) / (len(sums) - 1)
+
+
+__all__ = ["Incomplete", "fit_incomplete"]

@@ -1,0 +1,55 @@
+"""`[kinds]`: one study whose seeds draw their own kinds, each in a folder of its own, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from adhere.schema import encode, write_atomic
+from adhere.study.design.frozen import FILE as STUDY
+from adhere.study.design.spec import StudySpec
+from adhere.study.design.tuned import load_tuning
+from adhere.study.outcome.drawn import FILE, FOLDER, drawn_result
+from adhere.study.outcome.result import DrawnResult, StudyResult
+from adhere.study.starts import Place
+
+
+def tuning_place(spec: StudySpec, directory: Path, records: Path | None) -> Place | None:
+    """Return where settings are tuned, once for all seeds, on the kinds that the first seed of `[tune]` draws.
+
+    None where the study draws no kinds.
+    """
+    if spec.kinds is msgspec.UNSET:
+        return None
+    seed = spec.tune.seeds[0] if spec.tune is not None else spec.seeds[0]
+    return Place(spec.with_kinds_of(seed), directory, records, is_part=True)
+
+
+def seed_places(spec: StudySpec, directory: Path, records: Path | None) -> list[Place]:
+    """Return the study at each seed, whose settings are chosen. Records of a seed are FILE with its number."""
+    found = []
+    for seed in spec.seeds:
+        packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-seed{seed}.tar.xz")
+        found.append(Place(spec.at_seed(seed), directory / FOLDER / str(seed), packed, is_part=True))
+    return found
+
+
+def is_begun(place: Place) -> bool:
+    """Tell whether a study was begun there."""
+    return (place.directory / STUDY).exists()
+
+
+def with_stages_of(spec: StudySpec, settled: StudySpec) -> StudySpec:
+    """The study with the settings that its tuning chose."""
+    return msgspec.structs.replace(spec, stages=settled.stages)
+
+
+def put_seeds_together(spec: StudySpec, directory: Path, found: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
+    """What all finished seeds say together, stored in DIR/drawn.json."""
+    tuning = load_tuning(directory) if spec.tune is not None else None
+    by_seed = {one.seeds[0]: (one, place) for one, place in found}
+    together = drawn_result(spec, by_seed, tuning=tuning)
+    write_atomic(directory / FILE, encode(together))
+    return together

@@ -1,0 +1,254 @@
+"""One study whose seeds draw their own kinds of constraint: what all seeds say together.
+
+DIR/drawn.json         what they say together
+DIR/seeds/N/           the study at one seed
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from adhere.schema import decode
+from adhere.stats import Incomplete, fit_incomplete, holm
+from adhere.store.files import read_regular
+from adhere.study.design.spec import ContrastSpec, StudySpec
+from adhere.study.design.tuned import Tuning
+from adhere.study.outcome.answer import StartsReproduction
+from adhere.study.outcome.contrast import Evaluations, pairs_of, queries_of
+from adhere.study.outcome.reproduce import RECORDS, RESULT, compare_values, reproduce
+from adhere.study.outcome.result import (
+    Contrast,
+    DrawnKind,
+    DrawnResult,
+    LeftOut,
+    LeftOutKind,
+    Role,
+    SeedEstimate,
+    SeedWithKinds,
+    StudyResult,
+)
+from adhere.study.outcome.starts import evaluations_in, pool
+from adhere.study.outcome.verdict import answer_to, headline_of, rule_words, tell_what_decides
+from adhere.study.run.records import unpack
+
+FOLDER, FILE = "seeds", "drawn.json"
+VERSION = 1
+FEWEST_SEEDS = 3  # without one of two, one seed is all there is
+
+
+class _Differences(NamedTuple):
+    """Both arms of a contrast on the prompts of all seeds, one after the other."""
+
+    seeds_P: list[int]  # noqa: N815 - the dimension
+    kinds_P: list[str]  # noqa: N815
+    treatment_P: np.ndarray  # noqa: N815
+    control_P: np.ndarray  # noqa: N815
+    queries: int
+    coverage: float
+
+    def fit(self, *, without: int | str | None = None) -> Incomplete | None:
+        """Fit the prompts, those of one seed or of one kind left out."""
+        both = zip(self.seeds_P, self.kinds_P, strict=True)
+        kept = [place for place, names in enumerate(both) if without not in names]
+        d_P = (self.treatment_P - self.control_P)[kept]
+        return fit_incomplete(d_P, [self.seeds_P[p] for p in kept], [self.kinds_P[p] for p in kept])
+
+
+def drawn_result(
+    spec: StudySpec, found: Mapping[int, tuple[StudyResult, Path]], *, tuning: Tuning | None
+) -> DrawnResult:
+    """Put the seeds of a study that draws kinds together.
+
+    Args:
+        spec: The whole study, its settings as they were written.
+        found: Seed -> the result of its own study and the directory of its records.
+        tuning: How the settings were chosen.
+
+    Raises:
+        IntegrityError: A directory's records are damaged.
+    """
+    rule = spec.verdict
+    measured = {seed: evaluations_in(one, place) for seed, (one, place) in found.items()}
+    own = {seed: on[""] for seed, on in measured.items()}
+    sides = _differences(rule.primary, own)
+    primary = _contrast(rule.primary, sides, spec, role="primary")
+    passing = {seed: one.counting(msgspec.UNSET) for seed, one in own.items()}
+    left_out, kinds_left_out = _leave_out(sides, rule.confidence)
+    answer, because = answer_to(primary, rule.smallest_effect)
+    missing = [seed for seed in spec.seeds if seed not in found]
+    withheld = _withheld(missing, found)
+    deciding_seeds = [one.seed for one in left_out if one.low <= 0 <= one.high]
+    deciding_kinds = [one.kind for one in kinds_left_out if one.low <= 0 <= one.high]
+    fragile = not withheld and answer in {"YES", "NO"} and bool(deciding_seeds or deciding_kinds)
+    if withheld:
+        answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
+    elif fragile:
+        answer, because = "INCONCLUSIVE", tell_what_decides(because, deciding_seeds, deciding_kinds)
+    fit = sides.fit()
+    return DrawnResult(
+        version=VERSION,
+        name=spec.name,
+        spec=msgspec.to_builtins(spec),
+        spec_sha256=spec.sha256,
+        question=rule.question,
+        seeds=[_seed_with_kinds(spec, seed, one.verdict.primary, place) for seed, (one, place) in found.items()],
+        missing=missing,
+        answer=answer,
+        headline=headline_of(answer, "method", primary, fragile=fragile, these_kinds=False),
+        rule=rule_words(rule, "method").partition(". Where the interval over kinds")[0],
+        because=because,
+        decides=_decides(fit, rule.confidence) if answer == "INCONCLUSIVE" and not withheld else "",
+        fragile=fragile,
+        primary=primary,
+        passing=_contrast(rule.primary, _differences(rule.primary, passing), spec, role="primary"),
+        further=_further(spec, own),
+        suites={
+            name: pool(
+                ContrastSpec(rule.treatment, rule.control),
+                {str(seed): on[name] for seed, on in measured.items()},
+                rule,
+                role="secondary",
+            )
+            for name in (spec.suite_names if found else [])
+        },
+        left_out=left_out,
+        kinds_left_out=kinds_left_out,
+        kinds=_by_kind(sides),
+        withheld=withheld,
+        tuning=tuning,
+        minutes=sum(one.minutes for one, _ in found.values()) + (tuning.minutes if tuning else 0.0),
+    )
+
+
+def reproduce_drawn(directory: Path) -> StartsReproduction:
+    """Compute a committed study that draws kinds again: each seed, and DIR/drawn.json from all their records.
+
+    Raises:
+        UsageError: A seed's result or records are missing.
+        IntegrityError: They are damaged, or of another study.
+    """
+    stored = decode(read_regular(directory / FILE), DrawnResult)
+    each = {f"seed {one.seed}": reproduce(directory / FOLDER / one.folder) for one in stored.seeds}
+    with tempfile.TemporaryDirectory() as scratch:
+        found = {}
+        for one in stored.seeds:
+            place = directory / FOLDER / one.folder
+            unpack(place / RECORDS, Path(scratch) / one.folder)
+            found[one.seed] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / one.folder)
+        again = drawn_result(msgspec.convert(stored.spec, StudySpec), found, tuning=stored.tuning)
+    parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
+    return StartsReproduction(
+        stored.name, sum(parts.values()) - len(differences), len(differences), differences, again.headline, each
+    )
+
+
+def _differences(asked: ContrastSpec, own: Mapping[int, Evaluations]) -> _Differences:
+    """Both arms on the prompts that both measured, seed after seed."""
+    seeds, kinds, treatment, control, queries, shares = [], [], [], [], set[str](), []
+    for seed, evaluations in own.items():
+        pairs = pairs_of(asked, evaluations)
+        shares.append(pairs.coverage)
+        for row_t, row_c in zip(pairs.treatment_SP, pairs.control_SP, strict=True):
+            seeds += [seed] * len(pairs.places)
+            kinds += [evaluations.prompts[place].constraints[0].id for place in pairs.places]
+            treatment += list(row_t)
+            control += list(row_c)
+        queries |= {f"{seed} {query}" for query in queries_of(evaluations, pairs.places)}
+    return _Differences(
+        seeds, kinds, np.array(treatment, float), np.array(control, float), len(queries), min(shares, default=0.0)
+    )
+
+
+def _contrast(asked: ContrastSpec, sides: _Differences, spec: StudySpec, *, role: Role) -> Contrast:
+    fit, confidence = sides.fit(), spec.verdict.confidence
+    interval = fit.interval(confidence) if fit else None
+    t_P, c_P = sides.treatment_P, sides.control_P
+    by_seed = [_estimate(seed, sides) for seed in dict.fromkeys(sides.seeds_P)]
+    return Contrast(
+        name=f"{asked.treatment} − {asked.control}",
+        role=role,
+        treatment=asked.treatment, control=asked.control, slice=asked.slice,
+        n_prompts=len(t_P), n_queries=sides.queries, n_seeds=len(by_seed),
+        rate_treatment=_mean([one.rate_treatment for one in by_seed]),
+        rate_control=_mean([one.rate_control for one in by_seed]),
+        difference=_mean([one.difference for one in by_seed]),
+        low=interval.low if interval else None, high=interval.high if interval else None, confidence=confidence,
+        gained=int((t_P > c_P).sum()), lost=int((t_P < c_P).sum()),
+        p_value=fit.p_value if fit else None, p_adjusted=None,
+        minimum_detectable=fit.detectable(confidence) if fit else None,
+        coverage=sides.coverage,
+        by_seed=by_seed,
+        method=f"t over {fit.seeds} seeds and {fit.kinds} kinds as clusters, {fit.df} degrees" if fit else "",
+        reason="" if fit else "it takes two finished seeds",
+    )  # fmt: skip
+
+
+def _estimate(seed: int, sides: _Differences) -> SeedEstimate:
+    here = [place for place, one in enumerate(sides.seeds_P) if one == seed]
+    t_P, c_P = sides.treatment_P[here], sides.control_P[here]
+    return SeedEstimate(
+        seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
+        int((t_P > c_P).sum()), int((t_P < c_P).sum()),
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
+    rule = spec.verdict
+    slices = [name for name, size in spec.evaluation.sizes.items() if size.single]
+    asked = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
+    wanted = [one for one in dict.fromkeys(asked) if one != rule.primary]
+    found = [_contrast(one, _differences(one, own), spec, role="secondary") for one in wanted]
+    adjusted = holm([one.p_value for one in found])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:
+    """The contrast without each seed, and without each kind; nothing where too few are left."""
+    by_seed, by_kind = [], []
+    seeds = list(dict.fromkeys(sides.seeds_P))
+    for seed in seeds if len(seeds) >= FEWEST_SEEDS else ():
+        fit = sides.fit(without=seed)
+        if fit is not None:
+            by_seed.append(LeftOut(seed, fit.value, *fit.interval(confidence)))
+    for kind in sorted(set(sides.kinds_P)):
+        fit = sides.fit(without=kind)
+        if fit is not None:
+            by_kind.append(LeftOutKind(kind, fit.prompts, fit.value, *fit.interval(confidence)))
+    return by_seed, by_kind
+
+
+def _by_kind(sides: _Differences) -> list[DrawnKind]:
+    found = []
+    for kind in sorted(set(sides.kinds_P)):
+        here = [place for place, one in enumerate(sides.kinds_P) if one == kind]
+        t, c = float(sides.treatment_P[here].mean()), float(sides.control_P[here].mean())
+        found.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in here}), len(here), t, c, t - c))
+    return found
+
+
+def _seed_with_kinds(spec: StudySpec, seed: int, primary: Contrast, place: Path) -> SeedWithKinds:
+    assert spec.kinds is not msgspec.UNSET  # noqa: S101 - the caller puts together what draws kinds
+    trained, others = spec.kinds.at(seed)
+    return SeedWithKinds(seed, place.name, trained, others, primary)
+
+
+def _withheld(missing: Sequence[int], found: Mapping[int, tuple[StudyResult, Path]]) -> list[str]:
+    """Return what forbids an answer: seeds that are not finished, or what a seed's own study withholds for."""
+    waiting = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
+    return waiting + [f"seed {seed}: {why}" for seed, (one, _) in found.items() for why in one.verdict.withheld]
+
+
+def _decides(fit: Incomplete | None, confidence: float) -> str:
+    if fit is None:
+        return ""
+    return f"This design can find a difference of {100 * fit.detectable(confidence):.1f} points with 80 % power."
