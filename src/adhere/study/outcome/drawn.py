@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from adhere.schema import decode
+from adhere.schema import convert, decode
 from adhere.stats import Incomplete, fit_incomplete, holm
 from adhere.store.files import read_regular
 from adhere.study.design.spec import ContrastSpec, StudySpec
@@ -141,7 +141,7 @@ def reproduce_drawn(directory: Path) -> StartsReproduction:
             place = directory / FOLDER / one.folder
             unpack(place / RECORDS, Path(scratch) / one.folder)
             found[one.seed] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / one.folder)
-        again = drawn_result(msgspec.convert(stored.spec, StudySpec), found, tuning=stored.tuning)
+        again = drawn_result(convert(stored.spec, StudySpec), found, tuning=stored.tuning)
     parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
     return StartsReproduction(
         stored.name, sum(parts.values()) - len(differences), len(differences), differences, again.headline, each
