@@ -87,9 +87,9 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
     value, share_P = _mean_of_means(d, seeds_P)
     # What each prompt adds to the error of the mean: its own difference from the mean, by its weight.
     added_P = (d - value) * share_P
-    by_seed = _clustered(added_P, seeds_P)
-    by_kind = _clustered(added_P, kinds_P)
-    by_cell = _clustered(added_P, list(zip(seeds_P, kinds_P, strict=True)))
+    by_seed = _variance_by(added_P, seeds_P)
+    by_kind = _variance_by(added_P, kinds_P)
+    by_cell = _variance_by(added_P, list(zip(seeds_P, kinds_P, strict=True)))
     variance = max(by_seed + by_kind - by_cell, by_seed, by_kind)
     counts = len(set(seeds_P)), len(set(kinds_P))
     return Incomplete(value, math.sqrt(variance), min(counts) - 1, *counts, d.size, by_seed, by_kind, by_cell)
@@ -103,7 +103,7 @@ def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Flo
     return float(np.sum(d_P * share_P)), share_P
 
 
-def _clustered(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
+def _variance_by(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
     """The sum of squares of what clusters add, with the factor G/(G-1) of G clusters."""
     numbers: dict[Hashable, int] = {}
     index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
