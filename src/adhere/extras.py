@@ -20,7 +20,7 @@ BRINGS = {
     "parquet": ("duckdb",),
     "needlebench": ("tiktoken",),
     "worlds": ("gymnasium",),
-    "pictures": ("PIL",),
+    "pictures": ("PIL", "resvg_py"),
     "schemas": (
         "fqdn", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax",
         "uri_template", "webcolors", "yaml",

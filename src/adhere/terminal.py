@@ -7,13 +7,15 @@ characters as JSON escapes. Everything that a command prints goes through `show`
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
 import sys
 import unicodedata
+from collections.abc import Mapping
 
-__all__ = ["columns", "json_text", "one_line", "plain", "show"]
+__all__ = ["columns", "json_text", "notebook_table", "one_line", "plain", "show"]
 
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ESCAPE_SEQUENCE = re.compile(
@@ -38,6 +40,19 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """`plain(text)` with every run of white space made one space: fit for a table cell."""
     return " ".join(plain(text).split())
+
+
+def notebook_table(heading: str, rows: Mapping[str, str]) -> str:
+    """A heading and two columns as HTML, for a notebook: escaped, without hidden characters, scripts or requests."""
+
+    def cell(text: str) -> str:
+        return html.escape(one_line(text))
+
+    body = "".join(
+        f'<tr><th style="text-align:left">{cell(name)}</th><td style="text-align:left">{cell(text)}</td></tr>'
+        for name, text in rows.items()
+    )
+    return f"<p><strong>{cell(heading)}</strong></p><table><tbody>{body}</tbody></table>"
 
 
 def show(what: str | bytes, *, err: bool = False) -> None:

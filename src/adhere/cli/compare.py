@@ -15,6 +15,7 @@ from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.pipeline.compare import Comparison
+    from adhere.pipeline.gates import Gate
     from adhere.verify.sides import SideOptions
 
 
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
     help="By how much a side rate may fall, and the rate itself with --fail-if-worse, as a share: 0.02 are two points.",
 )
 @click.option(
+    "--fail-below",
+    type=Number(0, 1, min_open=True),
+    metavar="RATE",
+    help="Exit 6 if a pass rate is below RATE (a share), by interval: of all but the last, or of the one given.",
+)
+@click.option(
     "--fail-if-worse", is_flag=True, help="Exit 6 if a run is worse than the last by more than the margin, by interval."
 )
 @gate_options
@@ -80,6 +87,7 @@ def command(
     sides: Sides,
     margin: float,
     perplexity_margin: float,
+    fail_below: float | None,
     fail_if_worse: bool,
     gate_files: GateFiles,
     html: Path | None,
@@ -89,14 +97,15 @@ def command(
     """Paired statistics: each run minus the last one, on the same prompts.
 
     A RUN is a directory that eval or sweep wrote, or a file: verdicts (ours or IFEval's), lm-eval's samples_*.jsonl, an
-    inspect log, EvalScope's reviews, OpenCompass' results, or plain answers with --suite.
+    inspect log, EvalScope's reviews, OpenCompass' results, promptfoo's output, or plain answers with --suite.
 
     With --equal-tokens the first run, of an inference-time method, is compared with the others together.
 
     With --side it also says whether what was gained cost anything elsewhere: for each side task, whether the model is
     not worse than the last one by more than a margin.
 
-    With --fail-if-worse it is a gate of a build, for runs and for files of any of these harnesses.
+    With --fail-below and --fail-if-worse it is a gate of a build, for runs and for files of any of these harnesses;
+    --fail-below alone takes one.
 
     Runs of different prompts or engines are refused: their difference would mean nothing.
     """
@@ -104,10 +113,10 @@ def command(
     from adhere.report.tables.compare import compare_text
     from adhere.schema import encode
 
-    if not fail_if_worse:
-        gate_files.refuse_without_gate("--fail-if-worse")
-    if len(runs) < 2:
-        raise UsageError("adhere compare needs at least two runs")
+    if not fail_if_worse and fail_below is None:
+        gate_files.refuse_without_gate("--fail-below or --fail-if-worse")
+    if len(runs) < 2 and (fail_below is None or fail_if_worse or sides.paths or html or latex):
+        raise UsageError("adhere compare needs at least two runs; one is held against a rate with --fail-below")
     forms = {path.is_dir() for path in runs if path.exists()}
     if len(forms) > 1:
         raise UsageError("adhere compare takes directories or files, not both: a file does not say how it was measured")
@@ -119,6 +128,12 @@ def command(
         raise UsageError(
             "--side compares two models; --equal-tokens compares with a mixture of runs. Ask for one of the two"
         )
+    gates = [] if fail_below is None else _below(runs, fail_below, view, suite_name, score)
+    if len(runs) == 1:
+        show(encode(gates) if as_json else "\n".join(f"{one.gate}: {one.outcome}: {one.why}" for one in gates))
+        gate_files.write(gates)
+        gate_files.insist(gates)
+        return
     if forms == {True}:
         found = _runs(runs, view, across_engines, equal_tokens=equal_tokens, length_controlled=length_controlled)
     else:
@@ -129,15 +144,31 @@ def command(
     _write(found, runs, view, html=html, latex=latex, has_flips=forms == {True} and not equal_tokens)
     show(encode(found) if as_json else "\n\n".join(compare_text(comparison, width=columns()) for comparison in found))
     if fail_if_worse:
-        _hold(found, margin, gate_files)
+        gates += _not_worse(found, margin)
+    if gates:
+        gate_files.write(gates)
+        gate_files.insist(gates)
 
 
-def _hold(found: list[Comparison], margin: float, files: GateFiles) -> None:
+def _not_worse(found: list[Comparison], margin: float) -> list[Gate]:
     from adhere.pipeline.gates import gate_difference
 
-    gates = [gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in found]
-    files.write(gates)
-    files.insist(gates)
+    return [gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in found]
+
+
+def _below(paths: tuple[Path, ...], least: float, view: View, suite_name: str | None, score: str | None) -> list[Gate]:
+    """Hold each but the last against a rate, or the one that is there."""
+    from adhere import suites
+    from adhere.pipeline.gates import gate_below, gate_rates_below
+    from adhere.store.sharded import load_run
+    from adhere.verify.stored import read_outcomes
+
+    held = paths[:-1] or paths
+    if held[0].is_dir():
+        return [gate_below(load_run(path), least) for path in held]
+    suite = None if suite_name is None else suites.load(suite_name)
+    read = [(path, read_outcomes(path, view=view, score=score, suite=suite)) for path in held]
+    return [gate_rates_below(str(path), outcomes.rates, least) for path, outcomes in read]
 
 
 def _write(

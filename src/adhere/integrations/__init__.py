@@ -12,6 +12,7 @@ lm_eval/          what the task folder calls that `adhere export --suite` writes
                   adhere.integrations.lm_eval.model run --model adhere …`
 evalscope/        the benchmark `adhere` of EvalScope
 opencompass/      read only
+promptfoo/        read only
 every_eval_ever/  write only: the record of a run that its community collects
 emit.py           a recipe as the config of one of them (`adhere train --emit`): `launch` in its folder
 shared/           what they share: what every reader returns, one conversation judged, what configs have in common

@@ -12,19 +12,23 @@ exit code than what does not hold, and how many prompts would tell.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import quoteattr
 
-from adhere.errors import Incomplete
+from adhere.errors import Incomplete, UsageError
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.compare.paired import Difference
 from adhere.schema import Record
+from adhere.stats import Interval, wilson_clustered
 from adhere.store.run import Run
 
 Held = Literal["holds", "does not hold", "cannot tell"]
 _MOST = 1_000_000
 """Prompts beyond which a number is no advice."""
+_PARTS = 27_720
+"""Trials that stand for a prompt's answers: every share of up to twelve answers is a whole number of them."""
 
 
 class Gate(Record, frozen=True):
@@ -50,15 +54,37 @@ def gate_below(run: Run, least: float) -> Gate:
     rate = run.summary().overall.prompt_strict
     if rate.of_all is None or rate.low is None or rate.high is None:
         raise Incomplete(f"{run.directory}: no rate to hold against --fail-below {least:g}: {rate.reason}")
-    outcome = outcome_of(rate.low, rate.high, least)
-    said = f"{100 * rate.of_all:.1f} % of {rate.n} prompts passed ({100 * rate.low:.1f}…{100 * rate.high:.1f})"
+    return _below(str(run.directory), rate.of_all, Interval(rate.low, rate.high), rate.n, least)
+
+
+def gate_rates_below(name: str, rates: Mapping[str, float | None], least: float) -> Gate:
+    """Hold rates by prompt, as other harnesses store them, against a least mean in [0, 1].
+
+    Prompts that were not measured (None) are left out, as in a run. Several answers of a prompt are one cluster.
+
+    Raises:
+        UsageError: A value is no share.
+        Incomplete: Nothing was measured.
+    """
+    known = [rate for rate in rates.values() if rate is not None]
+    if any(not 0 <= rate <= 1 for rate in known):
+        raise UsageError(f"{name}: --fail-below holds a share against a share; this score goes beyond 0 to 1 (--score)")
+    interval = wilson_clustered([round(_PARTS * rate) for rate in known], [_PARTS] * len(known))
+    if interval is None:
+        raise Incomplete(f"{name}: no rate to hold against --fail-below {least:g}: nothing was measured")
+    return _below(name, sum(known) / len(known), interval, len(known), least)
+
+
+def _below(run: str, rate: float, interval: Interval, n: int, least: float) -> Gate:
+    outcome = outcome_of(interval.low, interval.high, least)
+    said = f"{100 * rate:.1f} % of {n} prompts passed ({100 * interval.low:.1f}…{100 * interval.high:.1f})"
     why = {
         "holds": f"{said}, at or above {100 * least:g} %",
         "does not hold": f"{said}, below {100 * least:g} %",
         "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %"
-        + _enough(rate.n, rate.of_all - least, rate.high - rate.low),
+        + _enough(n, rate - least, interval.high - interval.low),
     }[outcome]
-    return Gate(str(run.directory), f"--fail-below {least:g}", outcome, why)
+    return Gate(run, f"--fail-below {least:g}", outcome, why)
 
 
 def _enough(n: int, distance: float, width: float) -> str:
@@ -136,4 +162,4 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-__all__ = ["Gate", "gate_below", "gate_difference", "gate_worse", "junit", "markdown", "outcome_of"]
+__all__ = ["Gate", "gate_below", "gate_difference", "gate_rates_below", "gate_worse", "junit", "markdown", "outcome_of"]

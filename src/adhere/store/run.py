@@ -51,6 +51,7 @@ from adhere.store.seals.chain import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
 from adhere.store.shelf import SHARDS, Word, state_word
 from adhere.store.summary import Summary
+from adhere.terminal import notebook_table
 
 __all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys", "alone", "alone_in_turn"]
 
@@ -282,6 +283,24 @@ class Run:
             share = "–" if rate.of_all is None else f"{100 * rate.of_all:.1f} %"
             said = f"{rate.passed} of {rate.n} prompts passed (strict, {share})"
         return f"<Run {self.spec.model} on {self.spec.suite}: {said}; {self.directory}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the rates with their denominators, and where it lies."""
+        heading, rows = f"{self.spec.model} on {self.spec.suite}", {"state": str(self.state)}
+        if self.is_sealed:
+            overall, account = self.summary().overall, self.summary().accounting
+            shares = {
+                "prompts passed (strict)": overall.prompt_strict,
+                "prompts passed (loose)": overall.prompt_loose,
+                "constraints passed (strict)": overall.instruction_strict,
+            }
+            for name, rate in shares.items():
+                low, high = rate.low, rate.high
+                interval = "" if low is None or high is None else f", 95 % interval {100 * low:.1f} to {100 * high:.1f}"
+                share = f"– ({rate.reason})" if rate.of_all is None else f"{100 * rate.of_all:.1f} %"
+                rows[name] = f"{share} ({rate.passed} of {rate.n}{interval})"
+            rows["answers"] = f"{account.n}, of them {account.ok} ok, {account.error} failed, {account.missing} missing"
+        return notebook_table(heading, rows | {"directory": str(self.directory)})
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.

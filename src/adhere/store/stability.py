@@ -79,18 +79,22 @@ def store(found: Stability, out: Path) -> Path:
     return path
 
 
-def stored_for(spec: RunSpec, runs: Path) -> Stability | None:
-    """Return what was found for the engine of a run, beside the runs; of several the largest share of verdicts."""
+def stored_for(spec: RunSpec, runs: Path) -> tuple[Stability | None, list[Path]]:
+    """Return what was found for the engine of a run, beside the runs, and the files that cannot be read.
+
+    Of several measurements the one with the largest share of verdicts. A damaged file may be of this engine.
+    """
     wanted = engine_hash(spec)
-    found = []
+    found, damaged = [], []
     for path in sorted((runs / FOLDER).glob("*.json")):
         try:
             one = decode(path.read_bytes(), Stability)
         except (OSError, IntegrityError, msgspec.MsgspecError):
+            damaged.append(path)
             continue
         if one.engine_sha256 == wanted and one.verdict_share is not None:
             found.append(one)
-    return max(found, key=lambda one: one.verdict_share or 0.0, default=None)
+    return max(found, key=lambda one: one.verdict_share or 0.0, default=None), damaged
 
 
 __all__ = ["Stability", "Way", "engine_hash", "store", "stored_for"]

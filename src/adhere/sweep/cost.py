@@ -90,10 +90,13 @@ def refuse_dear(estimate: Estimate, *, max_cost_usd: float | None) -> None:
 
 
 def estimate_line(estimate: Estimate) -> str:
-    """The estimate in a line."""
+    """The estimate in a line. An upper bound is of all models or is none: one without a price may cost anything."""
     cost = f"at most {dollars(estimate.most_usd)}" if estimate.most_usd else "no price is said"
     if estimate.most_usd and estimate.unpriced:
-        cost += f" ({estimate.unpriced} models do not say their price)"
+        cost = (
+            f"no upper bound, because {estimate.unpriced} of them do not say their price (the others cost {cost}; "
+            "state one with --price IN,OUT)"
+        )
     if estimate.spent_usd:
         cost += f"; {dollars(estimate.spent_usd)} spent before"
     left = f"; {dollars(estimate.credit_usd)} of credit left" if estimate.credit_usd is not None else ""

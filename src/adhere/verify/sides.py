@@ -78,7 +78,7 @@ class SideFiles:
             raise UsageError(
                 f"{', '.join(str(path) for path in paths)}: no per-item file of a harness in there. "
                 "Wanted are lm-eval's samples_*.jsonl (--log_samples), inspect's logs, "
-                "EvalScope's reviews or OpenCompass' results (--dump-eval-details)"
+                "EvalScope's reviews or OpenCompass' results (--dump-eval-details), or promptfoo's output"
             )
         return files
 

@@ -24,7 +24,7 @@ from adhere.verify.imports import HarnessAnswers, read_import
 PROMPT_SCORES: Mapping[View, tuple[str, ...]] = {
     "strict": ("prompt_level_strict_acc", "prompt_level_strict", "prompt_strict", "is_strict_correct", "final_acc",
         "exact_match", "acc",
-               "accuracy", "correct", "is_correct"),
+               "accuracy", "correct", "is_correct", "success"),
     "loose": ("prompt_level_loose_acc", "prompt_level_loose", "prompt_loose", "is_loose_correct"),
 }  # fmt: skip
 
@@ -76,7 +76,7 @@ def read_outcomes(
     raise UsageError(
         f"{path}: the first row has {', '.join(sorted(first)) or 'nothing'}. Wanted are verdict rows (instruction_id, "
         "strict), answers (response, with --suite), lm-eval's samples, an inspect log, "
-        "EvalScope's reviews or OpenCompass' results"
+        "EvalScope's reviews, OpenCompass' results or promptfoo's output"
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from adhere.errors import UnknownName, UsageError
@@ -50,6 +51,16 @@ class TestNames:
         assert model.engine.settings == {"method": "majority-3", "oracle": False}
         assert open_model("prefix(majority(scripted/echo))").name == "prefix(majority(scripted/echo))"
         assert open_model("best-of-2(scripted/echo)").engine.settings["oracle"] is True
+
+    @pytest.mark.parametrize(("inner", "said"), [("in fixed chunks of 16", "no"), ("no", "no"), ("yes", "yes")])
+    def test_a_method_asks_in_its_own_way_so_chunks_of_the_inner_model_are_not_kept(self, inner, said):
+        model = ScriptedModel(lambda request: "yes", name="scripted/inner")
+        model.engine = msgspec.structs.replace(model.engine, settings={"batch_invariant": inner})
+        from adhere.models.wrap.names import open_wrapped
+
+        found = open_wrapped("best-of-2(scripted/inner)", lambda _: model)
+        assert found.engine.settings["batch_invariant"] == said
+        assert getattr(found, "chunk", None) is None  # or the pipeline would promise chunks
 
     def test_what_is_no_method_or_number(self):
         with pytest.raises(UnknownName, match=r"Unknown method 'majorty-3'\."):

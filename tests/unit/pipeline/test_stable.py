@@ -69,10 +69,15 @@ def test_it_is_told_beside_a_difference_that_is_no_larger(tmp_path: Path) -> Non
     other = evaluate_sync(Swayed("other"), SUITE, tmp_path / "b")
     assert not any("noise" in note for note in compare_runs(one, other).notes)
     store(measure_stability(Swayed(), SUITE), tmp_path)
-    assert stored_for(other.spec, tmp_path) is None
+    assert stored_for(other.spec, tmp_path) == (None, [])
     assert any("5.3 % of verdicts change" in note for note in compare_runs(one, other).notes)
     loud = evaluate_sync(Swayed("loud", extra=" LOUD"), SUITE, tmp_path / "c")
     assert not any("noise" in note for note in compare_runs(one, loud).notes)
+    (damaged,) = (tmp_path / "stable").glob("*.json")
+    damaged.write_bytes(damaged.read_bytes()[:40])
+    assert [note for note in compare_runs(one, other).notes if "is damaged" in note] == [
+        f"{damaged} is damaged, so what it said of an engine's noise is not known: run `adhere stable` again"
+    ]
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from adhere.models.http.options import EndpointOptions
 from adhere.schema import Sampling
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
-from adhere.sweep.cost import Estimate, refuse_dear
+from adhere.sweep.cost import Estimate, estimate_line, refuse_dear
 from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
 from adhere.sweep.rows import Entry
@@ -123,6 +123,10 @@ def test_what_is_too_dear_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--max-cost 2\.00"):
         refuse_dear(Estimate(10, 1, 5.0, 0, None), max_cost_usd=2.0)
     refuse_dear(Estimate(10, 1, 5.0, 0, 5.0), max_cost_usd=5.0)
+    assert estimate_line(Estimate(10, 2, 5.0, 0, None)).endswith("ask for; at most $5.00")
+    assert "; no upper bound, because 1 of them do not say their price (the others cost at most $5.00" in estimate_line(
+        Estimate(10, 2, 5.0, 1, None)
+    )
 
 
 def test_a_server_with_one_slot_gets_one_request_at_a_time_unless_told_otherwise(tmp_path: Path) -> None:

@@ -62,6 +62,19 @@ def test_the_sheets(file: Path) -> None:
     assert names == ["Overview", "Model Summary", "Run settings", *[f"=t{number}- -a-b---" for number in range(4)]]
 
 
+def test_every_sheet_has_a_heading_that_stays_and_filters(file: Path, board: Leaderboard) -> None:
+    for sheet in openpyxl.load_workbook(file):
+        assert sheet.freeze_panes == "B2", sheet.title
+        assert sheet.auto_filter.ref.startswith("A1:"), sheet.title
+        assert max(one.width for one in sheet.column_dimensions.values()) > 12, sheet.title
+    overview, summary = (openpyxl.load_workbook(file)[name] for name in ("Overview", "Model Summary"))
+    assert overview.auto_filter.ref.endswith(str(1 + len(board.rows))), "the rows of models, not what is noted below"
+    looks = {cell.value: below.number_format for cell, below in zip(summary[1], summary[2], strict=True)}
+    assert (looks["success rate"], looks["measured"], looks["median s"], looks["cost USD"], looks["floor"]) == (
+        "0.0%", "#,##0", "0.00", "0.000000", "0.0%",
+    )  # fmt: skip
+
+
 def test_hostile_answers_survive_as_text(file: Path) -> None:
     book = openpyxl.load_workbook(file)
     details = [row for name in book.sheetnames[3:] for row in table(book[name])]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import struct
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +17,7 @@ import pytest
 
 import adhere
 from adhere import plot
-from adhere.errors import UsageError
+from adhere.errors import MissingExtra, UsageError
 from adhere.report.pieces.numbers import percent
 from adhere.schema import decode
 from adhere.store.run import Run
@@ -99,8 +101,34 @@ def test_a_picture_stands_alone(zoo: StudyResult, theme: plot.Theme) -> None:
 def test_files_and_notebooks(zoo: StudyResult, tmp_path: Path) -> None:
     picture = plot.gain(zoo)
     assert picture.save(tmp_path / "gain.svg").read_text(encoding="utf-8") == picture._repr_svg_()
-    with pytest.raises(UsageError, match=r"gain\.png: pictures are written as \.svg"):
-        picture.save(tmp_path / "gain.png")
+    with pytest.raises(UsageError, match=r"gain\.pdf: pictures are written as \.svg or \.png"):
+        picture.save(tmp_path / "gain.pdf")
     with pytest.raises(UsageError, match="no finished study"):
         plot.forest(tmp_path)
     assert repr(picture) == "<Picture: zoo: pass rate against compute>"
+
+
+def test_a_png_is_drawn_from_the_light_picture_at_twice_its_size(
+    zoo: StudyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture, asked = plot.gain(zoo), []
+
+    def draw(*, svg_string: str, width: int) -> bytes:
+        asked.append((svg_string, width))
+        return b"\x89PNG\r\n\x1a\n"
+
+    monkeypatch.setitem(sys.modules, "resvg_py", SimpleNamespace(svg_to_bytes=draw))
+    assert picture.save(tmp_path / "gain.png", width=600).read_bytes().startswith(b"\x89PNG")
+    assert asked == [(picture.svg(theme="light", width=600), 1200)]
+    assert "prefers-color-scheme" not in asked[0][0]
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(MissingExtra, match=r"resvg_py.*adhere\[pictures\]"):
+        picture.save(tmp_path / "other.png")
+    assert not (tmp_path / "other.png").exists()
+
+
+def test_a_png_by_the_library_itself(zoo: StudyResult) -> None:
+    pytest.importorskip("resvg_py")
+    data = plot.gain(zoo).png(width=640, scale=1)
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">I", data[16:20]) == (640,)

@@ -6,6 +6,8 @@ import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import openpyxl
+
 from adhere.report.study.markdown import study_markdown
 from adhere.report.study.threats import threats
 from adhere.report.study.xlsx import sheets, write_study_xlsx
@@ -57,6 +59,20 @@ def test_workbook_holds_numbers_as_numbers_and_no_formula(factory: SimpleNamespa
     assert len(rows["seeds"]) == 1 + sum(len(one.by_seed) for one in result.contrasts) > 3
     assert {len(row) for row in rows["pass rates"]} == {17}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_every_sheet_filters_and_says_its_units(factory: SimpleNamespace, tmp_path: Path) -> None:
+    write_study_xlsx(factory.study(seeds=3), tmp_path / "study.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "study.xlsx")
+    for sheet in book:
+        assert sheet.freeze_panes == "B2", sheet.title
+        assert sheet.auto_filter.ref == sheet.dimensions, sheet.title
+    contrasts = {cell.value: below.number_format for cell, below in zip(*list(book["contrasts"])[:2], strict=True)}
+    assert (contrasts["rate_treatment"], contrasts["difference"], contrasts["n_prompts"]) == (
+        "0.0%", "+0.0%;-0.0%;0.0%", "#,##0",
+    )  # fmt: skip
+    assert book["answer"].column_dimensions["B"].width > 50
+    assert book["answer"].column_dimensions["A"].width < 30
 
 
 def test_threats_follow_the_record(factory: SimpleNamespace) -> None:

@@ -12,7 +12,7 @@ from adhere.errors import SpecError
 from adhere.lines.blocks import LineFile
 from adhere.schema import STATUSES, Record, Status, ToolCall
 
-Harness = Literal["lm-eval", "inspect", "EvalScope", "OpenCompass", "adhere"]
+Harness = Literal["lm-eval", "inspect", "EvalScope", "OpenCompass", "promptfoo", "adhere"]
 MOST_BYTES = 1 << 30
 """Of one JSON document, uncompressed: beyond it the file is refused, not read."""
 
@@ -22,7 +22,7 @@ class ImportedAnswer(Record, frozen=True):
 
     Attributes:
         item: Its name there: lm-eval's `doc_id`, inspect's sample id, EvalScope's group id, OpenCompass'
-            `example_abbr`.
+            `example_abbr`, a hash of what promptfoo's test says.
         key: The prompt's key where the harness kept IFEval's column; inspect's sample id otherwise.
         prompt: The prompt's text where it is one text; None for conversations.
         response: The answer as it was stored, reasoning included where it stands in the text; None where no text was

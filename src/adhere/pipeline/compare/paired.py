@@ -19,6 +19,7 @@ from adhere.store.run import Key, Run
 from adhere.store.stability import stored_for
 from adhere.store.summary import Floor, GuardMeans
 from adhere.suites.pictures import DRAWN, drawn_key
+from adhere.terminal import notebook_table
 
 CONFIDENCE = 0.95
 JUDGING = ("mode:", "random_in_reference:", "reasoning_tags:")
@@ -95,6 +96,16 @@ class Comparison(Record, frozen=True):
     floor: Floor | None = None
     guards: tuple[GuardMeans, GuardMeans] | None = None
 
+    def __repr__(self) -> str:
+        """Return the difference in a line."""
+        return f"<Comparison {self.a} − {self.b} on {self.suite}: {_told(self.overall)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the difference, that of each slice, and what to weigh."""
+        rows = {"all prompts": _told(self.overall)} | {name: _told(one) for name, one in self.slices.items()}
+        rows |= {f"note {place}": note for place, note in enumerate(self.notes, 1)}
+        return notebook_table(f"{self.a} − {self.b} on {self.suite} ({self.view})", rows)
+
     @property
     def points_per_100_tokens(self) -> float | None:
         """Points gained for every hundred more tokens an answer; None unless a takes more tokens than b."""
@@ -102,6 +113,14 @@ class Comparison(Record, frozen=True):
         if self.overall.difference is None or more is None or more <= 0:
             return None
         return 100 * self.overall.difference / (more / 100)
+
+
+def _told(one: Difference) -> str:
+    """A difference in words, with its interval and flips."""
+    if one.difference is None:
+        return f"not measured ({one.reason})"
+    interval = "" if one.low is None or one.high is None else f" ({100 * one.low:+.1f} to {100 * one.high:+.1f})"
+    return f"{100 * one.difference:+.1f} points{interval} on {one.n} prompts, {one.gained} gained, {one.lost} lost"
 
 
 def compare_runs(
@@ -138,14 +157,18 @@ def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
     """Say where a difference is no larger than what an engine's answers change by themselves (`adhere stable`)."""
     notes = []
     for run in {run.spec.model: run for run in (run_a, run_b)}.values():
-        known = stored_for(run.spec, run.directory.parent)
+        known, damaged = stored_for(run.spec, run.directory.parent)
         share = None if known is None else known.verdict_share
+        notes += [
+            f"{path} is damaged, so what it said of an engine's noise is not known: run `adhere stable` again"
+            for path in damaged
+        ]
         if share and difference is not None and abs(difference) <= share:
             notes.append(
                 f"the difference is no larger than the engine's noise: of {run.spec.model} {100 * share:.1f} % of "
                 "verdicts change with what is asked beside them (adhere stable)"
             )
-    return notes
+    return list(dict.fromkeys(notes))  # both runs may lie in one folder
 
 
 def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:

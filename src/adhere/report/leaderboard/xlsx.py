@@ -93,6 +93,7 @@ class _Workbook:
             cells = {cell.test: cell for cell in row.cells}
             shown = [_outcome(cells[test]) if single else cells[test].rate for test in tests]
             sheet.add([row.model, rank_range(row), row.prompt_strict.of_all, *shown], looks)
+        sheet.filter()
         if tests:
             self._colour(sheet.sheet, (start, 3, last, 2 + len(tests)), single=single)
         sheet.add(
@@ -131,15 +132,19 @@ class _Workbook:
         sheet = self._sheet("Model Summary")
         sheet.head(_SUMMARY, [40, 16, *[11] * (len(_SUMMARY) - 4), 40, 40])
         share = {4, 5, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17}
-        looks = dict.fromkeys(share, "percent") | dict.fromkeys(range(18, 24), "seconds") | {28: "usd", 29: "usd"}
+        counts = {7, 8, *range(24, 28), *range(31, 39)}
+        looks = dict.fromkeys(share | {41}, "percent") | dict.fromkeys(range(18, 24), "seconds")
+        looks |= {28: "usd", 29: "usd"} | dict.fromkeys(counts, "count")
         for row in self.board.rows:
             sheet.add(_totals(row), looks)
+        sheet.filter()
 
     def _settings(self) -> None:
         sheet = self._sheet("Run settings")
         sheet.head(["setting", "value"], [40, 80])
         for name, value in _settings(self.sweep, self.board):
             sheet.add([name, value], {1: "wrap"})
+        sheet.filter()
 
     def _rows(self, suite: SuiteFacts) -> list[Row]:
         return [row for row in self.board.rows if row.suite == suite.name]
@@ -157,10 +162,11 @@ class _Workbook:
             for test, values in groupby(_details(run, row.model), key=lambda found: found[0]):
                 for number, (_, detail) in enumerate(values):
                     if number < share:
-                        sheets[test].add(detail, {9: "seconds", 10: "seconds"})
+                        sheets[test].add(detail, {9: "seconds", 10: "seconds", 11: "count", 12: "count"})
                     else:
                         left_out[test] += 1
         for test, number in left_out.items():
+            sheets[test].filter()
             if number:
                 sheets[test].add(
                     [

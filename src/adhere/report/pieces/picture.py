@@ -16,6 +16,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from adhere.errors import UsageError
+from adhere.extras import need
 from adhere.report.pieces.charts import element
 from adhere.schema import write_atomic
 
@@ -92,16 +93,37 @@ class Picture:
             role="img",
         )
 
-    def save(self, path: Path | str, *, theme: Theme = "auto", width: int = 720) -> Path:
-        """Write the picture as an SVG file.
+    def png(self, *, theme: Theme = "light", width: int = 720, scale: float = 2) -> bytes:
+        """The picture as PNG, drawn by resvg (`pip install resvg-py`).
+
+        Args:
+            theme: As for `svg`; a PNG has no reader's preference, so `auto` is light.
+            width: In pixels at a scale of 1.
+            scale: How many pixels of the PNG a pixel of the SVG is.
 
         Raises:
-            UsageError: The name ends otherwise; a browser, Inkscape or `rsvg-convert` turns an SVG into PDF or PNG.
+            MissingExtra: resvg-py is not installed.
+        """
+        resvg = need("resvg_py", extra="pictures")
+        drawn = self.svg(theme="light" if theme == "auto" else theme, width=width)
+        return bytes(resvg.svg_to_bytes(svg_string=drawn, width=round(width * scale)))
+
+    def save(self, path: Path | str, *, theme: Theme = "auto", width: int = 720) -> Path:
+        """Write the picture as an SVG or a PNG file, by the name's ending.
+
+        Raises:
+            UsageError: The name ends otherwise; a browser, Inkscape or `rsvg-convert` makes a PDF of an SVG.
+            MissingExtra: A PNG is wanted, and resvg-py is not installed.
         """
         file = Path(path)
-        if file.suffix != ".svg":
-            raise UsageError(f"{file}: pictures are written as .svg; `rsvg-convert -f pdf` makes a PDF of one")
-        write_atomic(file, self.svg(theme=theme, width=width).encode())
+        if file.suffix not in {".svg", ".png"}:
+            raise UsageError(
+                f"{file}: pictures are written as .svg or .png; `rsvg-convert -f pdf` makes a PDF of an SVG"
+            )
+        is_png = file.suffix == ".png"
+        write_atomic(
+            file, self.png(theme=theme, width=width) if is_png else self.svg(theme=theme, width=width).encode()
+        )
         return file
 
     def _repr_svg_(self) -> str:

@@ -65,6 +65,9 @@ def formats_of(workbook: Any) -> dict[str, Any]:
         "head": workbook.add_format({"bold": True, "text_wrap": True, "bottom": 1, "valign": "top"}),
         "note": workbook.add_format({"italic": True}),
         "percent": workbook.add_format({"num_format": "0.0%", "valign": "top"}),
+        "count": workbook.add_format({"num_format": "#,##0", "valign": "top"}),
+        "points": workbook.add_format({"num_format": "+0.0%;-0.0%;0.0%", "valign": "top"}),
+        "decimal": workbook.add_format({"num_format": "0.0000", "valign": "top"}),
         "seconds": workbook.add_format({"num_format": "0.00", "valign": "top"}),
         "usd": workbook.add_format({"num_format": "0.000000", "valign": "top"}),
     }
@@ -113,6 +116,7 @@ class Sheet:
 
     def __init__(self, sheet: Any, formats: Mapping[str, Any]) -> None:
         self.sheet, self.formats, self.row = sheet, formats, 0
+        self._head = (0, 0)
 
     def add(
         self, values: Iterable[object], formats: Mapping[int, str] | None = None, *, default: str = "plain"
@@ -129,8 +133,14 @@ class Sheet:
         self.row += 1
 
     def head(self, names: Sequence[str], widths: Sequence[int]) -> None:
-        """The heading; it stays in sight and filters what is below. Widths must be set before a row is written."""
+        """The heading; it stays in sight. Widths must be set before a row is written."""
         for column, width in enumerate(widths):
             self.sheet.set_column(column, column, width)
         self.sheet.freeze_panes(self.row + 1, 1)
+        self._head = (self.row, len(names) - 1)
         self.add(names, default="head")
+
+    def filter(self) -> None:
+        """Let a reader filter the rows from the heading to here; what comes after is no part of the table."""
+        row, last = self._head
+        self.sheet.autofilter(row, 0, max(row, self.row - 1), last)

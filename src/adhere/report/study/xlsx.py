@@ -28,11 +28,47 @@ def write_study_xlsx(result: StudyResult, path: Path) -> None:
         formats = formats_of(workbook)
         for name, (head, *rows) in sheets(result).items():
             sheet = Sheet(workbook.add_worksheet(name), formats)
-            sheet.head([str(one) for one in head], [16] * 30)
+            names = [str(one) for one in head]
+            sheet.head(
+                names, [_width(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)]
+            )
+            looks = {at: look for at, name in enumerate(names) if (look := _look(name))}
             for row in rows:
-                sheet.add(row, default="wrap")
+                sheet.add(row, {at: look for at, look in looks.items() if not isinstance(row[at : at + 1], str)},
+                          default="wrap")  # fmt: skip
+            sheet.filter()
 
     write_workbook(path, fill)
+
+
+_SHARES = frozenset({
+    "rate", "loose", "constraints", "sound", "responds", "topic words", "form alone", "repetitive", "cut",
+    "rate_treatment", "rate_control", "treatment rate", "control rate", "dev rate",
+})  # fmt: skip
+_DIFFERENCES = frozenset({"difference", "minimum_detectable"})
+_COUNTS = frozenset({
+    "passed", "n", "n_prompts", "n_queries", "gained", "lost", "prompts", "rows", "steps", "answers_generated",
+    "tokens_generated", "tokens_trained", "tokens_processed", "tokens_scored", "tokens trained",
+})  # fmt: skip
+_DECIMALS = frozenset({"p_value", "p_adjusted"})
+_SECONDS = frozenset({"minutes", "minutes_generating", "petaflops", "peak_memory_gb", "words"})
+
+
+def _look(name: str) -> str:
+    """How numbers below a heading are written; empty: as they are, because a guard's unit differs from row to row."""
+    for names, look in (
+        (_SHARES, "percent"), (_DIFFERENCES, "points"), (_COUNTS, "count"), (_DECIMALS, "decimal"),
+        (_SECONDS, "seconds"),
+    ):  # fmt: skip
+        if name in names:
+            return look
+    return ""
+
+
+def _width(name: str, values: Sequence[Value]) -> int:
+    """The width of a column by what is in it, in letters; long texts are wrapped."""
+    texts = [name, *(str(value) for value in values if isinstance(value, str))]
+    return min(70, max(10, *(2 + len(text) for text in texts)))
 
 
 def sheets(result: StudyResult) -> dict[str, list[list[Value]]]:

@@ -14,6 +14,7 @@ from adhere.study.design.overlapping import Overlap
 from adhere.study.design.registered import Registration
 from adhere.study.design.tuned import Tuning
 from adhere.study.run.measured import ShownAnswer
+from adhere.terminal import notebook_table
 
 Answer = Literal["YES", "NO", "EQUIVALENT", "INCONCLUSIVE"]
 Scope = Literal["checkpoints", "method"]
@@ -633,6 +634,18 @@ class StudyResult(Record, frozen=True):
     registered: Registration | None = None
     draws: DrawsPart | None = None
     overlaps: list[Overlap] = []
+
+    def __repr__(self) -> str:
+        """Return the answer in a line."""
+        return f"<Study {self.name}: {self.verdict.answer}: {self.verdict.headline}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the question, the answer and why, and how much was measured."""
+        verdict = self.verdict
+        rows = {"question": verdict.question, "answer": verdict.answer, "finding": verdict.headline}
+        rows |= {"because": verdict.because, "holds for": verdict.reach}
+        rows["measured"] = f"{self.n_prompts} prompts of {self.suite}, seeds {', '.join(map(str, self.seeds_finished))}"
+        return notebook_table(f"Study {self.name}", rows)
 
     @property
     def not_worse(self) -> str:

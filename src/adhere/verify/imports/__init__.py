@@ -24,6 +24,7 @@ from adhere.integrations.evalscope import read as evalscope
 from adhere.integrations.inspect_ai import read as inspect_ai
 from adhere.integrations.lm_eval import read as lm_eval
 from adhere.integrations.opencompass import read as opencompass
+from adhere.integrations.promptfoo import read as promptfoo
 from adhere.integrations.shared.imported import MOST_BYTES, Harness, HarnessAnswers, ImportedAnswer
 from adhere.lines.blocks import LineFile
 from adhere.verify.imports import plain
@@ -34,6 +35,7 @@ __all__ = ["Harness", "HarnessAnswers", "ImportedAnswer", "ImportedFile", "read_
 _BY_ROW: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Path], HarnessAnswers]], ...] = (
     (lm_eval.is_row, lm_eval.read),
     (evalscope.is_row, evalscope.read),
+    (promptfoo.is_row, promptfoo.read),
     (plain.is_row, plain.read),
 )
 _ENDINGS = (".jsonl", ".json", ".eval", ".gz", ".zst")
@@ -81,7 +83,8 @@ def read_imports(paths: list[Path]) -> Iterator[tuple[Path, HarnessAnswers]]:
             raise UsageError(
                 f"{path}: {'no such file' if not path.exists() else 'no file of another harness'}. "
                 "Wanted are lm-eval's samples_*.jsonl, inspect's .eval or .json, EvalScope's reviews/MODEL/*.jsonl, "
-                "OpenCompass' results/MODEL/*.json, what `adhere perplexity --out` wrote, or a folder of these"
+                "OpenCompass' results/MODEL/*.json, promptfoo's output, what `adhere perplexity --out` wrote, or a "
+                "folder of these"
             )
         yield path, found
 
@@ -98,7 +101,9 @@ def _in_folder(folder: Path) -> Iterator[tuple[Path, HarnessAnswers]]:
 def _has_items(path: Path) -> bool:
     document = _document(path)
     return document is not None and (
-        isinstance(document.get("samples"), list) or isinstance(document.get("details"), list | dict)
+        isinstance(document.get("samples"), list)
+        or isinstance(document.get("details"), list | dict)
+        or (isinstance(document.get("results"), dict) and "results" in document["results"])
     )
 
 
@@ -116,7 +121,7 @@ def _of_document(path: Path, document: dict[str, Any]) -> HarnessAnswers | None:
     lm_eval.refuse_summary(path, document)
     if isinstance(document.get("eval"), dict):
         return inspect_ai.read_document(path, document)
-    return opencompass.read(path, document)
+    return promptfoo.read_document(path, document) or opencompass.read(path, document)
 
 
 def _first_row(path: Path) -> dict[str, Any] | None:

@@ -1,0 +1,1 @@
+"""promptfoo: what it wrote with `--output` (read)."""
