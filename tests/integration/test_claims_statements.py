@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from adhere.cli.claims import command
 from adhere.errors import UsageError
+from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 
 PAPERS = Path(os.environ.get("ADHERE_PAPERS", Path(__file__).parents[3] / "shared" / "papers"))
 SOURCE = """# FooLM
@@ -134,3 +135,30 @@ def test_both_contradictions_of_the_documents_are_found() -> None:
     found = json.loads(run(qwen, "--sources", abstracts, "--json").stdout)
     turbo = [item for item in found["contradictions"] if "eight out of ten" in item["statement"]["text"]]
     assert [item["reason"] for item in turbo] == ["in Table 7 Qwen2.5-Turbo is ahead in 6 of 13"]
+
+
+def test_a_model_splits_what_is_compound(files: tuple[Path, Path], tmp_path: Path) -> None:
+    report, source = files
+    report.write_text("FooLM was trained on 18 trillion tokens, and the study tested 200 models on October 14, 2025.\n")
+
+    def answer(text: str) -> str:
+        sentence = json.loads(next(line for line in text.splitlines() if line.startswith("{")))["sentence"]
+        one, other = sentence.split(", and ")
+        return json.dumps({"parts": [one, f"In all, {other}"]})
+
+    with FakeEndpoint({"m": FakeModel(answer=answer)}) as endpoint:
+        done = run(report, "--sources", source, "--extract", f"{endpoint.url}#m", "--json")
+        page = tmp_path / "page.html"
+        shown = run(report, "--sources", source, "--extract", f"{endpoint.url}#m", "--html", page)
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    assert [(row["verdict"], row["part"]) for row in found["statements"]] == [
+        ("supported", "quotation"),
+        ("denied", "paraphrase"),
+    ]
+    assert {row["whole"] for row in found["statements"]} == {report.read_text().strip()}
+    assert (found["splitting"]["asked"], found["splitting"]["split"], found["splitting"]["refused"]) == (1, 1, {})
+    assert "(paraphrase of a sentence)" in " ".join(shown.stdout.split())
+    assert "(paraphrase of a sentence)" in page.read_text()
+    with pytest.raises(UsageError, match="name the sources"):
+        CliRunner().invoke(command, [str(report), "--extract", "scripted/echo"], catch_exceptions=False)

@@ -28,6 +28,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Hold each statement of the DOCs against these documents.",
 )
 @click.option("--statements", type=_FILE, help="Hold the statements of this file against --sources.")
+@click.option(
+    "--extract",
+    metavar="MODEL",
+    shell_complete=model_names,
+    help="With --sources: a model splits compound sentences; every part is a quotation or a marked paraphrase.",
+)
 @click.option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
 @click.option(
     "--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach."
@@ -57,6 +63,7 @@ def command(
     reviewers: tuple[str, ...],
     sources: tuple[Path, ...],
     statements: Path | None,
+    extract: str | None,
 ) -> None:
     """Read documents, extract every number about a model on a benchmark, and say what cannot all be right.
 
@@ -74,8 +81,12 @@ def command(
             raise UsageError(
                 "--sources reads sentences; --question, --runs and --corrections belong to a call without it"
             )
-        _statements(documents, sources, statements, reviewers, as_json=as_json, html=html, tsv=tsv, markdown=markdown)
+        _statements(
+            documents, sources, statements, reviewers, extract, as_json=as_json, html=html, tsv=tsv, markdown=markdown
+        )
         return
+    if extract is not None:
+        raise UsageError("--extract splits the sentences that are held against --sources; name the sources, too")
     if not documents:
         raise click.UsageError("Missing argument '[DOC]...': name the documents to read.")
     if markdown is not None and question is None:
@@ -146,6 +157,7 @@ def _statements(
     sources: tuple[Path, ...],
     given: Path | None,
     reviewers: tuple[str, ...],
+    splitter: str | None,
     *,
     as_json: bool,
     html: Path | None,
@@ -163,7 +175,7 @@ def _statements(
     )
     from adhere.schema import encode, write_atomic
 
-    found = examine_statements(documents, sources, given=given, reviewers=reviewers)
+    found = examine_statements(documents, sources, given=given, reviewers=reviewers, splitter=splitter)
     names = " ".join(path.name for path in (*documents, Path("--sources"), *sources))
     names += f" --statements {given.name}" if given else ""
     pages = ((tsv, statements_tsv), (html, statements_html))

@@ -8,7 +8,8 @@ averaged away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from adhere.errors import AdhereError
 from adhere.evidence.findings import Conflict, Findings
@@ -17,6 +18,7 @@ from adhere.models.base import Model, Request
 from adhere.pipeline.judge_model.question import Question
 from adhere.schema import Json, Message, Record, Response, Sampling, derive_seed
 
+T = TypeVar("T")
 RUBRIC = "You check one finding about numbers printed in documents. Decide by the quoted lines alone."
 ASK = """Vote "conflict" if the quoted lines cannot all be right as the finding says, "no conflict" if they can, and "cannot say" if the
 lines do not decide it.
@@ -57,26 +59,31 @@ def _ballots(model: Model, conflicts: Sequence[Conflict], seed: int) -> list[Bal
     questions = {
         (conflict.id, order): _question(conflict, is_swapped=bool(order)) for conflict in conflicts for order in (0, 1)
     }
-    requests = [
-        Request(
-            id,
-            0,
-            order,
-            (Message("system", RUBRIC), Message("user", question.text)),
-            derive_seed(seed, model.name, id, order),
-        )
-        for (id, order), question in questions.items()  # noqa: A001 - the field's word
-    ]
-    answers = asyncio.run(_gather(model, requests))
-    read = {key: question.read(answers.get(key)) for key, question in questions.items()}
+    read = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=200)
     return [_ballot(model.name, conflict.id, [read[conflict.id, order] for order in (0, 1)]) for conflict in conflicts]
 
 
-async def _gather(model: Model, requests: Sequence[Request]) -> dict[tuple[str, int], Response]:
-    found = {}
-    async for response in model.respond(requests, Sampling(max_new_tokens=200)):
-        found[response.prompt_id, response.draw] = response
-    return found
+def ask_all(
+    model: Model, questions: Mapping[tuple[str, int], Question[T]], rubric: str, *, seed: int, most_tokens: int
+) -> dict[tuple[str, int], tuple[T | None, str]]:
+    """Put questions to a model, each under a name and an order, and read its replies; None where there is none."""
+    requests = [
+        Request(
+            name,
+            0,
+            order,
+            (Message("system", rubric), Message("user", question.text)),
+            derive_seed(seed, model.name, name, order),
+        )
+        for (name, order), question in questions.items()
+    ]
+
+    async def gather() -> dict[tuple[str, int], Response]:
+        answers = model.respond(requests, Sampling(max_new_tokens=most_tokens))
+        return {(answer.prompt_id, answer.draw): answer async for answer in answers}
+
+    found = asyncio.run(gather())
+    return {key: question.read(found.get(key)) for key, question in questions.items()}
 
 
 def _question(conflict: Conflict, *, is_swapped: bool) -> Question[Reply]:

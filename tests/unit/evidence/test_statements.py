@@ -11,10 +11,11 @@ from tests.unit.evidence.test_reading import one_page_pdf
 from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.statements.assessments import VERDICTS, Assessment, Statement
-from adhere.evidence.statements.contradictions import contradictions
+from adhere.evidence.statements.contradictions import between_sentences, contradictions
 from adhere.evidence.statements.extract import extract, why_none
 from adhere.evidence.statements.grids import Grids
 from adhere.evidence.statements.judge import Sources, judge
+from adhere.evidence.statements.parts import split
 from adhere.evidence.statements.quantities import agrees, quantities
 from adhere.evidence.statements.reviews import review
 from adhere.evidence.statements.wording import wording
@@ -159,6 +160,8 @@ def test_sentences_that_assert_nothing_are_counted_with_their_reason() -> None:
         "Results and Discussion of Everything": "fragment",
         "Such methods are popular in practice.": "nothing to compare",
         "The temperature was low.": "",
+        "The study tested 256 models on October 14, 2025.": "",
+        "Proceedings of the Association, pages 1–14, 2019.": "citation",
         "FooLM-7B scores just 61.2.": "",
     }
     assert {text: why_none(text) for text in texts} == texts
@@ -183,6 +186,66 @@ def test_a_count_of_benchmarks_is_held_against_the_table() -> None:
     document = parse_document(text.encode(), name="foo.md")
     (one,) = contradictions(document, extract(document).statements, Grids(sheets_of(document)))
     assert one.reason.endswith("BarLM-7B is ahead in 1 of 2")
+
+
+REPEATED = """# A report of FooLM
+
+FooLM was trained on 18 trillion tokens with 512 GPUs. It is small.
+
+## Results
+
+FooLM scores 61.2 on MMLU. BarLM scores 58.9 on MMLU. In 2024 FooLM had 3 users. The results are in Table 1.
+
+## Conclusion
+
+As we said, FooLM was trained on {tokens} trillion tokens with 512 GPUs. In 2025 FooLM had 9 users. In 2024
+FooLM had 3 offices. In 2025 FooLM had 3 offices. The results are in
+Table 2. Run it with --seed 1 and --steps 20. Run it with --seed 1 and --steps 30.
+"""
+
+
+@pytest.mark.parametrize(("tokens", "wanted"), [("18", []), ("20", ["18 trillion and 20 trillion"])])
+def test_two_sentences_that_repeat_each_other_but_for_a_number(tokens: str, wanted: list[str]) -> None:
+    document = parse_document(REPEATED.format(tokens=tokens).encode(), name="report.md")
+    found = list(between_sentences(document, Sources.of([document])))
+    assert [one.reason for one in found] == [
+        f"two sentences of the report differ in a number: {said}" for said in wanted
+    ]
+    assert [(one.statement.line, one.place.line) for one in found] == [(3, 11)] * len(wanted)
+
+
+SENTENCE = "FooLM was trained on 18 trillion tokens, and BarLM scores 58.9 on MMLU."
+
+
+@pytest.mark.parametrize(
+    ("parts", "refused"),
+    [
+        (["FooLM was trained on 18 trillion tokens", "BarLM scores 58.9 on MMLU"], ""),
+        (["FooLM was trained on 18T tokens.", "BarLM scores 58.9 on MMLU."], ""),
+        ([SENTENCE], ""),
+        (["FooLM was trained on 20 trillion tokens", "BarLM scores 58.9 on MMLU"], "a part has a number that the"),
+        (["FooLM was trained on 18 trillion tokens", "QuxLM and BarLM score 58.9 on MMLU"], "a part has a name that"),
+        (["FooLM was trained on many tokens", "BarLM scores 58.9 on MMLU"], "the parts leave out a number or a name"),
+        ([], "not one to 8 parts"),
+        (None, "not one JSON object"),
+    ],
+)
+def test_a_split_adds_nothing_and_leaves_nothing_out(parts: list[str] | None, refused: str) -> None:
+    model = ScriptedModel(lambda request: "I would rather not." if parts is None else json.dumps({"parts": parts}))
+    other = Statement("FooLM is small.", "report.md", 5)
+    found, told = split([Statement(SENTENCE, "report.md", 3), other], model)
+    assert found[-1] == other
+    assert told.asked == 1  # the other one is no compound
+    if refused or parts == [SENTENCE]:
+        assert [one.text for one in found[:-1]] == [SENTENCE]
+        assert all(why.startswith(refused) for why in told.refused)
+        assert (told.split, len(told.refused)) == (0, bool(refused))
+        return
+    assert [(one.text, one.line, one.whole) for one in found[:-1]] == [(part, 3, SENTENCE) for part in parts or []]
+    assert [one.part for one in found[:-1]] == [
+        "quotation" if part in SENTENCE else "paraphrase" for part in parts or []
+    ]
+    assert told.refused == {}
 
 
 def test_confidence_is_a_frequency_of_at_least_30_labels() -> None:

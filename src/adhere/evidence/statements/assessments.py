@@ -13,11 +13,16 @@ VERDICTS: tuple[Verdict, ...] = ("supported", "denied", "partly", "not found", "
 
 
 class Statement(Record, frozen=True):
-    """A sentence that asserts something, and where it stands."""
+    """A sentence that asserts something, and where it stands.
+
+    Of a sentence that a model split `whole` is the sentence and `part` says whether the text is a quotation of it.
+    """
 
     text: str
     file: str
     line: int
+    part: Literal["", "quotation", "paraphrase"] = ""
+    whole: str = ""
 
 
 class Quote(Record, frozen=True):
@@ -88,6 +93,15 @@ class Reviews(Record, frozen=True):
     pairs: int
 
 
+class Splitting(Record, frozen=True):
+    """How many sentences a model was asked about and split, and how many replies did not count, by why."""
+
+    model: str
+    asked: int
+    split: int
+    refused: dict[str, int]
+
+
 class Quality(Record, frozen=True):
     """A report in counts: statements by verdict, sentences that are none, sources and contradictions."""
 
@@ -105,6 +119,7 @@ class Statements(Record, frozen=True):
     quality: Quality
     contradictions: tuple[Contradiction, ...]
     reviews: Reviews | None = None
+    splitting: Splitting | None = None
 
     @property
     def denied(self) -> int:
@@ -112,9 +127,10 @@ class Statements(Record, frozen=True):
         return sum(item.verdict == "denied" for item in self.assessments)
 
     def as_json(self) -> dict[str, Json]:
-        """Return what `--json` prints: `statements`, `quality`, `contradictions`, and `reviews` of models."""
-        rest = {"quality": self.quality, "contradictions": self.contradictions, "reviews": self.reviews}
-        return {"statements": self._listed()} | {k: msgspec.to_builtins(v) for k, v in rest.items() if v is not None}
+        """Return what `--json` prints: `statements`, `quality`, `contradictions`, and what models did."""
+        rest = {name: getattr(self, name) for name in ("quality", "contradictions", "reviews", "splitting")}
+        said = {name: msgspec.to_builtins(value) for name, value in rest.items() if value is not None}
+        return {"statements": self._listed()} | said
 
     def _listed(self) -> list[Json]:
         kept = ("verdict", "kind", "reason", "confidence", "evidence")
@@ -122,5 +138,6 @@ class Statements(Record, frozen=True):
         for item in self.assessments:
             own = item.statement
             said: dict[str, Json] = {"statement": own.text, "file": own.file, "line": own.line}
+            said |= {"part": own.part, "whole": own.whole} if own.part else {}
             listed.append(said | {name: msgspec.to_builtins(getattr(item, name)) for name in kept})
         return listed

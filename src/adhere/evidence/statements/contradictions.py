@@ -1,4 +1,4 @@
-"""What a report says against itself: a counting sentence against what it counts, a sentence against its own tables."""
+"""What a report says against itself: a sentence against its own tables, and two sentences against each other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from adhere.evidence.statements.assessments import Contradiction, Quote, Stateme
 from adhere.evidence.statements.cells import counts
 from adhere.evidence.statements.extract import why_none
 from adhere.evidence.statements.grids import Grids
+from adhere.evidence.statements.judge import TOLD, Sources
+from adhere.evidence.statements.passages import Passage
+from adhere.evidence.statements.prose import match
 from adhere.evidence.statements.wording import stem, wording
 
 _MARKED = re.compile(
     r"[;,.]\s*(?:and\s+|of which\s+)?(?P<count>\d{1,5})\s+(?:were\s+|are\s+)?(?:\w+ly\s+)?(?P<what>[a-z]+ed)\b",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CODE = re.compile(r"(?:^|\s)--?\w|[=({]\w*\s*=|://")  # a command or a line of a program is no statement
 _LISTED = re.compile(
     r"\b(?:extracted|listed|collected|identified|tabulated|enumerated|found|reported)\b", re.IGNORECASE
 )
@@ -38,6 +43,50 @@ def contradictions(document: Document, statements: Sequence[Statement], grids: G
             if (found.statement.text, found.reason) not in told:
                 told.add((found.statement.text, found.reason))
                 yield found
+
+
+def between_sentences(document: Document, own: Sources) -> Iterator[Contradiction]:
+    """Every two sentences of a report that repeat each other but for a number, each pair once.
+
+    By the matcher of sources each must deny the other by its number, both must name the same, and hardly a word of one
+    may be new to the other: sentences of one report that differ in a name, a date or a setting speak of two things.
+
+    Args:
+        document: The report.
+        own: Its own passages.
+    """
+    sentences = {passage.text: passage for passage in own.passages if passage.kind == "sentence"}
+    told: set[frozenset[str]] = set()
+    for text, passage in sentences.items():
+        if not wording(text).numbers or why_none(text) or _CODE.search(text):
+            continue
+        for found in own.search.best(text):
+            other, pair = sentences.get(found.text), frozenset((text, found.text))
+            if other is None or other is passage or pair in told:
+                continue
+            told.add(pair)
+            if (
+                _are_one_subject(text, other.text)
+                and (against := _denies(passage, other, own))
+                and _denies(other, passage, own)
+            ):
+                first, second = sorted((passage, other), key=lambda one: one.line)
+                reason = f"two sentences of the report differ in a number: {against}"
+                place = Quote(document.name, second.line, second.text[:400])
+                yield Contradiction(Statement(first.text, document.name, first.line), place, reason)
+
+
+def _are_one_subject(text: str, other: str) -> bool:
+    one, two = ({name.key for name in wording(each).names if name.is_sure} for each in (text, other))
+    return one == two
+
+
+def _denies(stated: Passage, source: Passage, own: Sources) -> str:
+    """The one number by which a sentence denies another that says nearly all of its words, no year; else empty."""
+    found = match(wording(stated.text), source, own.rarity)
+    is_denied = found.standing == "denied" and found.kind == "number" and found.related >= TOLD
+    is_one = len(found.missing) == 1 and not _YEAR.fullmatch(found.missing[0])
+    return f"{found.missing[0]} and {found.instead}" if is_denied and is_one else ""
 
 
 def _is_list(table: Table) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from adhere.errors import UsageError
 from adhere.evidence.check import read_all
 from adhere.evidence.claims.names import benchmark_key
-from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.read.document import Document
 from adhere.evidence.reviewers import open_reviewers
 from adhere.evidence.statements.assessments import (
@@ -23,10 +22,10 @@ from adhere.evidence.statements.assessments import (
     Statements,
 )
 from adhere.evidence.statements.calibration import with_confidence
-from adhere.evidence.statements.contradictions import contradictions
+from adhere.evidence.statements.contradictions import between_sentences, contradictions
 from adhere.evidence.statements.extract import extract, given_statements
-from adhere.evidence.statements.grids import Grids
 from adhere.evidence.statements.judge import Sources, judge
+from adhere.evidence.statements.parts import split
 from adhere.evidence.statements.reviews import review
 
 MOST_STATEMENTS = 5_000
@@ -34,9 +33,17 @@ _LINK = re.compile(r"https?://[^\s<>)\]\"']+")
 
 
 def examine_statements(
-    reports: Sequence[Path], sources: Sequence[Path], *, given: Path | None = None, reviewers: Sequence[str] = ()
-) -> Statements:
+    reports: Sequence[Path], sources: Sequence[Path], *, given: Path | None = None, reviewers: Sequence[str] = (),
+    splitter: str | None = None,
+) -> Statements:  # fmt: skip
     """Hold the statements of reports, or those of a file, against sources.
+
+    Args:
+        reports: Where the statements stand.
+        sources: What they are held against.
+        given: A file of statements, in place of those of the reports.
+        reviewers: Models that are asked about each statement.
+        splitter: A model that splits compound statements first.
 
     Raises:
         UsageError: Nothing to hold or nothing to hold it against, a document that cannot be read, or more than
@@ -55,6 +62,13 @@ def examine_statements(
         left.update(found.left_out)
     if len(statements) > MOST_STATEMENTS:
         raise UsageError(f"{len(statements)} statements; up to {MOST_STATEMENTS} are read at a time. Split the report.")
+    splitting = None
+    if splitter is not None:
+        (model,) = open_reviewers([splitter])
+        try:
+            statements, splitting = split(statements, model)
+        finally:
+            model.close()
     held = Sources.of(read_all(sources))
     judged = [with_confidence(judge(statement, held)) for statement in statements]
     reviews = None
@@ -66,12 +80,13 @@ def examine_statements(
             for model in models:
                 model.close()
     said = [item for document in documents for item in _against_itself(document)]
-    return Statements(tuple(judged), _quality(judged, left, documents, held.documents), tuple(said), reviews)
+    return Statements(tuple(judged), _quality(judged, left, documents, held.documents), tuple(said), reviews, splitting)
 
 
 def _against_itself(document: Document) -> list[Contradiction]:
-    own = [Statement(sentence.text, document.name, sentence.line) for sentence in document.sentences]
-    return list(contradictions(document, own, Grids(sheets_of(document))))
+    statements = [Statement(sentence.text, document.name, sentence.line) for sentence in document.sentences]
+    own = Sources.of([document])
+    return [*contradictions(document, statements, own.grids), *between_sentences(document, own)]
 
 
 def _quality(

@@ -6,19 +6,19 @@ agree and where its quotation stands in a passage letter for letter; passages ar
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
+from adhere.evidence.reviewers import ask_all
 from adhere.evidence.statements.assessments import Assessment, Opinion, Quote, Reviews
 from adhere.evidence.statements.judge import Sources
 from adhere.evidence.statements.passages import Passage
-from adhere.models.base import Model, Request
+from adhere.models.base import Model
 from adhere.pipeline.judge_model.question import Question
-from adhere.schema import Json, Message, Record, Response, Sampling, derive_seed
+from adhere.schema import Json, Record
 from adhere.stats import cohens_kappa
 from adhere.terminal import one_line
 
@@ -71,37 +71,15 @@ def _opinions(
     model: Model, judged: Sequence[Assessment], passages: Sequence[Sequence[Passage]], seed: int
 ) -> list[Opinion]:
     questions = {
-        (place, order): _question(item, found[::-1] if order else found)
+        (f"s{place}", order): _question(item, found[::-1] if order else found)
         for place, (item, found) in enumerate(zip(judged, passages, strict=True))
         for order in (0, 1)
     }
-    requests = [
-        Request(
-            f"s{place}",
-            0,
-            order,
-            (Message("system", RUBRIC), Message("user", question.text)),
-            derive_seed(seed, model.name, place, order),
-        )
-        for (place, order), question in questions.items()
-    ]
-    answers = asyncio.run(_gather(model, requests))
+    read = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=300)
     return [
-        _opinion(
-            model.name,
-            place,
-            [questions[place, order].read(answers.get((f"s{place}", order))) for order in (0, 1)],
-            found,
-        )
+        _opinion(model.name, place, [read[f"s{place}", order] for order in (0, 1)], found)
         for place, found in enumerate(passages)
     ]
-
-
-async def _gather(model: Model, requests: Sequence[Request]) -> dict[tuple[str, int], Response]:
-    found = {}
-    async for response in model.respond(requests, Sampling(max_new_tokens=300)):
-        found[response.prompt_id, response.draw] = response
-    return found
 
 
 def _question(item: Assessment, passages: Sequence[Passage]) -> Question[Reply]:

@@ -98,11 +98,11 @@ class Comparison(Record, frozen=True):
 
     def __repr__(self) -> str:
         """Return the difference in a line."""
-        return f"<Comparison {self.a} − {self.b} on {self.suite}: {_told(self.overall)}>"
+        return f"<Comparison {self.a} − {self.b} on {self.suite}: {_in_words(self.overall)}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the difference, that of each slice, and what to weigh."""
-        rows = {"all prompts": _told(self.overall)} | {name: _told(one) for name, one in self.slices.items()}
+        rows = {"all prompts": _in_words(self.overall)} | {name: _in_words(one) for name, one in self.slices.items()}
         rows |= {f"note {place}": note for place, note in enumerate(self.notes, 1)}
         return notebook_table(f"{self.a} − {self.b} on {self.suite} ({self.view})", rows)
 
@@ -115,7 +115,7 @@ class Comparison(Record, frozen=True):
         return 100 * self.overall.difference / (more / 100)
 
 
-def _told(one: Difference) -> str:
+def _in_words(one: Difference) -> str:
     """A difference in words, with its interval and flips."""
     if one.difference is None:
         return f"not measured ({one.reason})"

@@ -49,6 +49,13 @@ def notes(found: Statements) -> list[str]:
         said.append(f"Cited, but no verdict rests on it: {', '.join(unused)}.")
     if quality.absent_sources:
         said.append(f"Cited, but not among the sources: {', '.join(quality.absent_sources)}.")
+    if found.splitting:
+        one = found.splitting
+        kept = "; ".join(f"{reason} ({n})" for reason, n in one.refused.items())
+        said.append(
+            f"{one.model} split {one.split} of {plural(one.asked, 'sentence')}"
+            + (f"; a reply did not count and the sentence stayed whole: {kept}." if kept else ".")
+        )
     if reviews:
         kappa = "no kappa (fewer than two answered, or chance alone agrees)" if reviews.kappa is None else ""
         kappa = kappa or f"Cohen's kappa {reviews.kappa:.2f} over {plural(reviews.pairs, 'pair')}"
@@ -61,7 +68,11 @@ def statements_text(found: Statements, *, width: int = 100) -> str:
     lines = [heading("Statements")]
     for item in found.assessments:
         lines.append(paragraph(item.statement.text, width=width, label=SIGNS[item.verdict], hang=2))
-        lines.append(paragraph(f"{_place(item)}: {item.verdict}: {item.reason}{_often(item)}", width=width, indent=4))
+        lines.append(
+            paragraph(
+                f"{_place(item)}{_part(item)}: {item.verdict}: {item.reason}{_often(item)}", width=width, indent=4
+            )
+        )
         lines += [paragraph(f"{q.file}:{q.line}: “{_cut(q.quote)}”", width=width, indent=6) for q in item.evidence[:1]]
     if found.contradictions:
         lines += ["", heading("Contradictions in the report itself")]
@@ -83,7 +94,7 @@ def statements_markdown(found: Statements, command: str) -> str:
     for item in found.assessments:
         quotes = "<br>".join(f"{q.file}:{q.line} “{_cut(q.quote)}”" for q in item.evidence[:2])
         often = "–" if item.confidence is None else f"{100 * item.confidence:.0f} of 100"
-        cells = (str(item.statement.line), item.statement.text, item.verdict, often, item.reason, quotes)
+        cells = (str(item.statement.line), item.statement.text + _part(item), item.verdict, often, item.reason, quotes)
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     if found.contradictions:
         lines += ["", "## Contradictions in the report itself", ""]
@@ -123,6 +134,10 @@ def statements_html(found: Statements) -> str:
 
 def _place(item: Assessment) -> str:
     return f"{item.statement.file}:{item.statement.line}"
+
+
+def _part(item: Assessment) -> str:
+    return f" ({item.statement.part} of a sentence)" if item.statement.part else ""
 
 
 def _often(item: Assessment) -> str:

@@ -1,0 +1,85 @@
+"""A model splits compound sentences (`--extract MODEL`); a program says whether a reply may stand.
+
+A part is a quotation of the sentence, or it is marked as a paraphrase, which may name no number and no name that the
+sentence does not have. All parts together must hold all of its numbers and names. Else the sentence stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from adhere.evidence.reviewers import ask_all
+from adhere.evidence.statements.assessments import Splitting, Statement
+from adhere.evidence.statements.extract import LEAST_WORDS
+from adhere.evidence.statements.quantities import agrees
+from adhere.evidence.statements.wording import wording
+from adhere.models.base import Model
+from adhere.pipeline.judge_model.question import Question
+from adhere.schema import Record
+from adhere.terminal import one_line
+
+MOST_PARTS = 8
+RUBRIC = "You split sentences into statements that can be checked one by one. You add nothing and leave nothing out."
+ASK = """Split the sentence into parts that each assert one thing. Quote the sentence letter for letter where a part can
+stand alone so; where it needs its subject, repeat the subject. A sentence that asserts one thing is its own one part.
+Reply with exactly one JSON object: {"parts": ["the first part", …]}"""
+_COMPOUND = re.compile(r"[;,\uff0c\uff1b\u3001]|\b(?:and|but|while|whereas|with|und|et|y)\b", re.IGNORECASE)
+
+
+class Reply(Record, frozen=True):
+    """What the model replies."""
+
+    parts: list[str]
+
+
+def split(statements: Sequence[Statement], model: Model, *, seed: int = 0) -> tuple[list[Statement], Splitting]:
+    """Split what may be compound; every other statement, and one whose reply does not count, stays as it is."""
+    asked = {
+        (f"s{place}", 0): Question(ASK, Reply, {"sentence": statement.text})
+        for place, statement in enumerate(statements)
+        if _COMPOUND.search(statement.text)
+    }
+    replies = ask_all(model, asked, RUBRIC, seed=seed, most_tokens=600)
+    found: list[Statement] = []
+    refused: Counter[str] = Counter()
+    done = 0
+    for place, statement in enumerate(statements):
+        reply, problem = replies.get((f"s{place}", 0), (Reply([statement.text]), ""))
+        parts = [one_line(part) for part in reply.parts] if reply is not None else []
+        why = problem if reply is None else _why_not(statement.text, parts)
+        if why:
+            refused[why] += 1
+        if why or len(parts) == 1:
+            found.append(statement)
+            continue
+        done += 1
+        whole = one_line(statement.text)
+        found += [
+            Statement(
+                part, statement.file, statement.line, "quotation" if part in whole else "paraphrase", statement.text
+            )
+            for part in parts
+        ]
+    return found, Splitting(model.name, len(asked), done, dict(refused))
+
+
+def _why_not(text: str, parts: Sequence[str]) -> str:
+    """Why a reply does not count; empty where it does."""
+    if not 1 <= len(parts) <= MOST_PARTS or any(len(part.split()) < LEAST_WORDS for part in parts[1:]):
+        return f"not one to {MOST_PARTS} parts of {LEAST_WORDS} words and more"
+    whole, found = wording(text), [wording(part) for part in parts]
+    numbers, names = (
+        [n for part in found for n in part.numbers],
+        {n.key for part in found for n in part.names if n.is_sure},
+    )
+    if not all(any(agrees(one, other) for other in whole.numbers) for one in numbers):
+        return "a part has a number that the sentence does not have"
+    known = {name.key for name in whole.names}
+    if not names <= known:
+        return "a part has a name that the sentence does not have"
+    lost = [one for one in whole.numbers if not any(agrees(one, other) for other in numbers)]
+    if lost or not {name.key for name in whole.names if name.is_sure} <= {n.key for part in found for n in part.names}:
+        return "the parts leave out a number or a name"
+    return ""
