@@ -200,7 +200,7 @@ FooLM scores 61.2 on MMLU. BarLM scores 58.9 on MMLU. In 2024 FooLM had 3 users.
 
 As we said, FooLM was trained on {tokens} trillion tokens with 512 GPUs. In 2025 FooLM had 9 users. In 2024
 FooLM had 3 offices. In 2025 FooLM had 3 offices. The results are in
-Table 2. Run it with --seed 1 and --steps 20. Run it with --seed 1 and --steps 30.
+Table 2. Released on 2024-05-13 by FooLM. Released on 2024-08-06 by FooLM. Run it with --seed 1 and --steps 20. Run it with --seed 1 and --steps 30.
 """
 
 

@@ -21,7 +21,7 @@ _MARKED = re.compile(
     r"[;,.]\s*(?:and\s+|of which\s+)?(?P<count>\d{1,5})\s+(?:were\s+|are\s+)?(?:\w+ly\s+)?(?P<what>[a-z]+ed)\b",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d?){0,2}")
 _CODE = re.compile(r"(?:^|\s)--?\w|[=({]\w*\s*=|://")  # a command or a line of a program is no statement
 _LISTED = re.compile(
     r"\b(?:extracted|listed|collected|identified|tabulated|enumerated|found|reported)\b", re.IGNORECASE
@@ -55,7 +55,11 @@ def between_sentences(document: Document, own: Sources) -> Iterator[Contradictio
         document: The report.
         own: Its own passages.
     """
-    sentences = {passage.text: passage for passage in own.passages if passage.kind == "sentence"}
+    sentences = {
+        passage.text: passage
+        for passage in own.passages
+        if passage.kind == "sentence" and passage.text.rstrip("\"'”’)").endswith((".", "!", "。"))  # no label of a list
+    }
     told: set[frozenset[str]] = set()
     for text, passage in sentences.items():
         if not wording(text).numbers or why_none(text) or _CODE.search(text):
@@ -82,10 +86,10 @@ def _are_one_subject(text: str, other: str) -> bool:
 
 
 def _denies(stated: Passage, source: Passage, own: Sources) -> str:
-    """The one number by which a sentence denies another that says nearly all of its words, no year; else empty."""
+    """The one number by which a sentence denies another that says nearly all of its words, no date; else empty."""
     found = match(wording(stated.text), source, own.rarity)
     is_denied = found.standing == "denied" and found.kind == "number" and found.related >= TOLD
-    is_one = len(found.missing) == 1 and not _YEAR.fullmatch(found.missing[0])
+    is_one = len(found.missing) == 1 and not _DATE.fullmatch(found.missing[0])
     return f"{found.missing[0]} and {found.instead}" if is_denied and is_one else ""
 
 
