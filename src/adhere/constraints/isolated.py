@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adhere.constraints.base import Constraint
 
 _HEADER = 8  # bytes that say how long a message is
+START_S = 120.0  # to start Python and import the plug-in, which is no time of the verifier's; busy machines take long
 
 
 class NotHere(Exception):
@@ -40,6 +41,7 @@ class _Process:
             [sys.executable, "-c", f"from {__name__} import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,  # what is read ahead is nothing that `select` sees
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
 
@@ -55,12 +57,19 @@ class _Process:
         if to is None or back is None:
             raise AssertionError("the process was started without pipes")
         _send(to, question)
-        if not select.select([back], [], [], patience_s)[0]:
-            raise OverTime
-        kind, found = pickle.loads(_receive(back))  # noqa: S301 - from a process of our own
+        kind, found = self._hear(back, START_S)
+        if kind == "loaded":
+            kind, found = self._hear(back, patience_s)
         if kind == "found":
             return found
         raise {"late": OverTime, "not here": NotHere}.get(kind, RuntimeError)(found)
+
+    def _hear(self, back: BinaryIO | Any, patience_s: float) -> tuple[str, Any]:
+        """Return what it says next, within so many seconds."""
+        if not select.select([back], [], [], patience_s)[0]:
+            raise OverTime
+        told: tuple[str, Any] = pickle.loads(_receive(back))  # noqa: S301 - from a process of our own
+        return told
 
     def end(self) -> None:
         """End it at once."""
@@ -121,14 +130,16 @@ def serve() -> None:
             question = _receive(source)
         except EOFError:
             return
-        _send(to, pickle.dumps(_answer(question)))
+        try:
+            constraint, text, reasoning, limit.LIMIT_S, limit.WAIT_S, limit.LOOK_S = pickle.loads(question)  # noqa: S301 - from our parent
+        except Exception as error:  # noqa: BLE001 - whatever keeps a module from being imported here
+            _send(to, pickle.dumps(("not here", repr(error))))
+            continue
+        _send(to, pickle.dumps(("loaded", None)))
+        _send(to, pickle.dumps(_answer(constraint, text, reasoning)))
 
 
-def _answer(question: bytes) -> tuple[str, Any]:
-    try:
-        constraint, text, reasoning, limit.LIMIT_S, limit.WAIT_S, limit.LOOK_S = pickle.loads(question)  # noqa: S301 - from our parent
-    except Exception as error:  # noqa: BLE001 - whatever keeps a module from being imported here
-        return "not here", repr(error)
+def _answer(constraint: Constraint, text: str, reasoning: str | None) -> tuple[str, Any]:
     clock = clock_of_this_thread()
     try:
         clock.start()
@@ -145,13 +156,22 @@ def _answer(question: bytes) -> tuple[str, Any]:
 
 
 def _send(pipe: BinaryIO | Any, message: bytes) -> None:
-    pipe.write(len(message).to_bytes(_HEADER, "big") + message)
+    left = memoryview(len(message).to_bytes(_HEADER, "big") + message)
+    while left:
+        left = left[pipe.write(left) :]  # an unbuffered pipe may take a part
     pipe.flush()
 
 
 def _receive(pipe: BinaryIO | Any) -> bytes:
-    header = pipe.read(_HEADER)
-    if len(header) < _HEADER:
-        raise EOFError
-    message: bytes = pipe.read(int.from_bytes(header, "big"))
-    return message
+    return _read(pipe, int.from_bytes(_read(pipe, _HEADER), "big"))
+
+
+def _read(pipe: BinaryIO | Any, size: int) -> bytes:
+    """Read just so many bytes; a pipe gives them in parts."""
+    parts = bytearray()
+    while len(parts) < size:
+        part = pipe.read(size - len(parts))
+        if not part:
+            raise EOFError
+        parts += part
+    return bytes(parts)
