@@ -17,6 +17,7 @@ from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.models.http.options import EndpointOptions
+    from adhere.pipeline.judge_model.responding import RespondingReport
     from adhere.pipeline.judge_model.statements import JudgeReport
     from adhere.steps.engines import EngineName
 
@@ -49,6 +50,18 @@ if TYPE_CHECKING:
 )
 @click.option("--jobs", type=click.IntRange(0), default=0, help="With --engine: processes [one for each core].")
 @endpoint_options
+@click.option(
+    "--responding",
+    is_flag=True,
+    help="Ask instead whether the answers that pass respond to their requests, where words do not say no.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE.jsonl",
+    help='With --responding: answers that a person labelled, {"request", "answer", "responds"}, to say how often the '
+    "judge is right.",
+)
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
@@ -62,6 +75,8 @@ def command(
     engine: EngineName | None,
     jobs: int,
     endpoint: EndpointOptions,
+    responding: bool,
+    labels: Path | None,
     details: bool,
     as_json: bool,
 ) -> None:
@@ -74,12 +89,19 @@ def command(
     from adhere.cli.offer import fetch_and_use
     from adhere.lines.workers import cores
     from adhere.models.catalog import is_endpoint, open_model
+    from adhere.pipeline.judge_model.responding import read_labels
     from adhere.report.run.text import run_text
     from adhere.schema import content_hash, encode
     from adhere.steps.engines import do_each
     from adhere.steps.judging import JudgeRuns
     from adhere.store.sharded import load_run
 
+    if labels is not None and not responding:
+        raise click.UsageError("--labels are of answers that respond: give --responding, too")
+    if responding and (engine is not None or calibrate is not None):
+        raise click.UsageError(
+            "--responding goes run by run and is compared with --labels: no --engine, no --calibrate"
+        )
     progress = for_terminal()
     loaded = [load_run(directory) for directory in runs]
     asked = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
@@ -101,7 +123,11 @@ def command(
             logs = runs[0].parent / "judge-logs" / content_hash([by, *map(str, places)])[:12]
             for place in do_each(judge, places, engine=engine, jobs=jobs or cores(), logs=str(logs), purpose="judging"):
                 progress.say(f"Judged: {place}")
-        for run in loaded:  # with an engine all replies are stored by now
+        given = [] if labels is None else read_labels(labels)
+        for run in loaded if responding else ():
+            told = judge.responding(run.directory, given)
+            show(encode(told) if as_json else _responding_words(run.directory, told))
+        for run in () if responding else loaded:  # with an engine all replies are stored by now
             found = judge(run.directory)
             if as_json:
                 show(encode(found))
@@ -110,6 +136,23 @@ def command(
             show(_agreement_words(found))
     finally:
         model.close()
+
+
+def _responding_words(directory: Path, found: RespondingReport) -> str:
+    """What passes, what of it responds by words and by the judge, and how often the judge is right on labels."""
+    share = "–" if found.rate is None else f"{100 * found.rate:.1f} %"
+    lines = [
+        f"{directory}: {found.yes:,} of {found.conversations:,} prompts pass and respond ({share}), by {found.judge}",
+        (
+            f"Of {found.passing:,} that pass: {found.no_by_words:,} do not respond by words; of the others the judge "
+            f"says {found.yes:,} yes, {found.no:,} no, and abstained from {found.abstained:,}."
+        ),
+    ]
+    one = found.agreement
+    if one is None:
+        return "\n".join([*lines, "How often this judge is right is not known: --labels FILE.jsonl says it."])
+    told = f"yes right {one.yes_right} of {one.yes}, no right {one.no_right} of {one.no}, abstained {one.abstained}"
+    return "\n".join([*lines, f"On {one.labels:,} labels: {told}."])
 
 
 def _agreement_words(found: JudgeReport) -> str:

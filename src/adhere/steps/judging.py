@@ -5,6 +5,7 @@ One piece of work a Run, whose replies lie beside it, so that doing it again ask
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from adhere.models.base import Model
 from adhere.models.catalog import open_model
 from adhere.models.http.options import EndpointOptions
 from adhere.pipeline.judge_model.critic import Critic
+from adhere.pipeline.judge_model.responding import Label, RespondingReport, judge_responding
 from adhere.pipeline.judge_model.statements import SAMPLE, JudgeReport, judge_run
 from adhere.progress import Progress, Silent
 from adhere.store.sharded import load_run
@@ -62,6 +64,10 @@ class JudgeRuns:
         """The judge, opened when it is first needed."""
         model = self._model or open_model(self.by, threads=self.threads, endpoint=self.endpoint)
         return Critic(model, draws=self.draws, temperature=self.temperature, max_new_tokens=1024)
+
+    def responding(self, directory: Path, labels: Sequence[Label] = ()) -> RespondingReport:
+        """Judge whether a Run's answers respond to their requests."""
+        return judge_responding(load_run(directory), self.critic, labels=labels, progress=self._progress)
 
     def __call__(self, directory: Path) -> JudgeReport:
         """Judge a Run; only what has no stored reply is asked."""

@@ -90,7 +90,7 @@ class JudgeReport(Record, frozen=True):
     summary: Summary
 
 
-class _Query(NamedTuple):
+class Query(NamedTuple):
     """The statements about one answer, each with where it stands and the name that its row has."""
 
     request: str
@@ -124,17 +124,8 @@ def judge_run(
         )
     other = calibrate or run
     decided = _draw_decided(other, sample)
-    name = content_hash(
-        [
-            critic.model.name,
-            msgspec.to_builtins(critic.model.engine),
-            msgspec.to_builtins(critic.sampling),
-            critic.draws,
-            ASK_ITEMS,
-        ]
-    )
-    folder = run.directory / FOLDER / f"{_plain(critic.model.name)}-{name[:8]}"
-    rows = _ask(critic, [*asked, *(one for one, _ in decided)], folder / "rows.jsonl", progress)
+    folder = folder_of(run, critic)
+    rows = ask_statements(critic, [*asked, *(one for one, _ in decided)], folder / "rows.jsonl", progress)
     mine = {place: rows[name] for one in asked for place, name in zip(one.places, one.names, strict=True)}
     verdicts = _merge(run.verdicts(), mine, known, critic.model.name)
     found = JudgeReport(
@@ -160,11 +151,18 @@ def judge_run(
     return found
 
 
+def folder_of(run: Run, critic: Critic) -> Path:
+    """Return where the replies of a critic lie beside a Run: another model or setting has another folder."""
+    model, sampling = critic.model, msgspec.to_builtins(critic.sampling)
+    name = content_hash([model.name, msgspec.to_builtins(model.engine), sampling, critic.draws, ASK_ITEMS])
+    return run.directory / FOLDER / f"{_plain(model.name)}-{name[:8]}"
+
+
 def _plain(name: str) -> str:
     return "".join(character if character.isalnum() or character in "-." else "-" for character in name)[:60]
 
 
-def _request(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: int) -> str | None:
+def request_of(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: int) -> str | None:
     """What the model was asked: the text, or the conversation as JSON where there is more than one message.
 
     None: an answer is missing.
@@ -178,14 +176,14 @@ def _request(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: i
     return json.dumps(messages, ensure_ascii=False)
 
 
-def _name(response: Response, index: int, statement: str) -> str:
+def row_name(response: Response, index: int, statement: str) -> str:
     """Of a row: it is about this answer and this statement, and no other."""
     return content_hash([response.prompt_id, response.turn, response.draw, index, answer_hash(response), statement])[
         :24
     ]
 
 
-def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Query]:
+def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[Query]:
     """Of every answer with a visible text: what waits for a judge. Blank answers have failed already."""
     answers = {response.key: response for response in run.responses()}
     for response in answers.values():
@@ -194,15 +192,15 @@ def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Query]:
         at = [index for index, ref in enumerate(refs) if ref.id == JUDGED]
         if response.status == "error" or not response.text.strip() or not at:
             continue
-        request = _request(prompt, response.turn, answers, response.draw)
+        request = request_of(prompt, response.turn, answers, response.draw)
         if request is None:
             continue
         texts = tuple(str(refs[index].params["statement"]) for index in at)
-        names = tuple(_name(response, index, text) for index, text in zip(at, texts, strict=True))
-        yield _Query(request, response.text, texts, names, tuple((*response.key, index) for index in at))
+        names = tuple(row_name(response, index, text) for index, text in zip(at, texts, strict=True))
+        yield Query(request, response.text, texts, names, tuple((*response.key, index) for index in at))
 
 
-def _draw_decided(run: Run, sample: int) -> list[tuple[_Query, list[bool]]]:
+def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
     """Answers with constraints that a program decided strictly, said in words, and what it decided.
 
     About `sample` constraints.
@@ -215,10 +213,10 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[_Query, list[bool]]]:
             by_answer.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
     keys = sorted(by_answer)
     random.Random(0).shuffle(keys)
-    found: list[tuple[_Query, list[bool]]] = []
+    found: list[tuple[Query, list[bool]]] = []
     for key in keys:
         response, prompt = answers.get(key), known[key[0]]
-        request = _request(prompt, key[1], answers, key[2])
+        request = request_of(prompt, key[1], answers, key[2])
         if response is None or request is None or not response.text.strip():
             continue
         if sum(len(one.names) for one, _ in found) >= sample:
@@ -228,15 +226,13 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[_Query, list[bool]]]:
         texts = tuple(
             f"The answer keeps this rule: {resolve(refs[one.index], profile=profile).describe()}" for one in verdicts
         )
-        names = tuple(_name(response, one.index, text) for one, text in zip(verdicts, texts, strict=True))
+        names = tuple(row_name(response, one.index, text) for one, text in zip(verdicts, texts, strict=True))
         places = tuple((*key, one.index) for one in verdicts)
-        found.append(
-            (_Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts])
-        )
+        found.append((Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts]))
     return found
 
 
-def _ask(critic: Critic, asked: Sequence[_Query], path: Path, progress: Progress) -> dict[str, Row]:
+def ask_statements(critic: Critic, asked: Sequence[Query], path: Path, progress: Progress) -> dict[str, Row]:
     """The rows of every statement: those that are stored, and new ones, stored as they come."""
     rows = _load_rows(path)
     missing = [one for one in asked if any(name not in rows for name in one.names)]
@@ -302,7 +298,7 @@ def _with_needs(verdict: Verdict, found: Mapping[tuple[Place, View], Verdict], k
     return verdict
 
 
-def _calibration(run: str, decided: Sequence[tuple[_Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
+def _calibration(run: str, decided: Sequence[tuple[Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
     pairs = [
         (rows[name].outcome, program)
         for one, programs in decided

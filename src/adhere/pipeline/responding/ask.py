@@ -11,6 +11,7 @@ from adhere.errors import UsageError
 from adhere.models.base import Model
 from adhere.models.catalog import open_model
 from adhere.pipeline.judge_model.critic import Critic
+from adhere.pipeline.judge_model.responding import RESPONDS
 from adhere.pipeline.responding.respond import Exchange, Responding, others_of, responds
 from adhere.schema import Prompt
 
@@ -57,9 +58,6 @@ def responsive(
     return by_words if model is None or by_words.outcome == "no" else ask_judge(exchange, model)
 
 
-STATEMENT = "The answer responds to what this request is about, whatever its form, length or quality."
-
-
 def ask_judge(one: Exchange, model: str | Model) -> Responding:
     """Ask a model whether an answer responds to its request; without a readable reply it is undecided.
 
@@ -69,7 +67,7 @@ def ask_judge(one: Exchange, model: str | Model) -> Responding:
     """
     judge = open_model(model) if isinstance(model, str) else model
     try:
-        ((share,),) = Critic(judge).holds([(one.request, one.text, [STATEMENT])])
+        ((share,),) = Critic(judge).holds([(one.request, one.text, [RESPONDS])])
     finally:
         if isinstance(model, str):
             judge.close()
