@@ -95,7 +95,7 @@ def judge_responding(
     folder = folder_of(run, critic)
     asked = [*(query for queries in open_.values() for query in queries), *labelled]
     rows = ask_statements(critic, asked, folder / "responding.jsonl", progress)
-    said = Counter(_of_all([_said(query, rows) for query in queries]) for queries in open_.values())
+    said = Counter(_of_all([_verdict_of(query, rows) for query in queries]) for queries in open_.values())
     found = RespondingReport(
         critic.model.name,
         len(by_words),
@@ -104,7 +104,7 @@ def judge_responding(
         said["yes"],
         said["no"],
         said["abstained"],
-        _agreement(labels, [_said(query, rows) for query in labelled]) if labels else None,
+        _agreement(labels, [_verdict_of(query, rows) for query in labelled]) if labels else None,
     )
     write_atomic(folder / "responding.json", encode(found) + b"\n")
     return found
@@ -146,7 +146,7 @@ def _label_query(one: Label) -> Query:
     return Query(one.request, one.answer, (RESPONDS, STRAYS), names, ())
 
 
-def _said(query: Query, rows: Mapping[str, Row]) -> Said:
+def _verdict_of(query: Query, rows: Mapping[str, Row]) -> Said:
     """Return what the judge says where both orders agree on both statements, which exclude each other."""
     outcomes = tuple(rows[name].outcome for name in query.names)
     return "yes" if outcomes == ("pass", "fail") else "no" if outcomes == ("fail", "pass") else "abstained"
