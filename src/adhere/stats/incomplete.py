@@ -48,8 +48,6 @@ class Incomplete(NamedTuple):
     @property
     def p_value(self) -> float:
         """Two-sided, of "the mean is 0"."""
-        if not self.error:
-            return 1.0 if not self.value else 0.0
         from scipy.special import stdtr  # takes 0.3 s
 
         return float(2 * stdtr(self.df, -abs(self.value) / self.error))
@@ -69,7 +67,9 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
 
     The variance is that of two-way clusters (Cameron, Gelbach and Miller 2011): clusters of seeds plus clusters of
     kinds less their cells, each with its factor for few clusters. It can come out below one of the first two, or below
-    0; the largest of the three is taken, so that kinds never make an interval narrower than seeds alone do.
+    0; the largest is taken, so that kinds never make an interval narrower than seeds alone do. Nor is it less than that
+    of independent prompts, with one prompt gained and one lost besides, as `fit_crossed` has them: few prompts differ,
+    and what was not seen would else have an interval of width zero.
 
     Args:
         d_P: One difference per prompt, in [-1, 1].
@@ -90,7 +90,8 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
     by_seed = _variance_by(added_P, seeds_P)
     by_kind = _variance_by(added_P, kinds_P)
     by_cell = _variance_by(added_P, list(zip(seeds_P, kinds_P, strict=True)))
-    variance = max(by_seed + by_kind - by_cell, by_seed, by_kind)
+    least = float(np.sum(added_P**2) + 2 * np.max(share_P) ** 2)
+    variance = max(by_seed + by_kind - by_cell, by_seed, by_kind, least)
     counts = len(set(seeds_P)), len(set(kinds_P))
     return Incomplete(value, math.sqrt(variance), min(counts) - 1, *counts, d.size, by_seed, by_kind, by_cell)
 

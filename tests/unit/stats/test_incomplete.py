@@ -60,6 +60,14 @@ def test_one_kind_that_decides_widens_the_interval() -> None:
     assert (fit.seeds, fit.kinds, fit.df, fit.prompts) == (6, 4, 3, 240)
 
 
+def test_nothing_seen_is_no_proof_that_nothing_is_there() -> None:
+    fit = fit_incomplete([0.0] * 24, [0, 1, 2] * 8, [0, 1] * 12)
+    assert fit is not None
+    low, high = fit.interval()
+    assert low < -0.1 < 0.1 < high, "24 prompts that do not differ exclude no difference of 10 points"
+    assert fit.p_value == 1.0
+
+
 def test_seeds_weigh_the_same_however_many_prompts_they_have() -> None:
     fit = fit_incomplete([1.0] * 30 + [0.0] * 2, [0] * 30 + [1] * 2, [0, 1] * 16)
     assert fit is not None

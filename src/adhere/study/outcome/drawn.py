@@ -184,9 +184,15 @@ def _contrast(asked: ContrastSpec, sides: _Differences, spec: StudySpec, *, role
         minimum_detectable=fit.detectable(confidence) if fit else None,
         coverage=sides.coverage,
         by_seed=by_seed,
-        method=f"t over {fit.seeds} seeds and {fit.kinds} kinds as clusters, {fit.df} degrees" if fit else "",
+        method=_method(fit),
         reason="" if fit else "it takes two finished seeds",
     )  # fmt: skip
+
+
+def _method(fit: Incomplete | None) -> str:
+    if fit is None:
+        return ""
+    return f"t with {fit.df} degrees of freedom over {fit.seeds} seeds and {fit.kinds} kinds, both as clusters"
 
 
 def _estimate(seed: int, sides: _Differences) -> SeedEstimate:
