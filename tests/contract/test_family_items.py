@@ -43,7 +43,6 @@ def test_ids_of_a_second_version_are_others():
         family = registry.get(name)
         edition = "" if family.version == "1" else f"-v{family.version}"
         assert all(one.prompt.id.startswith(f"{name}{edition}-s{SEED}-") for one in items(name, 1))
-    assert sum(registry.get(name).version != "1" for name in OWN) >= 18
 
 
 @pytest.mark.parametrize("name", sorted(set(OWN) - {"multilingual"}))

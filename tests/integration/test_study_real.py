@@ -1,4 +1,4 @@
-"""The main job on the real embedded model, shortened: killed, interrupted, finished, and finished again.
+"""The main job on the real embedded model, shortened: interrupted, finished, and finished again.
 
 One test, because its steps follow each other and training takes minutes. The model must have been fetched
 (`adhere fetch local/smollm2-135m`, which `make test` does); without it the test is skipped and says so.
@@ -25,7 +25,7 @@ from adhere.study.run.cells import CellRecord
 from adhere.train.batch.pairs import FIRST_LOSS_TOLERANCE
 
 STUDY = Path(__file__).parents[2] / "examples" / "ci.toml"
-ARMS = ["start", "sft-plain", "sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
+ARMS = ["start", "sft-plain", "sft", "sft+dpo", "sft+dpo+grpo"]
 SIZES = {"all": 12, "new-topic/single": 4, "new-topic/multiple": 2, "new-wording/single": 2, "new-wording/multiple": 1,
          "new-family/single": 2, "new-family/multiple": 1}  # fmt: skip
 
@@ -63,15 +63,10 @@ def test_the_main_job(tmp_path: Path) -> None:
         pytest.skip(str(error))
     directory = tmp_path / "study"
 
-    killed = start(directory)
-    first = wait_for_cell(directory, "sft", killed)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
+    interrupted = start(directory)
+    first = wait_for_cell(directory, "sft", interrupted)
     sft = first.read_bytes()
     weights = (first.parent / "model" / "model.safetensors").stat().st_mtime_ns
-
-    interrupted = start(directory)
-    wait_for_cell(directory, "sft+dpo", interrupted)
     interrupted.send_signal(signal.SIGINT)
     _, said = interrupted.communicate(timeout=120)
     assert interrupted.returncode == 130, said
@@ -114,7 +109,7 @@ def check_result(result: StudyResult) -> None:
         assert score.prompt_strict.n == counts["n"] == SIZES[score.slice]
         assert score.prompt_loose.passed >= score.prompt_strict.passed
     cells = {cost.cell: cost for cost in result.stage_costs}
-    assert list(cells) == ["sft-plain", "sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
+    assert list(cells) == ARMS[1:]
     assert cells["sft"].arms == ARMS[2:]
     assert cells["sft-plain"].rows == cells["sft"].rows
     assert cells["sft-plain"].tokens_trained == pytest.approx(cells["sft"].tokens_trained, rel=0.25)
@@ -124,10 +119,9 @@ def check_result(result: StudyResult) -> None:
         "equal data for all arms"
     )
     assert (first.source, again.source) == ("the start model", "the model after sft")
-    assert cells["sft+dpo+grpo"].answers_generated == cells["sft+dpo+online-dpo"].answers_generated == 16
+    assert cells["sft+dpo+grpo"].answers_generated == 16
     assert first.contamination["overlaps"] == 0
     assert set(first.contamination["shared"].values()) == {0}
-    assert {one.what for one in result.matched} == {"answers drawn", "tokens trained"}
     names = {"words", "topic_words", "repetition", "echo", "empty_form", "perplexity"}
     assert {guard.name for guard in result.guards} == names
     assert result.verdict.scope == "checkpoints"
@@ -141,7 +135,7 @@ def check_result(result: StudyResult) -> None:
 def check_cell(directory: Path) -> None:
     """A stored cell loads as transformers weights that differ from their parent's."""
     records = [decode(file.read_bytes(), CellRecord) for file in sorted((directory / "cells").glob("*/cell.json"))]
-    assert len({record.weights_sha256 for record in records}) == len(records) == 5
+    assert len({record.weights_sha256 for record in records}) == len(records) == 4
     assert all(record.ledger.seconds > 0 for record in records)
     dpo = next(record for record in records if record.method == "dpo")
     rounding = FIRST_LOSS_TOLERANCE[dpo.settings["precision"]]  # this machine may train in bf16

@@ -5,18 +5,15 @@ A name that is gone leads a reader astray.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
+from tests.unit.house.parsed import PACKAGE, package
 
-import adhere
 from adhere.errors import MissingExtra
 
-PACKAGE = Path(adhere.__file__).parent
 ROOT = PACKAGE.parents[1]
 FILE = re.compile(r"(?<![\w/.:<*-])((?:[\w*-]+/)*[\w*-]+\.(?:py|md|jinja|css))\b(?![\w/])")
 DOTTED = re.compile(r"`([a-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\([^`]*\))?`|(?<![\w/`.])(adhere(?:\.[A-Za-z_]\w*)+)")
@@ -35,14 +32,7 @@ GROUPS = ("adhere.transforms", "adhere.stages")  # of entry points, which a plug
 @cache
 def docstrings() -> list[tuple[str, str]]:
     """File and text."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                text = ast.get_docstring(node)
-                if text:
-                    found.append((path.relative_to(PACKAGE).as_posix(), text))
-    return found
+    return [(one.path.relative_to(PACKAGE).as_posix(), text) for one in package() for text in one.docstrings]
 
 
 @cache

@@ -4,12 +4,10 @@ What stays has a reason: `KINDS` bear the word of their id, which stored verdict
 pages and of contracts. A new one fails; so does one of the list that is gone, so that the list only gets shorter.
 """
 
-import ast
 import re
 from functools import cache
-from pathlib import Path
 
-import adhere
+from tests.unit.house.parsed import package
 
 IRREGULAR = frozenset(
     """
@@ -31,12 +29,7 @@ def is_participle(name: str) -> bool:
 @cache
 def names() -> set[str]:
     """Functions and classes of every module, without methods: a property may be `sealed`."""
-    return {
-        node.name
-        for path in Path(adhere.__file__).parent.rglob("*.py")
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
+    return {name for module in package() for name in module.names}
 
 
 def test_no_new_name_is_a_bare_participle() -> None:

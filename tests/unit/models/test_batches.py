@@ -23,13 +23,14 @@ def test_answers_at_batches_of_1_7_and_64_are_equal(family: str, request: pytest
         for at in range(70)
     ]
     found = []
-    for rows in (1, 7, 64):
+    for rows, requests in ((64, asked), (7, asked), (1, asked[:16])):  # one at a time takes as many steps as all
         one = TransformersModel(model, tokenizer, name="tiny", rows=rows)
         assert one.engine.settings["batch_invariant"] == "yes"
 
-        async def answers(one: TransformersModel = one) -> dict[str, str]:
-            return {answer.prompt_id: answer.text async for answer in one.respond(asked, Sampling(12))}
+        async def answers(one: TransformersModel = one, requests: list[Request] = requests) -> dict[str, str]:
+            return {answer.prompt_id: answer.text async for answer in one.respond(requests, Sampling(12))}
 
         found.append(asyncio.run(answers()))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
+    assert found[2].items() <= found[0].items()
     assert len(set(found[0].values())) > 10, "they are different answers"

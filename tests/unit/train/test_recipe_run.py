@@ -475,50 +475,6 @@ def test_two_processes_follow_the_losses_of_one(tmp_path: Path) -> None:
     assert [a for a, _ in known] == pytest.approx([b for _, b in known], rel=1e-3)
 
 
-PLUGIN = """
-from adhere.train.methods.sft import SftSettings, sft
-from adhere.train.budget.cost import Work
-from adhere.train.stages import Stage
-
-def run(model, tokenizer, rows, settings, *, seed, progress=None):
-    return sft(model, tokenizer, rows[:4], settings, seed=seed, progress=progress)
-
-STAGE = Stage(
-    "first-four", "SFT on four rows", "arXiv 0000.00000", SftSettings, "sft", lambda pool, _: pool.sft, run,
-    lambda settings, data: Work(steps=1, trained=100, processed=200), {},
-)
-"""
-
-
-def test_a_plugins_stage_runs_from_an_installed_package(tmp_path: Path) -> None:
-    """A real distribution with an entry point.
-
-    Its stage is listed, estimated and run by name, in a process that never heard of it.
-    """
-    site = tmp_path / "site"
-    info = site / "adhere_first_four-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "first_four.py").write_text(PLUGIN)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adhere-first-four\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[adhere.stages]\nfirst-four = first_four:STAGE\n")
-    file = tmp_path / "r.toml"
-    file.write_text(
-        f'name = "r"\nstart = "random/2m"\ndata = {str(DATA)!r}\nprecision = "fp32"\n[[stages]]\nstage = "first-four"\n'
-    )
-    paths = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH", "")])])
-    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "adhere", "train", str(file), "--out", str(tmp_path / "out"), "--json"],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["stages"][0]["stage"] == "first-four"
-    listed = subprocess.run(
-        [sys.executable, "-m", "adhere", "list", "stages"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert "first-four" in listed.stdout
-
-
 def test_the_key_of_a_stage_holds_what_changes_its_weights(tmp_path: Path) -> None:
     keys = set()
     for name, spec in {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from statistics import fmean
 from typing import Any
 
 import pytest
 
-from adhere.environments.worlds import Rollout, world_env
+from adhere.environments.worlds import Rollout, WorldEnvironment, world_env
 from adhere.schema import Message, Prompt, ToolCall
 from adhere.worlds import open_world
 from adhere.worlds.replay import FORMS, as_answer
@@ -50,10 +51,9 @@ CALLS = (
     ("change", {"sql": "UPDATE members SET paid = 1"}), ("change", {"sql": "UPDATE members SET paid = 1 WHERE id = 3"}),
     ("change", {"sql": "DELETE FROM loans WHERE returned = 1"}), ("act", {"command": "right"}), ("act", {"command": "down"}),
 )  # fmt: skip
-FIXED: dict[str, Policy] = {
-    **{f"says {text[:20]!r}": says(text) for text in TEXTS},
-    **{f"calls {name} {number}": calls(name, **arguments) for number, (name, arguments) in enumerate(CALLS)},
-    "echoes": echoes,
+SAID: dict[str, Policy] = {**{f"says {text[:20]!r}": says(text) for text in TEXTS}, "echoes": echoes}
+CALLED: dict[str, Policy] = {
+    f"calls {name} {number}": calls(name, **arguments) for number, (name, arguments) in enumerate(CALLS)
 }
 
 
@@ -91,9 +91,23 @@ def first_step(*, again: bool) -> Policy:
     return act
 
 
+@cache
+def environment_of(world: str, episodes: int) -> WorldEnvironment:
+    """Open the episodes once for all policies: a policy acts in a rollout of its own."""
+    return world_env(f"world:{world}:x{episodes}+steps{STEPS}")
+
+
+def policies_of(world: str) -> dict[str, Policy]:
+    """Return the fixed actions that differ there: all texts, the world's own tools, and one tool that it lacks."""
+    own = {tool.name for tool in open_world(world).tools}
+    called = {label: call for label, call in CALLED.items() if label.split()[1] in own}
+    lacking = next(label for label in CALLED if label not in called)
+    return {**SAID, **called, lacking: CALLED[lacking]}
+
+
 def mean_reward(world: str, policy: Policy, episodes: int = EPISODES) -> float:
     episodes //= 8 if "Taxi" in world else 1  # two seconds to open one
-    environment = world_env(f"world:{world}:x{episodes}+steps{STEPS}")
+    environment = environment_of(world, episodes)
     rng = random.Random(world)
     earned = []
     for prompt in environment.prompts:
@@ -114,14 +128,17 @@ def _needs(request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_policy_of_one_fixed_action_earns_nothing(world: str) -> None:
-    assert len(FIXED) > 20
-    earned = {name: mean_reward(world, policy) for name, policy in FIXED.items()}
+    earned = {name: mean_reward(world, policy) for name, policy in policies_of(world).items()}
     assert {name: reward for name, reward in earned.items() if reward > FIXED_MOST} == {}
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_acting_at_random_and_the_first_step_alone_earn_little(world: str) -> None:
-    policies = {"at random": at_random, "first step": first_step(again=False), "again": first_step(again=True)}
+    policies: dict[str, Policy] = {
+        "at random": at_random,
+        "first step": first_step(again=False),
+        "again": first_step(again=True),
+    }
     earned = {name: mean_reward(world, policy, 3 * EPISODES) for name, policy in policies.items()}
     assert {name: reward for name, reward in earned.items() if reward > FIRST_MOST} == {}
 

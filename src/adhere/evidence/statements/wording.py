@@ -25,10 +25,6 @@ _WAYS = {word: way for name, way in (("up", 1), ("down", -1)) for word in words(
 _OPPOSITES = [frozenset(pair.split("/")) for pair in words("wording", "opposites")]
 _QUANTIFIERS = {word: name for name, said in data("wording")["quantifiers"].items() for word in said.split()}
 _ENDINGS = words("wording", "endings")
-_SIGNS = re.compile(r"[^\w]")
-_VERSION = re.compile(
-    r"v?\d+(?:\.\d+)?(?:-[\w.-]+|[BMbm])?(?:['’]s)?|Instruct|Chat|Base|Turbo|Plus|Opus|Sonnet|Haiku|Pro|Mini|mini"
-)
 
 
 class Name(NamedTuple):
