@@ -19,7 +19,8 @@ pytest.importorskip("torch", reason="the study needs the train extra")
 
 from adhere.errors import MissingModel
 from adhere.models.local.fetch import model_dir
-from adhere.schema import decode
+from adhere.schema import decode, encode
+from adhere.study.design.probe import VERSION, Probe, file_of
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run.cells import CellRecord
 from adhere.train.batch.pairs import FIRST_LOSS_TOLERANCE
@@ -62,6 +63,9 @@ def test_the_main_job(tmp_path: Path) -> None:
     except MissingModel as error:
         pytest.skip(str(error))
     directory = tmp_path / "study"
+    directory.mkdir()
+    # What is measured decides the minutes that are told, nothing else; test_referee lets a tiny model be measured.
+    (directory / file_of(1)).write_bytes(encode(Probe(VERSION, 1, *[100.0] * 5, 60.0, 40.0, 30.0, 1.0)))
 
     interrupted = start(directory)
     first = wait_for_cell(directory, "sft", interrupted)

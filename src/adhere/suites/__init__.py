@@ -214,20 +214,10 @@ def _describe(name: str, source: Source, *, hashes: bool) -> Description:
     origin = source.origin
     where = "generated" if source.generated else "your file" if origin is None else origin.short
     return Description(
-        name,
-        size,
-        source.generated,
-        source.paper,
-        source.answers,
-        tokens,
-        source.usage,
-        source.what,
-        slices,
-        sha256,
-        where,
-        "" if origin is None else origin.licence,
-        source.needs_judge,
-    )
+        name, size, source.generated, source.paper, source.answers, tokens=tokens, usage=source.usage, what=source.what,
+        slices=slices, sha256=sha256, where=where, licence="" if origin is None else origin.licence,
+        judge=source.needs_judge,
+    )  # fmt: skip
 
 
 _SIZES = re.compile(r"(\d{1,6})\+(\d{1,6})")

@@ -512,20 +512,10 @@ def _verdict_row(
 ) -> VerdictRow:
     strict, loose = findings
     return VerdictRow(
-        key,
-        index,
-        constraint_id,
-        strict.outcome,
-        loose.outcome,
-        strict.reason,
-        None if loose is strict or loose.reason == strict.reason else loose.reason,
-        strict.measured,
-        strict.needed,
-        strict.span,
-        strict.score,
-        draw,
-        turn,
-    )
+        key, index, constraint_id, strict=strict.outcome, loose=loose.outcome, reason=strict.reason,
+        loose_reason=None if loose is strict or loose.reason == strict.reason else loose.reason,
+        measured=strict.measured, needed=strict.needed, span=strict.span, score=strict.score, draw=draw, turn=turn,
+    )  # fmt: skip
 
 
 def _encoded_without_surrogates(row: VerdictRow) -> bytes:

@@ -227,20 +227,11 @@ def _of_summary(cell: Cell, summary: Summary) -> Group:
         return Share(rate.passed, rate.n)
 
     return Group(
-        cell.model,
-        cell.suite,
-        cell.name,
-        counts.ok,
-        counts.truncated,
-        counts.empty,
-        counts.refused,
-        counts.error,
-        counts.missing,
-        share(score.prompt_strict),
-        share(score.instruction_strict),
-        share(score.prompt_loose),
-        share(score.instruction_loose),
-    )
+        cell.model, cell.suite, cell.name, ok=counts.ok, truncated=counts.truncated, empty=counts.empty,
+        refused=counts.refused, error=counts.error, missing=counts.missing,
+        prompt_strict=share(score.prompt_strict), instruction_strict=share(score.instruction_strict),
+        prompt_loose=share(score.prompt_loose), instruction_loose=share(score.instruction_loose),
+    )  # fmt: skip
 
 
 def _statuses(summary: Summary) -> Counter[Status]:

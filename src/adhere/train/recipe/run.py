@@ -181,10 +181,10 @@ def run_recipe(
             if record is None:
                 progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
                 training = Training(
-                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory,
-                    _checkpoint_folder(folder), recipe.seed,
-                    key, parent, opened.device, recipe.reward, judge if stage.online else None, lora, recipe.watch,
-                    recipe.guards,
+                    stage, settings, stage.rows(opened.rows, settings), weights=weights, weights_sha256=parent,
+                    origin=opened.start.directory, kept=_checkpoint_folder(folder), seed=recipe.seed, key=key,
+                    device=opened.device, reward=recipe.reward, judge=judge if stage.online else None, lora=lora,
+                    watch=recipe.watch, policy=recipe.guards,
                 )  # fmt: skip
                 record = _train(opened, training, folder, told, progress)
             done.append(record)
