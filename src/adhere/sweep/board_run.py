@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -182,7 +183,7 @@ def _cost(answers: Sequence[Response], passed: int) -> Cost:
     known = [answer.usage.cost_usd for answer in answers if answer.usage.cost_usd is not None]
     if not known:
         return Cost(None, None, "neither the endpoint nor its price list says what answers cost")
-    total = sum(known)
+    total = math.fsum(known)  # shards store answers in other orders, and the sum is the same in each
     silent = sum(answer.status != "error" and answer.usage.cost_usd is None for answer in answers)
     reason = f"{silent} answers do not say what they cost, so it is at least this" if silent else ""
     if not passed:

@@ -40,7 +40,7 @@ def test_a_number_beyond_every_float_is_refused(name: str, value: int):
         read(json.dumps({**VALID, name: value}).encode(), max_new_tokens=10, seed=0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES), values, max_size=5))
 def test_no_request_raises_anything_else(body: dict[str, Any]):
     with suppress(BadRequest):

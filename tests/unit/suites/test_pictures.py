@@ -126,8 +126,8 @@ class Reader:
 
 
 def test_the_gap_between_told_and_shown_is_the_one_that_was_built_in(tmp_path: Path) -> None:
-    drawn = list(registry.get("math").stream(0, 40))
-    told = suites.load("math:x40")
+    drawn = list(registry.get("math").stream(0, 16))
+    told = suites.load("math:x16")
     shown = as_image(told)
     answers = {one.prompt.text: one.answers[0] for one in drawn}
     model = ScriptedModel(Reader(answers, read_by_eye(shown, told), told=0.9, shown=0.6), name="scripted/eyes")
@@ -147,7 +147,7 @@ def test_the_gap_between_told_and_shown_is_the_one_that_was_built_in(tmp_path: P
     assert len(list((tmp_path / "0" / "media").iterdir())) == len(shown.prompts)
     media._bytes.clear()
     assert media.bytes_of(Run.load(tmp_path / "0").prompts()[0].turns[0].media[0]).startswith(b"\x89PNG")
-    other = suites.load("math:x39")
+    other = suites.load("math:x15")
     with pytest.raises(RunMismatch, match="asked different prompts"):
         compare_runs(runs[0], asyncio.run(evaluate(model, EvalSpec(other, other.sampled(), 1), tmp_path / "other")))
 

@@ -27,7 +27,7 @@ _LONGEST = 100_000
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _HEX = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")
 _EFFECTS = ("transform", "opacity", "fill-opacity", "visibility", "display", "clip-path", "mask", "filter")
-_ROOT = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
+_BEGINNING, _END = (re.compile(pattern, re.IGNORECASE) for pattern in (r"<svg\b", r"</svg\s*>"))
 
 
 class Unreadable(Exception):
@@ -122,6 +122,14 @@ def make_shape(name: str, colour: str, left: float, top: float, size: float) -> 
     return Shape(name, colour, *box, corners)
 
 
+def _drawings(text: str) -> Iterator[str]:
+    """Yield every piece from a beginning to the next end; one pattern for both would be quadratic without an end."""
+    at = 0
+    while (begins := _BEGINNING.search(text, at)) and (ends := _END.search(text, begins.end())):
+        at = ends.end()
+        yield text[begins.start() : at]
+
+
 def read_svg(text: str) -> list[Shape]:
     """The shapes of the only drawing in a text, in the order in which they are drawn.
 
@@ -131,14 +139,14 @@ def read_svg(text: str) -> list[Shape]:
         Unreadable: There is no drawing or more than one, it is no XML, or it holds paths, transforms or other things
             that geometry here does not decide.
     """
-    found = list(_ROOT.finditer(text[:_LONGEST]))
+    found = list(_drawings(text[:_LONGEST]))
     if len(found) != 1:
         raise Unreadable(
             f"{len(found)} drawings from <svg to </svg>, needed 1"
             if len(text) <= _LONGEST
             else "more than 100,000 characters"
         )
-    source = found[0][0]
+    source = found[0]
     if "<!" in source.replace("<!--", "") or "&" in source.replace("&lt;", "").replace("&gt;", "").replace("&amp;", ""):
         raise Unreadable("declarations and entities are not read")
     try:
