@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from adhere.report.pieces.charts import plane, plane_y, ticks
+from adhere.report.pieces.charts import element, plane, plane_y, ticks
 from adhere.report.pieces.numbers import percent, percent_interval
 from adhere.report.pieces.untrusted import visible
 
 _HEIGHT = 360
+_FREE, _NAMED = 3.0, 34.0  # percent of the width: where free models stand, and from where a name has room to its left
+_LETTERS, _LINE = 34, 16  # of a name, and pixels that it takes
 
 
 class Point(NamedTuple):
@@ -69,7 +72,7 @@ def scatter(points: Sequence[Point]) -> Markup:
     begin = 12 if has_free else 2  # percent of the width
 
     def across(cost: float) -> float:
-        return 0.0 if cost <= 0 else begin + (100 - begin) * (math.log10(cost) - low) / (high - low)
+        return _FREE if cost <= 0 else begin + (100 - begin) * (math.log10(cost) - low) / (high - low)
 
     top = max((point.rate for point in points), default=1.0)
     top = min(1.0, math.ceil(top * 10 + 0.3) / 10)
@@ -77,17 +80,42 @@ def scatter(points: Sequence[Point]) -> Markup:
     powers = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
     shown = [10.0**power for power in powers[:: max(1, math.ceil(len(powers) / 5))]]
     name = f"Cost of all answers in USD against the pass rate of {len(points)} models"
+    places = {point: (across(point.cost_usd), plane_y(point.rate / top, _HEIGHT)) for point in points}
+    best = sorted((point for point in points if point.front is not None), key=lambda point: point.front or 0)
     return plane(
-        [(across(cost) / 100, _usd(cost)) for cost in shown] + ([(0.0, "free")] if has_free else []),
+        [(across(cost) / 100, _usd(cost)) for cost in shown] + ([(_FREE / 100, "free")] if has_free else []),
         [(tick / top, percent(tick, digits=0)) for tick in ticks(0, top, most=7)],
+        *_steps([places[point] for point in best]),
         *(
-            _dot(point, f"{across(point.cost_usd):.2f}%", f"{plane_y(point.rate / top, _HEIGHT):.1f}")
+            _dot(point, f"{places[point][0]:.2f}%", f"{places[point][1]:.1f}")
             for point in sorted(points, key=lambda point: point.front or 0)
         ),
+        *_names(best, places),
         name=name,
         class_="scatter",
         height=_HEIGHT,
     )
+
+
+def _steps(places: Sequence[tuple[float, float]]) -> Iterator[Markup]:
+    """What nothing beats, as stairs: the best rate that so much money buys."""
+    for (x, y), (right, up) in itertools.pairwise(places):
+        yield element("line", x1=f"{x:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="front")
+        yield element("line", x1=f"{right:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{up:.1f}", class_="front")
+
+
+def _names(best: Sequence[Point], places: Mapping[Point, tuple[float, float]]) -> Iterator[Markup]:
+    """Their names, above the stairs; one that would touch the name before it is left to the table below."""
+    free = math.inf
+    for point in best:
+        x, y = places[point]
+        if y > free - _LINE or x < _NAMED:
+            continue
+        free = y
+        name = visible(point.model)
+        short = name if len(name) <= _LETTERS else f"{name[: _LETTERS // 2]}…{name[1 - _LETTERS // 2 :]}"
+        inner = element("text", short, x=-14, y=-6, text_anchor="end", class_="label")
+        yield element("svg", inner, x=f"{x:.2f}%", y=f"{y:.1f}", overflow="visible")
 
 
 def _dot(point: Point, x: str, y: str) -> Markup:
