@@ -56,8 +56,9 @@ def command(
 ) -> None:  # fmt: skip
     """Hold sessions of agents against the rules that they were told: each is kept, broken, untriggered or undecided.
 
-    RULES is a rule file in Markdown (AGENTS.md and the like) or a rules.toml. A SESSION is a file, a folder or a run;
-    without one the sessions of this repository are looked for in the folders of Claude Code, Codex and Gemini CLI.
+    RULES is a rule file in Markdown (AGENTS.md and the like), a rules.toml, or world:repo. A SESSION is a file, a
+    folder or a run; without one the sessions of this repository are looked for in the folders of Claude Code, Codex and
+    Gemini CLI.
     Nothing of a session is run, and secrets are hidden.
 
     \b
@@ -124,13 +125,12 @@ def _examine(
     from adhere.pipeline.gates import junit as junit_xml
     from adhere.report.rules.html import rules_html
     from adhere.report.rules.text import rules_text
-    from adhere.rules.examine import examine, read_rules
+    from adhere.rules.examine import examine, open_rules
     from adhere.rules.gate import gates_of
-    from adhere.rules.held import Versions
     from adhere.rules.session.discover import own_sessions
     from adhere.schema import write_atomic
 
-    rules = read_rules(file)
+    rules, held = open_rules(file)
     folder = repo if repo is not None else file.resolve().parent
     paths = list(sessions) or own_sessions(folder)
     if not paths:
@@ -138,8 +138,7 @@ def _examine(
             f"no session was given, and Claude Code, Codex and Gemini CLI have none of {folder}. "
             "Give files: adhere rules RULES SESSION…"
         )
-    versions = None if file.suffix == ".toml" else Versions(file)
-    examined = examine(rules, paths, against=against, repo=folder, versions=versions)
+    examined = examine(rules, paths, against=against, repo=folder, versions=held)
     if html is not None:
         write_atomic(html, rules_html(examined).encode("utf-8", "replace"))
         for_terminal().say(f"Written: {html}")

@@ -19,12 +19,13 @@ from adhere.rules.checks.judge import RuleVerdict, judge_rule
 from adhere.rules.checks.spec import Rule, load_rules
 from adhere.rules.compile.compile import compile_file
 from adhere.rules.conflicts import Conflict, conflicts_of
-from adhere.rules.held import Versions
+from adhere.rules.held import Held, Versions
 from adhere.rules.rates import Pairing, Rate, pair, rate_of, rates_by
 from adhere.rules.session.acts import acts_of
 from adhere.rules.session.model import Call, Session
 from adhere.rules.session.read import read_sessions
 from adhere.rules.session.secrets import redact
+from adhere.rules.tasks import TaskNames, Way, request_of, task_names, way_of
 from adhere.schema import Record, encode
 
 CHARACTERS_A_TOKEN = 4
@@ -35,7 +36,8 @@ class SessionInfo(Record, frozen=True):
     """A session that was read.
 
     `calls` counts calls, `unread` lines that could not be read; `rules_version` says how it is known which version of
-    the rules it was told: `git`, `session`, or `unknown`.
+    the rules it was told: `git`, `session`, or `unknown`; `task` names what it worked on, `solved` whether it did so
+    (None: the log does not say), `told` how many rules with a check it was told.
     """
 
     session: str
@@ -50,21 +52,44 @@ class SessionInfo(Record, frozen=True):
     unread: int
     cut: bool
     rules_version: str
+    solved: bool | None = None
+    told: int = 0
+
+
+class ToldRate(Record, frozen=True):
+    """Of the sessions that were told `told` rules: how many were kept, and of `known` tasks how many were solved."""
+
+    told: int
+    rate: Rate
+    solved: int
+    known: int
 
 
 class Examination(Record, frozen=True):
-    """Everything that was found."""
+    """Everything that was found.
+
+    `tasks_by` says by which sort of name the tasks of two sets were matched, `differ` whether sessions have rules of
+    their own.
+    """
 
     rules: tuple[Rule, ...]
     sessions: tuple[SessionInfo, ...]
     verdicts: tuple[RuleVerdict, ...]
     against: tuple[SessionInfo, ...] = ()
     against_verdicts: tuple[RuleVerdict, ...] = ()
+    tasks_by: Way = "request"
+    differ: bool = False
 
     @property
     def overall(self) -> Rate:
         """Of all rules and sessions."""
         return rate_of("all", self.verdicts)
+
+    @property
+    def of_solved(self) -> Rate | None:
+        """Of the sessions that solved their task; None where no log says whether it did."""
+        known = {one.session: one.solved for one in self.sessions if one.solved is not None}
+        return rate_of("solved", [one for one in self.verdicts if known.get(one.session)]) if known else None
 
     def by_rule(self) -> list[Rate]:
         """Of each rule that has a check."""
@@ -76,9 +101,20 @@ class Examination(Record, frozen=True):
         names = {one.session: str(getattr(one, field)) for one in self.sessions}
         return rates_by(self.verdicts, lambda verdict: names.get(verdict.session, ""))
 
+    def by_told(self) -> list[ToldRate]:
+        """Of the sessions that were told as many rules, fewest first: rules kept, and tasks solved."""
+        found = []
+        for told in sorted({one.told for one in self.sessions}):
+            own = [one for one in self.sessions if one.told == told]
+            names = {one.session for one in own}
+            known = [one.solved for one in own if one.solved is not None]
+            rate = rate_of(f"told {told}", [one for one in self.verdicts if one.session in names])
+            found.append(ToldRate(told, rate, sum(known), len(known)))
+        return found
+
     def conflicts(self) -> list[Conflict]:
         """Rules that nobody can keep at once."""
-        return conflicts_of(self.rules)
+        return [] if self.differ else conflicts_of(self.rules)
 
     def never_fired(self) -> list[str]:
         """Rules with a check that no session triggered."""
@@ -98,8 +134,10 @@ class Examination(Record, frozen=True):
             "sessions": msgspec.to_builtins(self.sessions),
             "rates": {
                 "overall": msgspec.to_builtins(self.overall),
+                **({} if self.of_solved is None else {"solved": msgspec.to_builtins(self.of_solved)}),
                 "by_rule": msgspec.to_builtins(self.by_rule()),
                 **{f"by_{name}": msgspec.to_builtins(self.by(name)) for name in ("agent", "model", "version")},
+                "by_told": msgspec.to_builtins(self.by_told()),
             },
             "conflicts": msgspec.to_builtins(self.conflicts()),
             "never_fired": self.never_fired(),
@@ -109,6 +147,7 @@ class Examination(Record, frozen=True):
                 "against": {
                     "sessions": msgspec.to_builtins(self.against),
                     "verdicts": msgspec.to_builtins(self.against_verdicts),
+                    "tasks_by": self.tasks_by,
                     "pairs": msgspec.to_builtins(self.pairs()),
                 }
             }
@@ -127,6 +166,24 @@ def rule_row(rule: Rule) -> dict[str, Any]:
 def tokens_about(rule: Rule) -> int:
     """About how many tokens a rule costs in every request: its characters by four."""
     return max(1, round(len(rule.quote) / CHARACTERS_A_TOKEN))
+
+
+OWN_WORLD = Path("world:repo")
+
+
+def open_rules(path: Path) -> tuple[tuple[Rule, ...], Held | None]:
+    """The rules of a file, and who knows which of them held when; None: nobody asks, as of a TOML file.
+
+    `world:repo` stands for the rules of that world, of which each episode has its own.
+
+    Raises:
+        SpecError, UsageError: See `read_rules`.
+    """
+    if path == OWN_WORLD:
+        from adhere.rules.repo.told import OfEpisodes, library, rules_of  # the world loads with it
+
+        return rules_of(library()), OfEpisodes()
+    return read_rules(path), None if path.suffix == ".toml" else Versions(path)
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
@@ -148,7 +205,7 @@ def examine(
     *,
     against: Iterable[Path] = (),
     repo: Path | None = None,
-    versions: Versions | None = None,
+    versions: Held | None = None,
 ) -> Examination:
     """Hold the sessions of files, folders and runs against rules.
 
@@ -162,32 +219,50 @@ def examine(
     Raises:
         UsageError, SpecError: See `read_sessions`.
     """
-    own, verdicts = _all(rules, paths, repo, versions)
-    other, other_verdicts = _all(rules, against, repo, versions)
-    return Examination(tuple(rules), tuple(own), tuple(verdicts), tuple(other), tuple(other_verdicts))
+    own, other = _Set(), _Set()
+    own.read(rules, paths, repo, versions)
+    other.read(rules, against, repo, versions)
+    way = way_of([own.tasks, other.tasks]) if other.infos else "request"
+    return Examination(
+        tuple(rules), own.named(way), tuple(own.verdicts), other.named(way), tuple(other.verdicts), way,
+        versions is not None and versions.differ,
+    )  # fmt: skip
 
 
-def _all(
-    rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Versions | None
-) -> tuple[list[SessionInfo], list[RuleVerdict]]:
-    infos: list[SessionInfo] = []
-    verdicts: list[RuleVerdict] = []
-    for session in _each_once(paths):
-        infos.append(_info(session, versions))
-        verdicts += judge_session(rules, session, repo=repo, versions=versions)
-    return infos, verdicts
+class _Set:
+    """What is kept of some sessions."""
+
+    def __init__(self) -> None:
+        self.infos: list[SessionInfo] = []
+        self.tasks: list[TaskNames] = []
+        self.verdicts: list[RuleVerdict] = []
+
+    def read(self, rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Held | None) -> None:
+        """Hold the sessions below each path against rules, one after another."""
+        for path, session in _each_once(paths):
+            held = [rule for rule in rules if versions is None or not versions.absent(rule, session)]
+            told = sum(rule.check is not None for rule in held)
+            self.infos.append(msgspec.structs.replace(_info(session, versions), told=told))
+            self.tasks.append(task_names(session, path))
+            self.verdicts += judge_session(rules, session, repo=repo, versions=versions)
+
+    def named(self, way: Way) -> tuple[SessionInfo, ...]:
+        """The sessions, with their tasks under one sort of name."""
+        pairs = zip(self.infos, self.tasks, strict=True)
+        return tuple(msgspec.structs.replace(info, task=redact(getattr(task, way))) for info, task in pairs)
 
 
-def _each_once(paths: Iterable[Path]) -> Iterator[Session]:
+def _each_once(paths: Iterable[Path]) -> Iterator[tuple[Path, Session]]:
+    """Every session with the path that it was found by; a path that is given twice counts once."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() not in seen:
             seen.add(path.resolve())
-            yield from read_sessions(path)
+            yield from ((path, session) for session in read_sessions(path))
 
 
 def judge_session(
-    rules: Sequence[Rule], session: Session, *, repo: Path | None = None, versions: Versions | None = None
+    rules: Sequence[Rule], session: Session, *, repo: Path | None = None, versions: Held | None = None
 ) -> list[RuleVerdict]:
     """The verdict of each rule that has a check on one session."""
     acts = acts_of(session, repo=repo)
@@ -201,14 +276,23 @@ def judge_session(
     return verdicts
 
 
-def _info(session: Session, versions: Versions | None) -> SessionInfo:
+def _info(session: Session, versions: Held | None) -> SessionInfo:
     calls = sum(isinstance(one, Call) for one in session.events)
     replies = sum(not isinstance(one, Call) and one.who == "assistant" for one in session.events)
     source = versions.source(session) if versions is not None else "unknown"
     return SessionInfo(
         session.name, session.format, session.agent, session.version, session.model, session.started,
-        redact(session.task), calls, replies, len(session.gaps), session.cut, source,
+        redact(request_of(session)), calls, replies, len(session.gaps), session.cut, source, session.solved,
     )  # fmt: skip
 
 
-__all__ = ["Examination", "SessionInfo", "examine", "judge_session", "read_rules", "rule_row", "tokens_about"]
+__all__ = [
+    "Examination",
+    "SessionInfo",
+    "examine",
+    "judge_session",
+    "open_rules",
+    "read_rules",
+    "rule_row",
+    "tokens_about",
+]

@@ -10,6 +10,7 @@ import re
 import subprocess
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 from adhere.rules.checks.spec import Rule
 from adhere.rules.session.acts import command_of
@@ -18,12 +19,30 @@ from adhere.rules.session.model import Call, Session
 _TIMEOUT_S = 20
 
 
+class Held(Protocol):
+    """Knows which rules held in a session.
+
+    Attributes:
+        differ: Whether sessions have rules of their own, so that two rules need not be told together.
+    """
+
+    differ: bool
+
+    def absent(self, rule: Rule, session: Session) -> str:
+        """Why a rule did not hold in a session; empty: it held, or nobody knows."""
+
+    def source(self, session: Session) -> str:
+        """How it is known: `session`, `git` or `unknown`."""
+
+
 class Versions:
     """The versions of a rule file.
 
     Args:
         path: The file; versions are those that its git repository has of it.
     """
+
+    differ = False
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
@@ -99,4 +118,4 @@ def _bare(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
 
 
-__all__ = ["Versions"]
+__all__ = ["Held", "Versions"]

@@ -139,7 +139,8 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     """Fit the model of this module; None with fewer than two queries.
 
     Args:
-        d_SP: One difference per (seed, prompt), complete.
+        d_SP: One difference per (seed, prompt). A masked array has gaps, where there was nothing to measure: the mean
+            is then over what is there, and its parts are those of the linearised ratio.
         clusters_P: The query of each prompt; None: each has its own.
         rates: The differences are of passes, in [-1, 1]. One prompt gained and one lost at one seed are then added to
             the spread between queries, as Bonett and Price (2012) do for paired rates: few prompts differ, and without
@@ -147,14 +148,13 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
 
     The parts are the mean squares of the two-way analysis of variance; with one seed, of the queries alone.
     """
-    d = _finite(d_SP, dimensions=2)
-    seeds, prompts = d.shape
-    x_SK = _by_query(d, clusters_P) if d.size else d
-    queries = x_SK.shape[1] if d.size else 0
+    x_SK, cells = _columns(d_SP, clusters_P)
+    seeds, queries = x_SK.shape
     if seeds < 1 or queries < 2:
         return None
     value = float(x_SK.mean())
-    scale = queries / prompts  # what one prompt of a query adds to its column
+    prompts = round(cells / seeds)
+    scale = queries * seeds / cells  # what one prompt of a query adds to its column
     query_K = x_SK.mean(axis=0) - value
     seen = seeds * float(np.sum(query_K**2)) + (2 * scale**2 / seeds if rates else 0.0)
     ms_query = seen / (queries - 1)
@@ -165,9 +165,35 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     ms_seed = queries * float(np.sum(seed_S**2)) / (seeds - 1)
     rest = x_SK - value - seed_S[:, None] - query_K[None, :]
     ms_rest = float(np.sum(rest**2)) / ((seeds - 1) * (queries - 1))
-    cells = seeds * queries
-    var_query = max(0.0, ms_query - ms_rest) / cells
-    return Crossed(value, ms_seed / cells, seeds - 1, var_query, queries - 1, least, seeds, queries, prompts)
+    parts = seeds * queries
+    var_query = max(0.0, ms_query - ms_rest) / parts
+    return Crossed(value, ms_seed / parts, seeds - 1, var_query, queries - 1, least, seeds, queries, prompts)
+
+
+def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Floats, int]:
+    """One column a query, and how many cells of (seed, prompt) were measured.
+
+    A gap adds nothing to its column, as a prompt that is not there: `value + Σ(d - value)` over what was measured,
+    scaled so that the mean of the columns is the mean of the cells (Taylor's linearisation of a ratio). Seeds and
+    prompts of which nothing was measured are left out.
+    """
+    gaps_SP = np.ma.getmaskarray(d_SP) if isinstance(d_SP, np.ma.MaskedArray) else None
+    d = _finite(np.ma.filled(d_SP, 0.0) if gaps_SP is not None else d_SP, dimensions=2)
+    if gaps_SP is None or not gaps_SP.any():
+        return (_by_query(d, clusters_P) if d.size else d), d.size
+    is_seed_S, is_prompt_P = ~gaps_SP.all(axis=1), ~gaps_SP.all(axis=0)
+    d, gaps_SP = d[is_seed_S][:, is_prompt_P], gaps_SP[is_seed_S][:, is_prompt_P]
+    if not d.size:
+        return d, 0
+    cells, value = int((~gaps_SP).sum()), float(d[~gaps_SP].mean())
+    names: Sequence[Hashable] = range(len(is_prompt_P)) if clusters_P is None else clusters_P
+    numbers: dict[Hashable, int] = {}
+    kept = [name for name, has in zip(names, is_prompt_P, strict=True) if has]
+    index_P = np.array([numbers.setdefault(name, len(numbers)) for name in kept])
+    sums_SK = np.zeros((d.shape[0], len(numbers)))
+    np.add.at(sums_SK.T, index_P, np.where(gaps_SP, 0.0, d - value).T)
+    found: Floats = value + sums_SK * sums_SK.size / cells
+    return found, cells
 
 
 def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:

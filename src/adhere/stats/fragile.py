@@ -22,10 +22,10 @@ def leave_one_out(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = No
 
     With two seeds what is left is one pair of checkpoints, whose interval knows nothing of how seeds differ.
     """
-    d = _finite(d_SP, dimensions=2)
+    d = np.asanyarray(d_SP)  # a masked array keeps its gaps
     if len(d) < 2:
         return []
-    fits = [fit_crossed(np.delete(d, seed, axis=0), clusters_P=clusters_P) for seed in range(len(d))]
+    fits = [fit_crossed(d[np.arange(len(d)) != seed], clusters_P=clusters_P) for seed in range(len(d))]
     return [fit for fit in fits if fit is not None]
 
 
@@ -44,7 +44,7 @@ def leave_kinds_out(
         left_out: One kind, or several together.
         clusters_P: The query of each prompt; None: each has its own.
     """
-    d = _finite(d_SP, dimensions=2)
+    d = np.asanyarray(d_SP)
     columns = [place for place, kinds in enumerate(kinds_P) if not set(left_out) & set(kinds)]
     clusters = None if clusters_P is None else [clusters_P[column] for column in columns]
     return fit_crossed(d[:, columns], clusters_P=clusters)
@@ -97,9 +97,10 @@ def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
     if fit is None:
         return None
     sizes: dict[Hashable, int] = {}
-    for kind in kinds_P:
-        sizes[kind] = sizes.get(kind, 0) + 1
-    w_K = np.array(list(sizes.values()), dtype=np.float64) / len(kinds_P)
+    for kind, measured in zip(kinds_P, np.atleast_1d(np.ma.count(np.ma.asanyarray(d_SP), axis=0)), strict=True):
+        sizes[kind] = sizes.get(kind, 0) + int(measured)
+    w_K = np.array([size for size in sizes.values() if size], dtype=np.float64)
+    w_K /= w_K.sum()
     centred = w_K[:, None] * (np.eye(len(w_K)) - w_K[None, :])
     a = centred.T @ centred
     short = (

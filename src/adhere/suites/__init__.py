@@ -322,7 +322,7 @@ registry.add(
             "every rule was kept."
         ),
         (
-            "world (shop), world:shop:x50 (episodes), world:files:x50+text+seed7, "
+            "world (shop), world:shop:x50 (episodes), world:files:x50+text+seed7, world:repo:x50+rules16, "
             "world:shop:x50+steps20+tokens4000+seconds600, world:gymnasium:FrozenLake-v1"
         ),
         answers="Does it reach a goal in many steps, and keep the rules on the way?",

@@ -66,7 +66,8 @@ class World(Protocol):
         version: Raised when a seed and the same actions would come to anything else.
         system: What the model is told before: where it is, and the rules, in words.
         tools: Those that it may call; none: its actions are texts.
-        rules: Ids of the rules that a program checks.
+        rules: Ids of the rules that a program checks; where episodes have different ones, all of them until `reset`,
+            then those of the episode.
         has_user: Whether a text is said to a user, whom a model can play (`brief`, `hear`).
 
     A world of given tasks has `episodes`, too: how many there are; seeds are their places, from 0.
@@ -109,6 +110,7 @@ registry: Registry[Callable[..., World]] = Registry(
     modules={
         **{name: f"adhere.worlds.tools.{name}" for name in ("shop", "calendar", "files", "database")},
         "gymnasium": "adhere.worlds.text.gymnasium",
+        "repo": "adhere.rules.repo.world",  # by name, as a plug-in's: its rules are judged in a room above the judge
         "tau2": "adhere.worlds.text.tau2",
         "textworld": "adhere.worlds.text.textworld",
     },

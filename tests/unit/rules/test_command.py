@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.rules.stories import claude, codex, edit, run, say, user
+from tests.unit.rules.stories import chat, claude, codex, edit, run, say, user
 
 from adhere.cli.rules import command
 from adhere.errors import GateError, Incomplete, UsageError
@@ -112,6 +112,24 @@ def test_two_sets_are_paired_by_task(folder: Path) -> None:
     out = json.loads(_run(folder / "AGENTS.md", *ours, "--against", *theirs, "--json").stdout)
     first = out["against"]["pairs"][0]
     assert (first["tasks"], first["pairs"], first["difference"]) == (4, 8, 1.0)
+
+
+def test_tasks_are_matched_by_what_brings_most_sessions_together(folder: Path) -> None:
+    for number in range(4):  # every session is begun by the same words, so files name the tasks
+        for arm, steps in (("ours", GOOD), ("theirs", BAD)):
+            (folder / arm).mkdir(exist_ok=True)
+            (folder / arm / f"t{number}.jsonl").write_text(claude([user("Do TASK.md"), *steps[1:]]))
+    out = json.loads(_run(folder / "AGENTS.md", folder / "ours", "--against", folder / "theirs", "--json").stdout)
+    assert (out["against"]["tasks_by"], out["against"]["pairs"][0]["tasks"]) == ("file", 4)
+    assert {one["task"] for one in out["sessions"]} == {"t0", "t1", "t2", "t3"}
+    for number in range(4):  # names of files that say nothing, and ids that do
+        for arm, steps in (("ours", GOOD), ("theirs", BAD)):
+            row = {**json.loads(chat([user("Do TASK.md"), *steps[1:]])), "task": f"id-{number}", "solved": number < 3}
+            (folder / arm / f"t{number}.jsonl").unlink()
+            (folder / arm / f"{arm}-{number}.jsonl").write_text(json.dumps(row) + "\n")
+    out = json.loads(_run(folder / "AGENTS.md", folder / "ours", "--against", folder / "theirs", "--json").stdout)
+    assert (out["against"]["tasks_by"], out["against"]["pairs"][0]["tasks"]) == ("id", 4)
+    assert (out["rates"]["solved"]["sessions"], out["rates"]["overall"]["sessions"]) == (3, 4)
 
 
 def test_the_page_shows_every_verdict_and_no_markup_of_a_session(folder: Path) -> None:

@@ -88,3 +88,36 @@ def test_what_rounding_leaves_of_no_difference_has_a_p_of_one() -> None:
     fit = fit_crossed([[1.0, -1.0, 0.0, 0.0]] * 3)
     assert fit is not None
     assert fit._replace(value=1e-18).p_value == 1.0
+
+
+def test_a_gap_is_no_difference_of_zero_and_a_whole_table_is_as_before():
+    rng = np.random.default_rng(3)
+    d = rng.choice([-1.0, 0.0, 1.0], size=(4, 30))
+    queries = [str(place // 3) for place in range(30)]
+    whole, masked = fit_crossed(d, clusters_P=queries), fit_crossed(np.ma.masked_array(d), clusters_P=queries)
+    assert whole == masked
+    gaps = rng.random(d.shape) < 0.4
+    fit = fit_crossed(np.ma.masked_array(np.where(gaps, 9.0, d), gaps), clusters_P=queries)
+    assert fit is not None
+    assert fit.value == pytest.approx(d[~gaps].mean())
+    assert fit.seeds, fit.queries == (4, 10)
+    gaps[2] = True
+    gaps[:, :3] = True
+    left = fit_crossed(np.ma.masked_array(d, gaps), clusters_P=queries)
+    assert left is not None
+    assert (left.seeds, left.queries) == (3, 9), "what was never measured is no seed and no query"
+    assert fit_crossed(np.ma.masked_array(d, np.ones_like(gaps))) is None
+
+
+def test_intervals_with_gaps_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(11)
+    held, repeats = 0, 400
+    for _ in range(repeats):
+        seed, query = rng.normal(0, 0.08, (4, 1)), np.repeat(rng.normal(0, 0.2, 12), 5)[None, :]
+        d = 0.1 + seed + query + rng.normal(0, 0.4, (4, 60))
+        gaps = rng.random((4, 60)) < np.repeat(rng.uniform(0.1, 0.7, 12), 5)
+        fit = fit_crossed(np.ma.masked_array(d, gaps), clusters_P=[str(place // 5) for place in range(60)], rates=False)
+        assert fit is not None
+        low, high = fit.interval(0.95)
+        held += low <= 0.1 <= high
+    assert held / repeats > 0.92

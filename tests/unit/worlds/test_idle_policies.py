@@ -16,7 +16,7 @@ from adhere.worlds import open_world
 from adhere.worlds.replay import FORMS, as_answer
 from adhere.worlds.tools.names import PEOPLE
 
-WORLDS = ("shop", "calendar", "files", "database", "gymnasium:FrozenLake-v1", "gymnasium:Taxi-v4")
+WORLDS = ("shop", "calendar", "files", "database", "repo:rules16", "gymnasium:FrozenLake-v1", "gymnasium:Taxi-v4")
 EPISODES, STEPS = 24, 12
 FIXED_MOST, FIRST_MOST = 0.05, 0.15
 
@@ -49,7 +49,8 @@ CALLS = (
     ("read_file", {"path": "/bills/ada.txt"}), ("delete_file", {"path": "/bills/ada.txt"}),
     ("write_file", {"path": "/reports/sum.txt", "text": "500"}), ("describe", {}), ("select", {"sql": "SELECT * FROM members"}),
     ("change", {"sql": "UPDATE members SET paid = 1"}), ("change", {"sql": "UPDATE members SET paid = 1 WHERE id = 3"}),
-    ("change", {"sql": "DELETE FROM loans WHERE returned = 1"}), ("act", {"command": "right"}), ("act", {"command": "down"}),
+    ("change", {"sql": "DELETE FROM loans WHERE returned = 1"}), ("bash", {"command": "ls"}), ("bash", {"command": "pytest"}), ("bash", {"command": "git commit --allow-empty -m done"}),
+    ("write_file", {"path": "README.md", "content": "done"}), ("act", {"command": "right"}), ("act", {"command": "down"}),
 )  # fmt: skip
 SAID: dict[str, Policy] = {**{f"says {text[:20]!r}": says(text) for text in TEXTS}, "echoes": echoes}
 CALLED: dict[str, Policy] = {

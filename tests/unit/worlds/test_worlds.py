@@ -33,7 +33,7 @@ from adhere.worlds.simulated import STOP
 from adhere.worlds.tools.base import Task, ToolWorld, call
 from adhere.worlds.tools.names import PEOPLE
 
-OWN = ("shop", "calendar", "files", "database")
+OWN = ("shop", "calendar", "files", "database", "repo")
 FORMS = ("tools", "text")
 
 

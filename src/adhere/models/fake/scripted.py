@@ -4,6 +4,7 @@ scripted/echo            answers with the last user turn
 scripted/fixed:TEXT      answers TEXT
 scripted/file:PATH       answers stored in JSON lines with `key` (the prompt's id) and `response`
 scripted/solver          acts in worlds as their own solvers do
+scripted/breaker:0.3     acts in world:repo as its solver does, and breaks each rule with that probability
 ScriptedModel(function)  anything: the function gets a Request and returns a text or a Response
 """
 
@@ -112,23 +113,51 @@ def open_scripted(name: str) -> ScriptedModel:
             return ScriptedModel(lambda request: answers[request.prompt_id], name=name)
         case "solver":
             return ScriptedModel(_solve, name=name)
-    raise UnknownName(f"Unknown script {what!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH, solver")
+        case "breaker":
+            return ScriptedModel(functools.partial(_break, _rate(argument, name)), name=name)
+    raise UnknownName(
+        f"Unknown script {what!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH, solver, breaker:RATE"
+    )
 
 
 @functools.lru_cache(maxsize=4096)
-def _solution(world: str, seed: int) -> tuple[Sequence[Action], bool]:
+def _solution(world: str, seed: int, rate: float | None) -> tuple[Sequence[Action], bool]:
     opened = open_world(world)
     opened.reset(seed)
-    return opened.solver(), bool(opened.tools)
+    if rate is None:
+        return opened.solver(), bool(opened.tools)
+    breaker = getattr(opened, "breaker", None)
+    if breaker is None:
+        raise UsageError(f"world {world} has no breaker; world:repo has one")
+    return breaker(rate), bool(opened.tools)
+
+
+def _rate(text: str, name: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise UsageError(f"model {name!r}: {text!r} must be a share from 0 to 1, as scripted/breaker:0.3")
+    return rate
 
 
 def _solve(request: Request) -> Message:
     """The next action of the world's own solver, as a model would answer it."""
+    return _act(request, None)
+
+
+def _break(rate: float, request: Request) -> Message:
+    """The next action of one that breaks each rule with a probability."""
+    return _act(request, rate)
+
+
+def _act(request: Request, rate: float | None) -> Message:
     kind, _, rest = request.prompt_id.partition(":")
     world, _, seed = rest.rpartition(":")
     if kind != "world":
         raise UsageError(f"scripted/solver solves worlds (--suite world:shop), and {request.prompt_id!r} is in none")
-    actions, has_tools = _solution(world, int(seed))
+    actions, has_tools = _solution(world, int(seed), rate)
     done = sum(message.role == "assistant" for message in request.messages)
     form: Form = "tools" if request.tools else "text"
     action = actions[done] if done < len(actions) else "I am finished."  # another user than its own may talk on

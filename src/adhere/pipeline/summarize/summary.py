@@ -70,7 +70,7 @@ def summarize(
     sums = _sums(answers, slices, floors, mode)
     versions = versions_of(prompts, mode)
     found = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
-    return _summary(sums, draws, versions, damage, found, keep_sums=keep_sums)
+    return summary_of(sums, draws, versions, damage, found, keep_sums=keep_sums)
 
 
 def _floors(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers) -> list[AnswererRates]:
@@ -118,10 +118,10 @@ def summarize_shards(shards: Iterable[Summary]) -> Summary:
     left_out = [name for name in own if name not in {one.name for one in general}]
     why = "it looks at several prompts together: see the reports of the shards"
     missing = tuple(nothing_measured(name, "", "prompts", why) for name in left_out)
-    return _summary(sums, draws, dict(sorted(versions.items())), damage, (*missing, *general))
+    return summary_of(sums, draws, dict(sorted(versions.items())), damage, (*missing, *general))
 
 
-def _summary(
+def summary_of(
     sums: SummarySums,
     draws: int,
     versions: dict[str, str],
@@ -130,6 +130,16 @@ def _summary(
     *,
     keep_sums: bool = False,
 ) -> Summary:
+    """The numbers of what was counted.
+
+    Args:
+        sums: What was counted.
+        draws: Answers a prompt.
+        versions: Of what judged, by kind.
+        damage: Stored lines that could not be read.
+        found: Measures beside the rates.
+        keep_sums: Put the sums into the summary.
+    """
     overall = _score(sums.overall, draws)
     return Summary(
         version=SCHEMA_VERSION,

@@ -35,15 +35,30 @@ class Effect(NamedTuple):
     sentence: str
 
 
+def is_of_rules(result: StudyResult) -> bool:
+    """Tell whether a study is about rules that agents were told, and counts rules in tasks instead of prompts."""
+    return result.suite.startswith("rules:")
+
+
+def noun_of(result: StudyResult) -> str:
+    """What a study counts, in the plural."""
+    return "rules in tasks" if is_of_rules(result) else "prompts"
+
+
 def verb_of(result: StudyResult) -> str:
-    """Return what the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`."""
+    """Return what the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`.
+
+    Of sessions: rules that `are kept`.
+    """
+    if is_of_rules(result):
+        return "are kept"
     rule = result.spec.get("verdict")
     counts = rule.get("counts") if isinstance(rule, dict) else None
     return {"sound": "pass soundly", "responsive": "pass and respond"}.get(str(counts), "pass")
 
 
-def effect(contrast: Contrast, *, verb: str = "pass") -> Effect:
-    """What the contrast shows, of prompts that do what `verb` says.
+def effect(contrast: Contrast, *, verb: str = "pass", noun: str = "prompts") -> Effect:
+    """What the contrast shows, of what `noun` names and does what `verb` says.
 
     An effect is claimed only when the interval excludes zero and the p-value, where there is one (Holm's where the
     contrast was adjusted), lies at or below the same level.
@@ -57,7 +72,7 @@ def effect(contrast: Contrast, *, verb: str = "pass") -> Effect:
     measured = f"{head}: {points(contrast.difference)} points, interval {points_interval(contrast.low, contrast.high)}"
     direction = _direction(contrast)
     if direction in {"more", "fewer"}:
-        return Effect(direction, _SHORT[direction].format(verb), f"{measured}: {direction} prompts {verb}.")
+        return Effect(direction, _SHORT[direction].format(verb), f"{measured}: {direction} {noun} {verb}.")
     return Effect(direction, _SHORT[direction], f"{measured}: no effect shown{_but(contrast)}.")
 
 
@@ -84,12 +99,18 @@ def not_measured(result: StudyResult) -> list[str]:
     """What a reader could take from this report although nobody measured it."""
     published = ", ".join(suite.name for suite in result.suites)
     notes = [
-        _QUALITY,
-        f"Other prompts: of published benchmarks only {published} were asked."
+        "Whether code is good, and whether a rule was sensible: programs read commands, files and replies."
+        if is_of_rules(result)
+        else _QUALITY,
+        f"Other tasks and rules: every rate is on {result.suite} in these sessions."
+        if is_of_rules(result)
+        else f"Other prompts: of published benchmarks only {published} were asked."
         if published
         else f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
         f"Other start models and sizes: every arm starts from {result.start_model}."
         if not result.alike
+        else "Other agents and models: the sessions are those of whoever made them."
+        if is_of_rules(result)
         else "Other models and sizes: the arms were trained elsewhere, and nobody noted here from what.",
     ]
     if len(result.seeds) == 1:

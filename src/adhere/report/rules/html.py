@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from adhere.report.page import render
-from adhere.report.rules.text import rate_words
+from adhere.report.rules.text import TOLD_HEADINGS, rate_words, told_rows
 from adhere.rules.checks.judge import RuleVerdict
 from adhere.rules.checks.spec import Rule
 from adhere.rules.examine import Examination, SessionInfo, tokens_about
 from adhere.rules.rates import Rate
 from adhere.rules.session.secrets import redact
+from adhere.rules.tasks import WORDS
 
 MOST_COLUMNS = 24
 MARKS = {"kept": "✓", "broken": "✗", "untriggered": "·", "undecided": "?"}
@@ -53,6 +54,10 @@ def rules_html(examined: Examination) -> str:
         silent=examined.never_fired(),
         groups=[(field, group) for field in ("agent", "model", "version") if len(group := examined.by(field)) > 1],
         pairs=examined.pairs(),
+        told_headings=TOLD_HEADINGS,
+        told_rows=told_rows(examined),
+        tasks_by=WORDS[examined.tasks_by],
+        solved=rate_words(examined.of_solved) if examined.of_solved is not None else "",
         marks=MARKS,
     )
 

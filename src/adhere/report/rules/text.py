@@ -10,6 +10,7 @@ from adhere.rules.checks.judge import RuleVerdict
 from adhere.rules.checks.spec import Rule
 from adhere.rules.examine import Examination, tokens_about
 from adhere.rules.rates import Rate
+from adhere.rules.tasks import WORDS
 from adhere.terminal import one_line
 
 MOST_PLACES = 12
@@ -25,7 +26,11 @@ def rules_text(examined: Examination, *, width: int) -> str:
         f"against {plural(len(examined.sessions), 'session')}: "
         f"{rate_words(total)}"
     )
-    parts = [heading("Rules that agents are told"), paragraph(head, width=width, indent=0), "", _table(examined, width)]
+    parts = [heading("Rules that agents are told"), paragraph(head, width=width, indent=0)]
+    if (solved := examined.of_solved) is not None:
+        parts.append(paragraph(f"Of the sessions that solved their task: {rate_words(solved)}", width=width, indent=0))
+    parts += ["", _table(examined, width)]
+    parts += _told(examined, width)
     parts += _places(examined.verdicts, "broken", "Broken, and where", width)
     parts += _places(examined.verdicts, "undecided", "Undecided, because the log does not show it", width)
     parts += _notes(examined, width)
@@ -52,6 +57,29 @@ def _table(examined: Examination, width: int) -> str:
         groups = examined.by(field)
         rows += [[f"{field} {rate.name}", *_cells(rate)] for rate in groups if len(groups) > 1]
     return text_table(rows, width=width)
+
+
+def told_rows(examined: Examination) -> list[list[str]]:
+    """A row for each number of rules that sessions were told; none where all were told as many."""
+    groups = examined.by_told()
+    if len(groups) < 2:
+        return []
+    return [
+        [
+            str(one.told), str(one.rate.sessions), percent(one.rate.rate),
+            percent_interval(one.rate.low, one.rate.high), f"{one.solved} of {one.known}" if one.known else DASH,
+        ]
+        for one in groups
+    ]  # fmt: skip
+
+
+TOLD_HEADINGS = ["rules told", "sessions", "kept", "95 % interval", "tasks solved"]
+
+
+def _told(examined: Examination, width: int) -> list[str]:
+    rows = told_rows(examined)
+    table = text_table([TOLD_HEADINGS, *rows], width=width)
+    return ["", heading("By the number of rules that were told"), table] if rows else []
 
 
 def _cells(rate: Rate) -> list[str]:
@@ -104,6 +132,7 @@ def _pairs(examined: Examination, width: int) -> list[str]:
     return [
         "",
         heading("Beside the other sessions: kept here less kept there, in points"),
+        paragraph(f"A session is of the same task by {WORDS[examined.tasks_by]}.", width=width),
         text_table(rows, width=width),
     ]
 
@@ -122,4 +151,4 @@ def kind_of(rule: Rule) -> str:
     return DASH if rule.check is None else str(rule.check.__struct_config__.tag)
 
 
-__all__ = ["rate_words", "rule_list", "rules_text"]
+__all__ = ["TOLD_HEADINGS", "rate_words", "rule_list", "rules_text", "told_rows"]

@@ -12,7 +12,7 @@ from adhere.report.pieces.charts import Line, curve, parts_bar
 from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
-from adhere.report.pieces.wording import not_measured, verb_of
+from adhere.report.pieces.wording import not_measured, noun_of, verb_of
 from adhere.report.study.parts import (
     FORGOTTEN_HEADINGS,
     LOST_HEADINGS,
@@ -137,6 +137,7 @@ def study_html(result: StudyResult) -> str:
         is_small=is_slight(result),
         in_words=in_words(result),
         verb=verb_of(result),
+        noun=noun_of(result),
         minutes=minutes_words(result),
         price=price_of(result),
         contamination=contamination_rows(result),

@@ -12,7 +12,7 @@ from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.numbers import count, decimal, p_value, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
-from adhere.report.pieces.wording import level, sentence, verb_of
+from adhere.report.pieces.wording import level, noun_of, sentence, verb_of
 from adhere.report.study.parts import (
     FORGOTTEN_HEADINGS,
     LOST_HEADINGS,
@@ -78,7 +78,7 @@ def study_markdown(result: StudyResult) -> str:
         ),
         "## Pass rates",
         _rates(result),
-        f"## Contrasts (points, prompts that {verb_of(result)})",
+        f"## Contrasts (points, {noun_of(result)} that {verb_of(result)})",
         _table(
             ["treatment − control", "slice", "prompts", "seeds", "difference", f"{level(primary)} interval", "p",
                 "Holm p", COULD_FIND],

@@ -16,7 +16,7 @@ from adhere.report.pieces.numbers import (
 )
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.report.pieces.wording import level, not_measured, reason_of, sentence, verb_of
+from adhere.report.pieces.wording import level, not_measured, noun_of, reason_of, sentence, verb_of
 from adhere.report.study.parts import FORGOTTEN_HEADINGS, forgotten_rows, parts_lines
 from adhere.report.study.threats import draws_sentence, registered_sentence, threats
 from adhere.report.study.view import (
@@ -77,8 +77,8 @@ def _verdict(result: StudyResult, width: int) -> str:
     difference = f"{points(primary.difference)} points, {interval if primary.low is not None else reason_of(primary)}"
     facts = {
         "Difference": f"{difference} ({primary.treatment} − {primary.control}, slice {primary.slice})",
-        "Measured": f"{plural(primary.n_prompts, 'prompt')}, {plural(primary.n_seeds, 'seed')}; "
-        f"{count(primary.gained)} gained, {count(primary.lost)} lost (prompts that {verb_of(result)})",
+        "Measured": f"{count(primary.n_prompts)} {noun_of(result)}, {plural(primary.n_seeds, 'seed')}; "
+        f"{count(primary.gained)} gained, {count(primary.lost)} lost ({noun_of(result)} that {verb_of(result)})",
         "Could find": _finds(primary),
         "Seeds": by_seed(primary),
         "Hangs on": hangs_on_sentence(result),
@@ -168,7 +168,7 @@ def _contrasts(result: StudyResult, width: int) -> str:
         sentences.append(paragraph(row.effect.sentence + where, width=width, label=row.effect.short[0], hang=2))
     return "\n".join(
         [
-            heading(f"What each step bought (points, prompts that {verb_of(result)})"),
+            heading(f"What each step bought (points, {noun_of(result)} that {verb_of(result)})"),
             *sentences,
             "",
             text_table(rows, width=width, left=2),

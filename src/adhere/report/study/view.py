@@ -20,7 +20,7 @@ from adhere.report.pieces.numbers import (
     points_interval,
 )
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
-from adhere.report.pieces.wording import Effect, effect, verb_of
+from adhere.report.pieces.wording import Effect, effect, is_of_rules, noun_of, verb_of
 from adhere.report.study.parts import kinds_left_out_sentence, lost_whole_sentence
 from adhere.store.summary import Floor, Share
 from adhere.study.design.tuned import TunedStage, Tuning
@@ -50,6 +50,13 @@ _SLICE_TITLES = {
     "new-family/multiple": ("New families, several constraints", "as before, two or three together"),
     "new-kind/single": ("New kinds, one constraint", "kinds of constraint that this seed never trained"),
     "new-kind/multiple": ("New kinds, several constraints", "as before, two or three together"),
+}
+
+
+_RULE_TITLES = {
+    "all": ("Rules that were triggered", "in all tasks"),
+    "solved": ("Tasks that every session solved", "of all arms"),
+    "not-solved": ("Tasks that not every session solved", "of all arms"),
 }
 
 
@@ -229,8 +236,12 @@ def slice_scores(result: StudyResult) -> list[SliceScores]:
         SliceScores(name, title, _with_floor(note, result.floors.get(name)), _arm_rows(result, name))
         for name in stored
         if name in present
-        for title, note in [_SLICE_TITLES.get(name, (name, ""))]
+        for title, note in [_titles(result).get(name, (name, ""))]
     ]
+
+
+def _titles(result: StudyResult) -> dict[str, tuple[str, str]]:
+    return _RULE_TITLES if is_of_rules(result) else _SLICE_TITLES
 
 
 def _with_floor(note: str, floor: Floor | None) -> str:
@@ -273,7 +284,10 @@ def contrast_rows(result: StudyResult) -> list[ContrastRow]:
     """The primary contrast first, then the others in their stored order."""
     primary = result.verdict.primary
     others = [contrast for contrast in result.contrasts if contrast != primary]
-    shown = [ContrastRow(contrast, effect(contrast, verb=verb_of(result))) for contrast in [primary, *others]]
+    shown = [
+        ContrastRow(contrast, effect(contrast, verb=verb_of(result), noun=noun_of(result)))
+        for contrast in [primary, *others]
+    ]
     if result.verdict.withheld and shown[0].effect.direction in {"more", "fewer"}:  # the rule is applied once
         told = shown[0].effect.sentence.rpartition(":")[0]
         shown[0] = ContrastRow(primary, Effect("unclear", "○ withheld", f"{told}: the answer is withheld."))
@@ -287,6 +301,7 @@ _GUARDS = {
     "echo": ("Answers that repeat the prompt", "points"),
     "empty_form": ("Answers that are form alone", "points"),
     "perplexity": ("Perplexity of plain text", "share"),
+    "solved": ("Tasks solved", "points"),
 }
 
 
@@ -364,7 +379,7 @@ def price_of(result: StudyResult) -> Price | None:
 
 def _price(guard: GuardTest, result: StudyResult) -> str:
     name = guard_name(guard, result).partition(" (")[0].lower()
-    is_share = guard.name in {"topic_words", "repetition", "echo", "empty_form"}
+    is_share = guard.name in {"topic_words", "repetition", "echo", "empty_form", "solved"}
     values = [percent(v) if is_share else decimal(v) for v in (guard.value_control, guard.value_treatment)]
     return f"{name} {values[0]} → {values[1]} (from {guard.control})"
 
@@ -374,6 +389,11 @@ def in_words(result: StudyResult) -> str:
     primary = result.verdict.primary
     if primary.rate_treatment is None or primary.rate_control is None:
         return ""
+    if is_of_rules(result):
+        return (
+            f"{primary.treatment} keeps {percent(primary.rate_treatment)} of the rules that both arms triggered in a "
+            f"task, {primary.control} {percent(primary.rate_control)}."
+        )
     verb, _, how = verb_of(result).partition(" ")
     return (
         f"{primary.treatment} {verb}es {percent(primary.rate_treatment)} of the prompts{how and f' {how}'}, "

@@ -40,6 +40,8 @@ from adhere.rules.session.secrets import redact
 from adhere.schema import Record
 
 VerdictOutcome = Literal["kept", "broken", "untriggered", "undecided"]
+CHECKS_VERSION = "1"
+"""Raised when a check and a session would come to another verdict."""
 MOST_EVIDENCE = 5
 LONGEST_QUOTE = 300
 _SCOPED = frozenset({"edit", "opaque"})
@@ -149,4 +151,4 @@ def quote_of(act: Act) -> str:
     return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"
 
 
-__all__ = ["Evidence", "RuleVerdict", "VerdictOutcome", "judge_rule", "quote_of"]
+__all__ = ["CHECKS_VERSION", "Evidence", "RuleVerdict", "VerdictOutcome", "judge_rule", "quote_of"]

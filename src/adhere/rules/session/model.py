@@ -70,11 +70,12 @@ class Session:
         cwd: Where it began; empty: the log does not say.
         agent, version, model: Of the program and the model; empty: the log does not say.
         started: ISO time of the first record that has one; empty: none has.
-        task: What names the task it worked on, for pairs; by default its first user message.
+        task_id: What its log calls the task that it worked on; empty: the log does not say.
         gaps: Lines that could not be read, with the reason.
         cut: Whether the last line is cut off.
         complete: Whether the log shows results of calls.
-        kept: Text of the rules that the session was told, as far as the log shows it.
+        told: Texts that the session was told beside the user's, as far as the log shows it.
+        solved: Whether its task was solved; None: nobody says.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Session:
     version: str = ""
     model: str = ""
     started: str = ""
-    task: str = ""
+    task_id: str = ""
     branch: str = ""
     gaps: list[tuple[int, str]] = field(default_factory=list)
     cut: bool = False

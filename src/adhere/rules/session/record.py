@@ -111,8 +111,6 @@ class Recorder:
                 last = None
         if last is not None:
             last.final = True
-        first = next((one for one in session.events if isinstance(one, Speech) and one.who == "user"), None)
-        session.task = session.task or (" ".join(first.text.split())[:200] if first is not None else "")
         return session
 
 

@@ -183,14 +183,35 @@ def _require_sources(spec: StudySpec) -> None:
                 f"{where}.{given[0]}: `starts` and {{start}} go together: the study is done of each of `starts`, whose "
                 "name stands for {start}"
             )
+        if spec.asks_rules and given != ["answers"]:
+            raise SpecError(f"{where}: rules are held against sessions: answers = 'sessions/{arm.name}-{{seed}}/'")
         if given == ["answers"] and not spec.asked:
             raise SpecError(f"{where}.answers: say what was asked, as [verdict] suite = 'ifeval:input_data.jsonl'")
+    if spec.asks_rules:
+        _require_rules(spec)
     if spec.draws > 1 and spec.temperature <= 0:
         raise SpecError(
             f"evaluation.draws = {spec.draws}: greedy answers are all the same. Give evaluation.temperature, as 1.0"
         )
     if spec.trains and (spec.draws, spec.temperature) != (1, 0.0):
         raise SpecError("evaluation.draws and .temperature are for studies whose arms are all trained by others")
+
+
+def _require_rules(spec: StudySpec) -> None:
+    """Sessions are answers to the rules alone, one a task and seed."""
+    where = f"verdict.suite = {spec.asked!r}"
+    if any(arm.source is None for arm in spec.arms):
+        raise SpecError(
+            f"{where}: every arm takes answers = 'sessions/NAME-{{seed}}/'; one here is trained or untrained"
+        )
+    if spec.verdict.counts not in {msgspec.UNSET, "passing"}:
+        raise SpecError(f"{where}: a rule is kept or broken, so leave verdict.counts out")
+    for name, is_given in {
+        "suites": bool(spec.evaluation.suites), "suite_limit": spec.evaluation.suite_limit is not None,
+        "draws": spec.draws > 1,
+    }.items():  # fmt: skip
+        if is_given:
+            raise SpecError(f"evaluation.{name}: sessions answer no prompts, so leave it out with {where}")
 
 
 def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
@@ -353,6 +374,7 @@ def _require_ranges(spec: StudySpec) -> None:
         "verdict.smallest_effect": spec.verdict.smallest_effect,
         **{f"guards.{name}": getattr(spec.guards, name) for name in GuardSpec.__struct_fields__},
     }
+    shares = {where: share for where, share in shares.items() if share is not msgspec.UNSET}
     for where, share in shares.items():
         if not 0 < share < 1:
             raise SpecError(f"{where}: got {share}, must lie between 0 and 1")

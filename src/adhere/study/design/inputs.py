@@ -24,6 +24,7 @@ from adhere.study.design.frozen import FrozenStudy, load_frozen
 from adhere.study.design.identity import drawing_identity, judging_identity, training_identity
 from adhere.study.design.plan import Inputs, Plan, make_plan
 from adhere.study.design.register import require_judge
+from adhere.study.design.rules import judges_of, rules_suite
 from adhere.study.design.sources import Source, SourceKey, find_sources
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
@@ -117,7 +118,12 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     else:
         code = {DRAW: drawing_identity(training)}
         code |= {TRAIN + method: training_identity(method) for method in methods}
-        code |= {JUDGE + name: judging_identity(one.prompts) for name, one in judged.items()}
+        code |= {
+            JUDGE + name: content_hash(sorted(judges_of(one.prompts)))
+            if spec.asks_rules
+            else judging_identity(one.prompts)
+            for name, one in judged.items()
+        }
     hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, code[DRAW]])
     identities = {place: one.identity for place, one in sources.items()}
     plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods}, identities)
@@ -184,6 +190,8 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
 def held_out_suite(spec: StudySpec) -> Suite:
     """Return what the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
     asked = spec.evaluation
+    if spec.asks_rules:
+        return rules_suite(spec)
     if spec.asked:
         return _load_suite(spec.asked, asked.suite_limit)
     if asked.dev is not None:

@@ -19,6 +19,7 @@ from adhere.pipeline.judge import verifier_version
 from adhere.schema import Prompt, content_hash, encode, write_atomic
 from adhere.study.design.frozen import spec_hash
 from adhere.study.design.registered import FILE, VERSION, Registration, load_registration
+from adhere.study.design.rules import judges_of
 from adhere.study.design.sources import places
 from adhere.study.design.spec import StudySpec
 
@@ -27,9 +28,11 @@ JUDGE_LENGTH = 16
 
 def judge_hash(prompts: Iterable[Prompt]) -> str:
     """The versions of all verifiers that judge answers to `prompts`, as one short hash."""
-    versions = {
+    asked = list(prompts)
+    versions = set(judges_of([prompt for prompt in asked if "rule" in prompt.tags])) | {
         f"{ref.id} {verifier_version(ref, profile=prompt.tags.get('profile'))}"
-        for prompt in prompts
+        for prompt in asked
+        if "rule" not in prompt.tags
         for turn in prompt.turns
         for ref in turn.constraints
     }

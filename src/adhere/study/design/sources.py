@@ -34,7 +34,7 @@ class Source(NamedTuple):
         arm, seed: Whose; a seed of None is the same at every seed of the study.
         kind: A model to be asked, or answers that are there.
         name: As `adhere eval` takes it, or the path of the file.
-        identity: Changes when other weights or other answers lie there.
+        identity: Changes when other weights, answers or sessions lie there.
         engine: What answers: `transformers`, the address of an endpoint; empty: unknown.
         template: Hash of the chat template; empty: unknown.
         stops: Ids of the tokens that end an answer; empty: unknown.
@@ -138,11 +138,21 @@ def _stops(directory: Path, tokenizer: Any) -> tuple[int, ...]:
 
 def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
     blank = Source(arm, seed, "answers", name, content_hash(["answers", name]))
+    path = Path(name).expanduser()
     try:
-        digest = hashlib.sha256(Path(name).expanduser().read_bytes()).hexdigest()
+        digest = _folder_hash(path) if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         return blank._replace(trouble=f"{blank.label}: {name} cannot be read ({error.strerror or error})")
     return blank._replace(identity=digest)
+
+
+def _folder_hash(folder: Path) -> str:
+    """Of all files below a folder, with their names."""
+    found = []
+    for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+        with file.open("rb") as opened:
+            found.append([file.relative_to(folder).as_posix(), hashlib.file_digest(opened, "sha256").hexdigest()])
+    return content_hash(found)
 
 
 def _require_different(own: Sequence[Source]) -> None:

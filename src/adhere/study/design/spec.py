@@ -25,6 +25,8 @@ STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answe
 
 
 Answers = Literal["verified", "plain", "both"]
+RULES = "rules:"
+"""What a suite begins with that is a file of rules; answers to it are sessions of agents."""
 
 
 class NamedStage(NamedTuple):
@@ -262,10 +264,10 @@ class ArmSpec(Record, frozen=True):
     """A recipe inside the study, or what others trained.
 
     `stages` are names of stages, run in order from the start model. In their place an arm takes `models`, names
-    as `adhere eval` takes them, or `answers`, files of answers that are there: one text with `{seed}` in it, or a
-    table from seed to name; `{start}` in it is each of the study's `starts`. Without a seed it is one model,
-    answered once. `trained_on` names files of its training rows, to be compared with what is asked. `seeds` are
-    those of the study's at which it is run [all].
+    as `adhere eval` takes them, or `answers`, files of answers that are there, or folders of sessions: one text with
+    `{seed}` in it, or a table from seed to name; `{start}` in it is each of the study's `starts`. Without a seed it is
+    one model, answered once. `trained_on` names files of its training rows, to be compared with what is asked. `seeds`
+    are those of the study's at which it is run [all].
     """
 
     name: str
@@ -333,7 +335,8 @@ class VerdictSpec(Record, frozen=True):
     points. `counts` is what counts as following, in contrasts on the study's own prompts and in [tune]: `passing`
     [without it], `sound`, an answer that passes and is more than the letter (`run.measured.Measurement.sound`), or
     `responsive`, one that passes and responds to its request (`pipeline.responding`).
-    `suite` asks the question on a suite of `adhere list suites` (`ifeval:PATH`) instead of held-out prompts of ours.
+    `suite` asks the question on a suite of `adhere list suites` (`ifeval:PATH`) instead of held-out prompts of ours,
+    or, as `rules:FILE`, of the rules that agents were told, whose sessions are the answers (`design.rules`).
     `judge` pins the judge: the hash that `adhere study --register` prints; another judge is refused.
     """
 
@@ -376,6 +379,7 @@ class GuardSpec(Record, frozen=True):
         echo: How far the share of answers may rise that mostly repeat the prompt.
         empty_form: How far the share of answers may rise that say hardly a word which the prompt does not have.
         perplexity: By which share the perplexity of plain text may rise.
+        solved: How far the share of tasks that sessions solved may fall [0.05].
         side: By how much a rate that another harness measured may fall (a share: 0.02 are two points).
         side_perplexity: By which share a perplexity that another harness measured may rise.
     """
@@ -389,6 +393,7 @@ class GuardSpec(Record, frozen=True):
     perplexity: float = 0.1
     side: float = MARGIN
     side_perplexity: float = PERPLEXITY_MARGIN
+    solved: float | msgspec.UnsetType = msgspec.UNSET  # a spec without it keeps its hash
 
 
 class StudySpec(Record, frozen=True):
@@ -446,6 +451,11 @@ class StudySpec(Record, frozen=True):
         if suite is msgspec.UNSET:
             return ""
         return next((one for one in self.evaluation.suites if one.partition(":")[0] == suite), suite)
+
+    @property
+    def asks_rules(self) -> bool:
+        """Tell whether the verdict is about rules that agents were told, and sessions are the answers."""
+        return self.asked.startswith(RULES)
 
     @property
     def other_suites(self) -> list[str]:

@@ -8,7 +8,9 @@ from statistics import fmean
 import msgspec
 import numpy as np
 
+from adhere.rules.tasks import WORDS
 from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.rules import WAY
 from adhere.study.design.sources import Source
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, fit_of, pairs_of
@@ -21,6 +23,8 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
     if not study.sources:
         return []
     spec, sources = study.spec, list(study.sources.values())
+    if spec.asks_rules:
+        return _aspects_of_sessions(study, runs)
     limits = {run.summary.overall.accounting.n for run in runs.values()}
     return [
         _same("prompts", [str(n) for n in limits] or ["–"], f"{len(study.suite.prompts)} of {study.suite.name}"),
@@ -32,6 +36,24 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
         _sampling(spec, sources),
         _training_data(spec),
         Aspect("compute", "unknown", "nobody noted here what the trainings cost, so equal compute is not said"),
+    ]
+
+
+def _aspects_of_sessions(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
+    """Of sessions: the rules and the tasks are one set; who acted is what logs say."""
+    tasks = {prompt.tags["query"] for prompt in study.suite.prompts}
+    rules = len(study.suite.prompts) // len(tasks)
+    agents: dict[str, set[str]] = {}
+    for (arm, _), run in runs.items():
+        agents.setdefault(arm, set()).update(run.served)
+    told = "; ".join(f"{arm}: {', '.join(sorted(names)) or 'not in the logs'}" for arm, names in agents.items())
+    matched = f"{rules} rules in {len(tasks)} tasks, matched by {WORDS[str(study.suite.settings[WAY])]}"
+    is_one = len({frozenset(names) for names in agents.values()}) == 1
+    return [
+        Aspect("rules and tasks", "equal", matched),
+        Aspect("judge", "equal", "one judge on this machine read all sessions; what is untriggered is in no rate"),
+        Aspect("agent and model", "unknown" if not all(agents.values()) else "equal" if is_one else "differs", told),
+        Aspect("machine, tools, limits", "unknown", "logs of sessions do not say what else was different"),
     ]
 
 

@@ -27,7 +27,7 @@ def save_asked(directory: Path, own: Suite, published: Mapping[str, Suite], *, i
     bare = {name: _bare_suite(one) for name, one in published.items()}
     for name, suite in {OWN: own if is_ours else _bare_suite(own), **bare}.items():
         file = directory / FOLDER / f"{name}.json"
-        if not file.exists():
+        if not file.exists() or "tasks_by" in suite.settings:  # sessions may be added, and tasks with them
             file.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(file, encode(suite))
 

@@ -46,7 +46,7 @@ from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.suites import forgotten, suites_found
 from adhere.study.outcome.traps import arm_traps
-from adhere.study.outcome.verdict import verdict
+from adhere.study.outcome.verdict import NOUNS, verdict
 from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.measured import Measurement, constraint_words, load_measured
 from adhere.study.run.work import Failure, stored_failures
@@ -182,7 +182,9 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
         floors=_floors(stored.runs.values()),
-        traps=arm_traps([arm.name for arm in spec.arms], stored.runs.values(), {one.id: one for one in suite.prompts}),
+        traps=[]
+        if spec.asks_rules  # what is shown of sessions are lines of their logs, no answers
+        else arm_traps([arm.name for arm in spec.arms], stored.runs.values(), {one.id: one for one in suite.prompts}),
         curves=[_curve(record) for record in stored.cells.values()],
         shown=_show_prompts(spec, study, evaluations),
         runs={
@@ -290,8 +292,8 @@ def _withheld(
         found += failed
     if not missing and primary.coverage < spec.evaluation.coverage:
         found.append(
-            f"only {primary.coverage:.1%} of the prompts were measured by every compared arm, "
-            f"{spec.evaluation.coverage:.0%} are needed"
+            f"only {primary.coverage:.1%} of the {NOUNS[spec.asks_rules]} were measured by every compared arm, "
+            f"{spec.evaluation.coverage:.0%} are needed{' ([evaluation] coverage)' if spec.asks_rules else ''}"
         )
     differing = _engines(stored.runs)
     if differing and spec.evaluation.across_engines is not True:

@@ -75,7 +75,7 @@ def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
 
 
 class Pairs(NamedTuple):
-    """Two arms on the prompts that both measured at every common seed."""
+    """Two arms on the prompts that both measured at every common seed; masked where there was nothing to measure."""
 
     seeds: list[int]
     places: list[int]
@@ -112,7 +112,7 @@ def contrast_of(asked: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: Ve
                 seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
                 int((t_P > c_P).sum()), int((t_P < c_P).sum()),
             )
-            for seed, t_P, c_P in zip(pairs.seeds, t_SP, c_SP, strict=True) if t_P.size
+            for seed, t_P, c_P in zip(pairs.seeds, t_SP, c_SP, strict=True) if np.ma.count(t_P)
         ],
         method=_method(fit),
         reason="" if fit else _why_not(pairs),
@@ -122,26 +122,32 @@ def contrast_of(asked: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: Ve
 def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
     """Both arms at the seeds that they have in common.
 
-    On the prompts of the slice that every one of their runs measured.
+    On the prompts of the slice that every one of their runs measured. Where there was nothing to measure for one of the
+    two at a seed (`Measurement.untriggered`), that seed's pair is a gap, and both matrices are masked there.
     """
     seeds = evaluations.common_seeds(asked.treatment, asked.control)
     wanted = evaluations.places(asked.slice)
-    found = {arm: [evaluations.of(arm, seed) for seed in seeds] for arm in (asked.treatment, asked.control)}
-    outcomes = {
-        arm: [run.outcomes(evaluations.counts) for run in runs if run is not None] for arm, runs in found.items()
-    }
-    measured = [row for rows in outcomes.values() for row in rows]
-    places = [p for p in wanted if measured and all(row[p] is not None for row in measured)]
-    shares = [
-        sum(row[p] is not None for p in wanted) / len(wanted) for rows in outcomes.values() for row in rows if wanted
-    ]
-    matrices = [
-        np.asarray([[row[p] for p in places] for row in outcomes[arm]], dtype=np.float64).reshape(
-            len(seeds), len(places)
-        )
+    found = {
+        arm: [run for seed in seeds if (run := evaluations.of(arm, seed)) is not None]
         for arm in (asked.treatment, asked.control)
-    ]
-    return Pairs(seeds, places, matrices[0], matrices[1], min(shares, default=0.0))
+    }
+    rows = {arm: [run.outcomes(evaluations.counts) for run in runs] for arm, runs in found.items()}
+    gaps = {arm: [run.gaps for run in runs] for arm, runs in found.items()}
+    each = [pair for arm in found for pair in zip(rows[arm], gaps[arm], strict=True)]
+    places = [p for p in wanted if each and all(row[p] is not None or gap[p] for row, gap in each)]
+    asked_of = [(row, [p for p in wanted if not gap[p]]) for row, gap in each]
+    shares = [sum(row[p] is not None for p in own) / len(own) for row, own in asked_of if own]
+    t_SP, c_SP = (
+        np.array([[np.nan if (x := row[p]) is None else x for p in places] for row in rows[arm]], dtype=np.float64)
+        .reshape(len(seeds), len(places))
+        for arm in (asked.treatment, asked.control)
+    )  # fmt: skip
+    gaps_SP = np.isnan(t_SP) | np.isnan(c_SP)
+    if gaps_SP.any():
+        is_kept_P = ~gaps_SP.all(axis=0)
+        places = [p for p, is_kept in zip(places, is_kept_P, strict=True) if is_kept]
+        t_SP, c_SP = (np.ma.masked_array(one, gaps_SP)[:, is_kept_P] for one in (t_SP, c_SP))
+    return Pairs(seeds, places, t_SP, c_SP, min(shares, default=0.0))
 
 
 def fit_of(pairs: Pairs, evaluations: Evaluations) -> Crossed | None:

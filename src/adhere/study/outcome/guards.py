@@ -30,6 +30,8 @@ _GUARDS = {
     "echo": _Guard(lambda found: found.echo, 1.0),
     "empty_form": _Guard(lambda found: found.empty_form, 1.0),
 }
+_SOLVED, _SOLVED_MARGIN = "solved", 0.05
+"""Of sessions: an agent that does nothing breaks no rule, and solves no task."""
 
 
 def guard_tests(
@@ -47,6 +49,9 @@ def guard_tests(
     found = []
     for rule in _references(spec):
         places = evaluations.places(rule.slice)
+        if spec.asks_rules:
+            found.append(_over_prompts(_SOLVED, spec.guards, rule, evaluations, places))
+            continue
         found += [_over_prompts(name, spec.guards, rule, evaluations, places) for name in _GUARDS]
         found.append(_perplexity(rule, spec.guards.perplexity, evaluations))
         for name, on_suite in (suites or {}).items():
@@ -66,7 +71,8 @@ def _over_prompts(
     name: str, margins: GuardSpec, rule: VerdictSpec, evaluations: Evaluations, places: Sequence[int]
 ) -> GuardTest:
     """Lengths are compared in shares of the reference's mean, everything else in points."""
-    guard, margin = _GUARDS[name], getattr(margins, name)
+    guard = _Guard(lambda found: found.solved, -1.0) if name == _SOLVED else _GUARDS[name]
+    margin = _SOLVED_MARGIN if getattr(margins, name) is msgspec.UNSET else getattr(margins, name)
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
     sides = [
         [_pick(guard.values, evaluations.of(arm, seed), places) for seed in seeds]

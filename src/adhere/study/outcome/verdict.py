@@ -55,7 +55,9 @@ def verdict(
     return StudyVerdict(
         question=rule.question,
         answer=answer,
-        headline=headline_of(answer, scope, primary, fragile=fragile, these_kinds=these_kinds),
+        headline=headline_of(
+            answer, scope, primary, fragile=fragile, these_kinds=these_kinds, noun=NOUNS[spec.asks_rules]
+        ),
         rule=rule_words(rule, scope),
         because=because,
         scope=scope,
@@ -144,7 +146,13 @@ def answer_to(primary: Contrast, worth: float) -> tuple[Answer, str]:
     return "INCONCLUSIVE", f"{reaches}{only}neither 0 nor {_points(worth)}"
 
 
-def headline_of(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool) -> str:
+NOUNS = {False: "prompts", True: "rules in tasks"}
+"""What a study counts: where it is about rules, each in each task."""
+
+
+def headline_of(
+    answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool, noun: str = NOUNS[False]
+) -> str:
     """The answer as a sentence that says what it is about."""
     on_these = " on these kinds of constraint" if these_kinds else ""
     what = (
@@ -159,7 +167,7 @@ def headline_of(answer: Answer, scope: Scope, primary: Contrast, *, fragile: boo
         return f"{head}, about {what}"
     return (
         f"{head}, about {what}: {_points(primary.difference)} [{_bare(primary.low)}, {_bare(primary.high)}] on "
-        f"{primary.n_prompts} prompts"
+        f"{primary.n_prompts} {noun}"
     )
 
 
@@ -239,6 +247,8 @@ def reach(spec: StudySpec) -> str:
 
 def _reach_of_others(spec: StudySpec, scope: Scope) -> str:
     where = f"on prompts like those of {spec.asked or 'this study'}, of models of this size"
+    if spec.asks_rules:
+        return _reach_of_sessions(spec, scope)
     if scope == "method":
         few = " Five seeds or more are advised." if len(spec.seeds) < 5 else ""
         return (
@@ -252,6 +262,17 @@ def _reach_of_others(spec: StudySpec, scope: Scope) -> str:
             "are advised."
         )
     return f"One model an arm: the answer is about these checkpoints, not about how they were trained ({where})."
+
+
+def _reach_of_sessions(spec: StudySpec, scope: Scope) -> str:
+    where = f"on tasks and rules like these ({spec.asked})"
+    if scope == "method":
+        return f"{len(spec.seeds)} sets of sessions an arm: the answer is about these agents as they were run {where}."
+    sets = f"{len(spec.seeds)} set{'s' * (len(spec.seeds) > 1)} of sessions an arm"
+    return (
+        f"{sets}: the answer is about these sessions, not about the agents ({where}). It takes at least "
+        f"{SEEDS_OF_OTHERS} sets of both arms for the agents; 5 are advised."
+    )
 
 
 def _bare(difference: float) -> str:

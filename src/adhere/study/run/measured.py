@@ -75,7 +75,11 @@ class Measurement(Record, frozen=True):
         drawn: Where several answers a prompt were drawn, the outcomes of each draw; `passes` and the lists beside it
             are of the first.
         answers_sha256: Of all answers, to see that two checkpoints are not one; empty in older records.
-        served: The models that an endpoint says answered, where it does; empty elsewhere and in older records.
+        served: The models that an endpoint says answered, or agents and models that logs of sessions name; empty
+            elsewhere and in older records.
+        untriggered: Whether nothing in the answer asked for the constraint, so that there was nothing to measure;
+            empty where every prompt asks.
+        solved: Of sessions, whether the task was solved; empty elsewhere.
     """
 
     version: int
@@ -101,6 +105,8 @@ class Measurement(Record, frozen=True):
     answers_sha256: str = ""
     responding: list[bool | None] = []
     served: list[str] = []
+    untriggered: list[bool] = []
+    solved: list[bool | None] = []
 
     @property
     def sound(self) -> list[bool | None]:
@@ -136,9 +142,14 @@ class Measurement(Record, frozen=True):
         return self.responding or [None] * len(self.passes)
 
     @property
+    def gaps(self) -> list[bool]:
+        """Tell of each prompt whether there was nothing to measure."""
+        return self.untriggered or [False] * len(self.passes)
+
+    @property
     def coverage(self) -> float:
-        """Share of the prompts with a measurement."""
-        return sum(found is not None for found in self.passes) / max(1, len(self.passes))
+        """Share of the prompts with a measurement, of those where there was something to measure."""
+        return sum(found is not None for found in self.passes) / max(1, len(self.passes) - sum(self.gaps))
 
 
 def collect_run(
@@ -218,7 +229,9 @@ def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
 
 
 def constraint_words(prompt: Prompt) -> list[str]:
-    """The constraints of a prompt in words."""
+    """The constraints of a prompt in words; of sessions the rule, as it is written."""
+    if "rule" in prompt.tags:
+        return [prompt.text]
     profile = prompt.tags.get("profile")
     return [resolve(ref, profile=profile).describe() for ref in prompt.constraints]
 

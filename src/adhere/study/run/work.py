@@ -45,6 +45,7 @@ from adhere.study.run.measured import collect_run, load_measured, save_measured
 from adhere.study.run.merged import keep_part
 from adhere.study.run.plain import PlainText, read_plain
 from adhere.study.run.referee import measure_source
+from adhere.study.run.sessions import measure_sessions
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.free import LONG
 from adhere.suites.generated.core.templates import query_texts
@@ -378,6 +379,12 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
     suite = study.suites[found.suite] if found.suite else study.suite
     started = time.monotonic()
+    if found.source and spec.asks_rules:
+        source = study.sources[found.arm, found.seed]
+        progress.say(f"Holding the sessions of {source.label} against {study.suite.name}: {source.name}")
+        made = measure_sessions(study, source, name=task.name, key=task.key)
+        save_measured(study.directory, task.name, msgspec.structs.replace(made, seconds=time.monotonic() - started))
+        return
     if found.source:
         run, plain = measure_source(study, study.sources[found.arm, found.seed], suite, task.name, progress)
         _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)

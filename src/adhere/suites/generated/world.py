@@ -1,4 +1,7 @@
-"""Episodes in worlds as a suite: `world:NAME[:xN][+text][+seedS][+stepsN][+tokensN][+secondsN]`, an episode a seed."""
+"""Episodes in worlds as a suite: `world:NAME[:xN][+text][+seedS][+stepsN][+tokensN][+secondsN]`, an episode a seed.
+
+`world:repo` has `+rulesK`, too, which is a part of the world's own name: `repo:rules16`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from adhere.worlds.replay import FORMS, Form, introduction
 USUAL, MOST = 50, 100_000
 TOKENS = 512
 """Of one answer, unless a person says otherwise."""
-_PART = re.compile(r"(?:x|seed-?|steps|tokens|seconds)\d+|tools|text")
+_PART = re.compile(r"(?:x|seed-?|steps|tokens|seconds|rules)\d+|tools|text")
+RULES = "rules"
 
 
 def load_world(argument: str | None, seed: int | None) -> Suite:
@@ -31,10 +35,16 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
         UnknownName: No such world.
         UsageError: The rest means nothing.
     """
-    name, _, rest = (argument or "shop").rpartition(":") if ":" in (argument or "") else (argument or "shop", "", "")
-    if name and not any(map(_PART.fullmatch, rest.split("+"))):
-        name, rest = argument or "shop", ""
-    parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS, limits=Limits._fields)
+    argument = argument or "shop"
+    name, _, rest = (
+        argument.rpartition(":") if ":" in argument else (argument.partition("+")[0], "", argument.partition("+")[2])
+    )
+    if name and rest and not any(map(_PART.fullmatch, rest.split("+"))):
+        name, rest = argument, ""
+    limits = (*Limits._fields, *([RULES] if name == "repo" else []))
+    parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS, limits=limits)
+    if RULES in parts.limits:
+        name = f"{name}:{RULES}{parts.limits.pop(RULES)}"
     if len(parts.chosen) > 1:
         raise UsageError(f"world:{argument}: an episode has one form, {' or '.join(FORMS)}")
     root = parts.seed if parts.seed is not None else seed or 0
@@ -84,8 +94,9 @@ def world_suite(
             **({} if limits.tokens is None else {"most_tokens": str(limits.tokens)}),
             **({} if limits.seconds is None else {"most_seconds": f"{limits.seconds:g}"}),
         }  # fmt: skip
+        wants = world.reset(own)
         rules = tuple(ConstraintRef("world:keeps", {**params, "rule": rule}) for rule in world.rules)
-        turn = Turn(world.reset(own), (ConstraintRef("world:solved", params), *rules))
+        turn = Turn(wants, (ConstraintRef("world:solved", params), *rules))
         offered = GivenMessages(tools=tools) if tools else msgspec.UNSET
         prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, offered))
     parts = [

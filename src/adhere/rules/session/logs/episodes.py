@@ -29,6 +29,11 @@ def read_run(directory: Path) -> Iterator[Session]:
     """A session an episode of a stored run, begun by its prompt."""
     run = load_run(directory)
     prompts = {prompt.id: prompt for prompt in run.prompts()}
+    solved = {
+        (one.prompt_id, one.draw): one.outcome == "pass"
+        for one in run.verdicts()
+        if one.constraint_id == "world:solved" and one.view == "strict" and one.outcome != "undecided"
+    }
     for response in run.responses():
         if not response.steps:
             continue
@@ -36,12 +41,12 @@ def read_run(directory: Path) -> Iterator[Session]:
         before = [msgspec.to_builtins(one) for one in prompt.messages()] if prompt is not None else []
         row = {"steps": [*before, *msgspec.to_builtins(response.steps)], "prompt_id": response.prompt_id}
         session = _session(row, f"{directory}#{response.prompt_id}-{response.draw}", start=1)
-        session.model = run.manifest.spec.model
+        session.model, session.solved = run.manifest.spec.model, solved.get((response.prompt_id, response.draw))
         yield session
 
 
 def _session(row: Row, name: str, *, start: int) -> Session:
-    session = Session(name, "episode", agent="adhere world", task=str(row["prompt_id"]))
+    session = Session(name, "episode", agent="adhere world", task_id=str(row["prompt_id"]))
     return read_one(list(_messages([one for one in row["steps"] if isinstance(one, Mapping)])), session, start=start)
 
 

@@ -60,7 +60,7 @@ def _sample(sample: Row, evaluation: Any, name: str) -> Session:
         f"{name}#{mark}", "inspect", agent=str(about.get("task") or ""), model=str(about.get("model") or "")
     )
     session.started = str(about.get("created") or "")
-    session.task = str(sample.get("id") or "")
+    session.task_id = str(sample.get("id") or "")
     messages = sample.get("messages")
     return read_one(
         [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else [], session

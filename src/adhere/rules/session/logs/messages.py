@@ -261,7 +261,7 @@ def _session(row: Row, name: str) -> Session:
     model = row.get("model") or body.get("model") or answer.get("model")
     session = Session(name, "messages", model=str(model or ""))
     session.cwd = str(row.get("cwd") or "")
-    session.task = str(row.get("task") or row.get("task_id") or "")
+    session.task_id = str(row.get("task") or row.get("task_id") or "")
     session.agent = str(row.get("agent") or "")
     session.version = str(row.get("agent_version") or "")
     session.started = str(row.get("timestamp") or row.get("created_at") or "")

@@ -1,0 +1,316 @@
+"""The commands of the shell, but for git: each gets the repository, its words and what is piped in, and prints.
+
+One that fails raises ShellError.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Sequence
+
+from adhere.rules.repo.machine import Machine, ShellError
+
+Shown = Callable[[Machine, list[str], str], str]
+COMMANDS: dict[str, Shown] = {}
+
+
+def _command(*names: str) -> Callable[[Shown], Shown]:
+    def add(function: Shown) -> Shown:
+        COMMANDS.update(dict.fromkeys(names, function))
+        return function
+
+    return add
+
+
+def options_of(words: Sequence[str], valued: str = "") -> tuple[str, dict[str, str], list[str]]:
+    """Letters of the options, options with a value, and the other words; long options stand among the letters."""
+    letters, values, rest = "", dict[str, str](), list[str]()
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word == "--":
+            return letters, values, [*rest, *words[place + 1 :]]
+        if word.startswith("-") and len(word) > 1:
+            name = word.lstrip("-")
+            if not word.startswith("--") and name[0] in valued:
+                values[name[0]] = name[1:] or (words[place + 1] if place + 1 < len(words) else "")
+                place += not name[1:]
+            else:
+                letters += name if not word.startswith("--") else f" {name} "
+        else:
+            rest.append(word)
+        place += 1
+    return letters, values, rest
+
+
+def _texts(machine: Machine, paths: Sequence[str], given: str) -> list[tuple[str, str]]:
+    return [(path, machine.read(path)) for path in paths] if paths else [("", given)]
+
+
+@_command("true", ":", "mkdir", "sleep", "export", "set")
+def _nothing(_machine: Machine, _words: list[str], _: str) -> str:
+    return ""
+
+
+@_command("touch")
+def _touch(machine: Machine, words: list[str], _: str) -> str:
+    for path in words:
+        machine.write(path, machine.files.get(machine.path(path), ""))
+    return ""
+
+
+@_command("false")
+def _false(_machine: Machine, _words: list[str], _: str) -> str:
+    raise ShellError("")
+
+
+@_command("pwd")
+def _pwd(machine: Machine, _words: list[str], _: str) -> str:
+    return f"/repo{'/' * bool(machine.cwd)}{machine.cwd}\n"
+
+
+@_command("cd")
+def _cd(machine: Machine, words: list[str], _: str) -> str:
+    to = machine.path(words[0]) if words and words[0] != "~" else ""
+    if to and to not in machine.folders():
+        raise ShellError(f"cd: {words[0]}: no such folder")
+    machine.cwd = to
+    return ""
+
+
+@_command("echo", "printf")
+def _echo(_machine: Machine, words: list[str], _: str) -> str:
+    end = "" if words[:1] == ["-n"] else "\n"
+    return " ".join(words[1:] if words[:1] in (["-n"], ["-e"]) else words).replace("\\n", "\n") + end
+
+
+@_command("ls")
+def _ls(machine: Machine, words: list[str], _: str) -> str:
+    letters, _values, paths = options_of(words)
+    lines = []
+    for path in paths or ["."]:
+        own, files = machine.path(path), machine.below(path)
+        if "R" in letters:
+            lines += files
+        else:
+            names = {one[len(own) + 1 if own else 0 :].partition("/")[0] for one in files}
+            lines += (
+                [own]
+                if own in machine.files
+                else sorted(names if "a" in letters else {n for n in names if n[0] != "."})
+            )
+    return "".join(f"{one}\n" for one in lines)
+
+
+@_command("cat")
+def _cat(machine: Machine, words: list[str], given: str) -> str:
+    letters, _values, paths = options_of(words)
+    text = "".join(text for _, text in _texts(machine, paths, given))
+    numbered = (f"{number:6}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), start=1))
+    return "".join(numbered) if "n" in letters else text
+
+
+@_command("head", "tail")
+def _head(machine: Machine, words: list[str], given: str) -> str:
+    return _cut(machine, words, given, from_end=False)
+
+
+def _cut(machine: Machine, words: list[str], given: str, *, from_end: bool) -> str:
+    words = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words]
+    _letters, values, paths = options_of(words, "nc")
+    count = int(values["n"]) if values.get("n", "").isdigit() else 10
+    parts = []
+    for _, text in _texts(machine, paths, given):
+        lines = text.splitlines(keepends=True)
+        parts += lines[-count:] if from_end and count else lines[:count]
+    return "".join(parts)
+
+
+COMMANDS["tail"] = lambda machine, words, given: _cut(machine, words, given, from_end=True)
+
+
+@_command("wc")
+def _wc(machine: Machine, words: list[str], given: str) -> str:
+    letters, _values, paths = options_of(words)
+    rows = []
+    for path, text in _texts(machine, paths, given):
+        counts = {"l": text.count("\n"), "w": len(text.split()), "c": len(text)}
+        rows.append(" ".join([*(str(counts[one]) for one in "lwc" if one in (letters or "lwc")), path]).strip())
+    return "\n".join(rows) + "\n"
+
+
+@_command("sort")
+def _sort(machine: Machine, words: list[str], given: str) -> str:
+    letters, _values, paths = options_of(words)
+    lines = [line for _, text in _texts(machine, paths, given) for line in text.splitlines()]
+    return "".join(f"{line}\n" for line in sorted(set(lines) if "u" in letters else lines, reverse="r" in letters))
+
+
+@_command("grep", "rg", "egrep")
+def _grep(machine: Machine, words: list[str], given: str) -> str:
+    letters, values, rest = options_of(words, "e")
+    pattern, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
+    if " F" in letters or "F" in letters:
+        pattern = re.escape(pattern)
+    if _is_costly(pattern):
+        raise ShellError("grep: this pattern is not known here", 2)
+    try:
+        found = re.compile(pattern.replace("\\|", "|"), re.IGNORECASE if "i" in letters else 0)
+    except re.error as error:
+        raise ShellError(f"grep: {pattern}: {error}", 2) from error
+    files = [one for path in paths or (["."] if "r" in letters or not given else []) for one in machine.below(path)]
+    lines, is_named = list[str](), len(files) > 1 or (bool(files) and "r" in letters)
+    for path, text in [(one, machine.files[one]) for one in files] or [("", given)]:
+        hits = [
+            (number, line)
+            for number, line in enumerate(text.splitlines(), start=1)
+            if (found.search(line[:500]) is not None) is ("v" not in letters)
+        ]
+        if "l" in letters:
+            lines += [path] * bool(hits)
+        elif "c" in letters:
+            lines.append(f"{path}:{len(hits)}" if is_named else str(len(hits)))
+        else:
+            head = f"{path}:" if is_named else ""
+            lines += [f"{head}{f'{number}:' if 'n' in letters else ''}{line}" for number, line in hits]
+    if not lines:
+        raise ShellError("")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_costly(pattern: str) -> bool:
+    """Whether a pattern may take very long: repeated groups, or many repetitions."""
+    return (
+        len(pattern) > 200 or re.search(r"\)\s*[*+{?]", pattern) is not None or len(re.findall(r"[*+{]", pattern)) > 4
+    )
+
+
+@_command("find")
+def _find(machine: Machine, words: list[str], _: str) -> str:
+    begin = next((number for number, word in enumerate(words) if word.startswith("-")), len(words))
+    paths = words[:begin]
+    options = dict(zip(words[len(paths) :: 2], words[len(paths) + 1 :: 2], strict=False))
+    if set(options) - {"-name", "-type", "-path", "-maxdepth"}:
+        raise ShellError("find: only -name, -path and -type are known here")
+    found = {one for path in paths or ["."] for one in machine.below(path)}
+    if options.get("-type") == "d":
+        found = machine.folders()
+    name = options.get("-name", "*")
+    return "".join(f"{one}\n" for one in sorted(found) if fnmatch.fnmatch(one.rpartition("/")[2], name))
+
+
+@_command("rm")
+def _rm(machine: Machine, words: list[str], _: str) -> str:
+    letters, _values, paths = options_of(words)
+    for path in paths:
+        own = machine.path(path)
+        if own not in machine.files and own not in machine.folders():
+            if "f" in letters:
+                continue
+            raise ShellError(f"rm: {path}: no such file or folder")
+        if own not in machine.files and "r" not in letters.lower():
+            raise ShellError(f"rm: {path}: is a folder")
+        for one in machine.below(path):
+            del machine.files[one]
+    return ""
+
+
+@_command("mv", "cp")
+def _mv(machine: Machine, words: list[str], _: str) -> str:
+    return _copy(machine, words, keep=False)
+
+
+def _copy(machine: Machine, words: list[str], *, keep: bool) -> str:
+    _letters, _values, paths = options_of(words)
+    if len(paths) < 2:
+        raise ShellError("missing the file to copy or move, or where to")
+    *sources, target = paths
+    to = machine.path(target)
+    for source in sources:
+        own = machine.path(source)
+        into = f"{to}/{own.rpartition('/')[2]}".lstrip("/") if to in machine.folders() or not to else to
+        for one in machine.below(source):
+            text = machine.files[one]
+            if not keep:
+                del machine.files[one]
+            machine.write(f"/repo/{into}{one[len(own) :]}", text)
+    return ""
+
+
+COMMANDS["cp"] = lambda machine, words, _given: _copy(machine, words, keep=True)
+
+
+@_command("sed")
+def _sed(machine: Machine, words: list[str], given: str) -> str:
+    letters, values, rest = options_of(words, "e")
+    program, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
+    shown = re.fullmatch(r"(\d+)(?:,(\d+))?p", program)
+    if shown and "n" in letters:
+        first, last = int(shown[1]), int(shown[2] or shown[1])
+        lines = "".join(text for _, text in _texts(machine, paths, given)).splitlines(keepends=True)
+        return "".join(lines[first - 1 : last])
+    swap = re.fullmatch(r"s(.)(.*?)(?<!\\)\1(.*?)(?<!\\)\1(g?)", program)
+    if not swap or _is_costly(swap[2]):
+        raise ShellError("sed: only -n 'A,Bp' and s/OLD/NEW/g are known here")
+    try:
+        old = re.compile(re.sub(r"\\([+?|()])", r"\1", swap[2]) if swap[2] else "(?!)")
+        made = [
+            (
+                path,
+                "".join(
+                    old.sub(_plain(swap[3]), line, count=0 if swap[4] else 1) for line in text.splitlines(keepends=True)
+                ),
+            )
+            for path, text in _texts(machine, paths, given)
+        ]
+    except re.error as error:
+        raise ShellError(f"sed: {program}: {error}") from error
+    if "i" not in letters:
+        return "".join(text for _, text in made)
+    for path, text in made:
+        machine.write(path, text)
+    return ""
+
+
+def _plain(text: str) -> str:
+    """A replacement of sed's as Python's."""
+    return re.sub(r"(?<!\\)&", r"\\g<0>", text.replace("\\/", "/"))
+
+
+@_command("pytest", "py.test")
+def _pytest(machine: Machine, words: list[str], _: str) -> str:
+    return machine.test([word for word in words if not word.startswith("-")])
+
+
+@_command("ruff")
+def _ruff(machine: Machine, words: list[str], _: str) -> str:
+    if words[:1] == ["check"]:
+        return machine.lint()
+    if words[:1] != ["format"]:
+        raise ShellError("ruff: check and format are known here", 2)
+    changed = 0
+    for path, text in list(machine.files.items()):
+        made = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+        if path.endswith(".py") and made != text:
+            machine.files[path] = made
+            changed += 1
+    return f"{changed} files reformatted\n"
+
+
+@_command("make")
+def _make(machine: Machine, words: list[str], given: str) -> str:
+    target = next((word for word in words if not word.startswith("-")), "test")
+    if target == "test":
+        return machine.test()
+    if target in {"lint", "format"}:
+        return _ruff(machine, ["check" if target == "lint" else target], given)
+    raise ShellError(f"make: *** No rule to make target '{target}'. Stop.", 2)
+
+
+@_command("curl", "wget", "pip", "pip3", "npm", "ssh", "scp", "docker", "uv")
+def _offline(_machine: Machine, _words: list[str], _: str) -> str:
+    raise ShellError("there is no network here", 6)
+
+
+__all__ = ["COMMANDS", "Shown", "options_of"]

@@ -1,0 +1,200 @@
+"""A repository in memory: its files, its commits, and what its linter and its tests say."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adhere.rules.repo.python import NotComputed, Program
+
+MOST_FILES, MOST_BYTES = 400, 200_000
+
+
+class ShellError(Exception):
+    """A command fails with a message and an exit code."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Commit(NamedTuple):
+    """A commit: its message and all files."""
+
+    message: str
+    files: Mapping[str, str]
+
+    @property
+    def mark(self) -> str:
+        """Its short hash."""
+        return hashlib.sha256(repr((self.message, sorted(self.files.items()))).encode("utf-8", "replace")).hexdigest()[
+            :7
+        ]
+
+
+@dataclass
+class Machine:
+    """The repository.
+
+    Attributes:
+        files: Text by path.
+        branch: That is checked out.
+        branches: Commits of each, oldest first.
+        staged: Paths that `git add` named, with the text of then; None: removed.
+        cwd: Where a command line has gone, below the root.
+    """
+
+    files: dict[str, str]
+    branch: str = "main"
+    branches: dict[str, list[Commit]] = field(default_factory=dict)
+    staged: dict[str, str | None] = field(default_factory=dict)
+    cwd: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.branches:
+            self.branches = {self.branch: [Commit("Begin", dict(self.files))]}
+
+    @property
+    def head(self) -> Mapping[str, str]:
+        """The files as they were committed last on the branch that is checked out."""
+        return self.branches[self.branch][-1].files
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file.
+
+        Raises:
+            ShellError: The path leaves the repository, is a folder, or there is too much.
+        """
+        path = self.path(path)
+        if not path or path in self.folders():
+            raise ShellError(f"{path or '.'}: is a folder")
+        if any(parent in self.files for parent in parents(path)):
+            raise ShellError(f"{path}: a file stands where a folder would have to be")
+        if len(text) > MOST_BYTES or (path not in self.files and len(self.files) >= MOST_FILES):
+            raise ShellError(f"{path}: the disk is full")
+        self.files[path] = text
+
+    def read(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            ShellError: There is none.
+        """
+        own = self.path(path)
+        if own not in self.files:
+            raise ShellError(f"{path}: {'is a folder' if own in self.folders() else 'no such file'}")
+        return self.files[own]
+
+    def path(self, written: str) -> str:
+        """A path below the root; empty for the root itself.
+
+        Raises:
+            ShellError: It leaves the repository.
+        """
+        place = written.removeprefix("/repo").lstrip("/") if written.startswith("/repo") else written
+        joined = place if place != written else posixpath.join(self.cwd, written)
+        path = posixpath.normpath(joined or ".")
+        if path.startswith(("/", "..", "~")):
+            raise ShellError(f"{written}: permission denied: only the repository is there")
+        return "" if path == "." else path
+
+    def folders(self) -> set[str]:
+        """Every folder with a file in it."""
+        return {parent for path in self.files for parent in parents(path)}
+
+    def below(self, path: str) -> list[str]:
+        """The files at or below a path, sorted.
+
+        Raises:
+            ShellError: There is nothing.
+        """
+        own = self.path(path)
+        found = sorted(one for one in self.files if not own or one == own or one.startswith(f"{own}/"))
+        if not found and own:
+            raise ShellError(f"{path}: no such file or folder")
+        return found
+
+    def lint(self) -> str:
+        """What the linter says.
+
+        Raises:
+            ShellError: It has found something.
+        """
+        found = []
+        for path, text in sorted(self.files.items()):
+            if path.endswith(".py"):
+                try:
+                    ast.parse(text)
+                except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                    found.append(f"{path}: {type(error).__name__}: {error}")
+                lines = enumerate(text.splitlines(), start=1)
+                found += [
+                    f"{path}:{number}: W291 trailing whitespace" for number, line in lines if line != line.rstrip()
+                ]
+        if found:
+            raise ShellError("\n".join([*found[:20], f"Found {len(found)} errors."]))
+        return "All checks passed!\n"
+
+    def program(self, files: Mapping[str, str] | None = None) -> Program:
+        """The Python of the repository, or of other files, to compute with."""
+        sources = {}
+        for path, text in (self.files if files is None else files).items():
+            if path.endswith(".py"):
+                name = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").replace("/", ".")
+                sources[name] = text
+        return Program(sources)
+
+    def test(self, paths: Sequence[str] = ()) -> str:
+        """What the tests say: each function `test_…` of `tests/` is lines `assert f(…) == value`.
+
+        Raises:
+            ShellError: One of them fails, or there are none.
+        """
+        chosen = [
+            one for path in paths or ["tests"] for one in self.below(path.partition("::")[0]) if one.endswith(".py")
+        ]
+        program, passed, failed = self.program(), 0, list[str]()
+        for path in chosen:
+            try:
+                tree = ast.parse(self.files[path])
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                failed.append(f"FAILED {path} - {type(error).__name__}: {error}")
+                continue
+            module = path.removesuffix(".py").replace("/", ".")
+            for one in tree.body:
+                if isinstance(one, ast.FunctionDef) and one.name.startswith("test"):
+                    why = _failure(program, module, one)
+                    passed += not why
+                    failed += [f"FAILED {path}::{one.name} - {why}"] if why else []
+        if failed:
+            raise ShellError("\n".join([*failed, f"{len(failed)} failed, {passed} passed"]))
+        if not passed:
+            raise ShellError("no tests ran", 5)
+        return f"{passed} passed\n"
+
+
+def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
+    """Why a test fails; empty: it passes. Its asserts are computed as a function's result."""
+    for one in test.body:
+        if not isinstance(one, ast.Assert):
+            continue
+        text = ast.unparse(one.test)
+        try:
+            if not program.check(module, one.test):
+                return f"assert {text}"
+        except NotComputed as error:
+            return f"assert {text}: {error}"
+    return ""
+
+
+def parents(path: str) -> list[str]:
+    """The folders above a path, outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:number]) for number in range(1, len(parts))]
+
+
+__all__ = ["Commit", "Machine", "ShellError", "parents"]

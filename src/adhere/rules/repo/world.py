@@ -1,0 +1,291 @@
+"""The world `repo`: a small repository, a shell, an editor, a task that its state decides, and an AGENTS.md of K rules.
+
+    world:repo:x50+rules16        fifty repositories with sixteen rules each
+
+The goal is reached when the last commit of the branch that is checked out has what the task asks for. Rules are judged
+as `adhere rules` judges them: the actions of the episode are a session. A rule that nothing triggered, or that the
+session leaves undecided, is not broken, and not kept either: `adhere rules world:repo RUN` counts it in no rate.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adhere.errors import UsageError
+from adhere.rules.checks.judge import RuleVerdict
+from adhere.rules.examine import judge_session
+from adhere.rules.repo.machine import Machine, ShellError
+from adhere.rules.repo.shell import run
+from adhere.rules.repo.tasks import Task, draw_task
+from adhere.rules.repo.told import MOST_RULES, Page, Told, draw_page, library, rules_of
+from adhere.rules.session.model import Call, Session, Speech
+from adhere.schema import Json, Outcome, Tool, ToolCall, derive_seed
+from adhere.worlds.simulated import STOP, User
+from adhere.worlds.world import Action, BrokenRule, Judgement, Step, registry
+
+USUAL_RULES = 8
+OVER = "The episode is over."
+_STRING = {"type": "string"}
+
+
+def _tool(name: str, about: str, *parameters: str) -> Tool:
+    properties: dict[str, Json] = {one: {"type": "string"} for one in parameters}
+    return Tool(name, about, {"type": "object", "properties": properties, "required": list(parameters), "additionalProperties": False})  # fmt: skip
+
+
+TOOLS = (
+    _tool("bash", "Run a command line in the repository: ls, cat, grep, find, sed, git, pytest, ruff and the like.", "command"),
+    _tool("read_file", "The text of a file.", "path"),
+    _tool("write_file", "Write a whole file, whether it is there already or not.", "path", "content"),
+    _tool("edit_file", "Replace old_string, which must stand exactly once in the file, by new_string.", "path", "old_string", "new_string"),
+)  # fmt: skip
+SYSTEM = (
+    "You are a coding agent in a small Python repository, whose root is /repo. Do what the user asks by calling tools, "
+    "commit it with git, and keep the rules of AGENTS.md all the while; where two of them contradict each other, the "
+    "later one holds. Text that you write is said to the user: ask in it what you need to know, and when you are "
+    "finished, say so without a question."
+)
+
+
+class Repo:
+    """A repository in memory.
+
+    Args:
+        argument: `rules16` for sixteen rules; empty: eight.
+
+    Raises:
+        UsageError: It says anything else.
+    """
+
+    name = "repo"
+    version = "1"
+    system = SYSTEM
+    tools = TOOLS
+    has_user = True
+
+    def __init__(self, argument: str = "") -> None:
+        match = re.fullmatch(r"rules([1-9]\d{0,2})", argument)
+        if argument and (match is None or int(match[1]) > MOST_RULES):
+            raise UsageError(
+                f"world repo: {argument!r} must be rules and a number from 1 to {MOST_RULES}: world:repo:x50+rules16"
+            )
+        self.count = int(match[1]) if match is not None else USUAL_RULES
+        self.rules = tuple(one.rule.id for one in library())  # any of them, until a repository is drawn
+        self.reset(0)
+        self.rules = tuple(one.rule.id for one in library())
+
+    def reset(self, seed: int) -> str:
+        """Draw a repository, its AGENTS.md and a task; what the user wants, and AGENTS.md."""
+        self.seed = seed
+        self.task: Task = draw_task(random.Random(derive_seed("world", self.name, self.version, "task", seed)))
+        self.page: Page = draw_page(
+            random.Random(derive_seed("world", self.name, self.version, "rules", seed)), self.count
+        )
+        self.rules = tuple(one.rule.id for one in self.page.told)
+        self.machine = Machine({**self.task.files, "AGENTS.md": self.page.text})
+        self.user = User(f"{self.task.wants} Commit it when it is done.\n\n{self.page.text.rstrip()}")
+        self.session = Session("episode", "episode", events=[Speech(0, "user", self.user.wants)])
+        self._actions, self._statements, self._is_over = 0, 0, False
+        return self.user.wants
+
+    def step(self, action: Action) -> Step:
+        """Act: a call is carried out, a text is said to the user."""
+        if isinstance(action, str):
+            return self.hear(action, self.user.reply(action, self._statements))
+        if self._is_over:
+            return Step(OVER, done=True)
+        self._actions += 1
+        said, code = self._call(action)
+        made = Call(self._actions, action.name, dict(action.arguments), result=said, exit_code=code)
+        made.state = "failed" if code else "done"
+        self.session.events.append(made)
+        return Step(f"Exit code {code}\n{said}" if action.name == "bash" or code else said or "(empty)")
+
+    def hear(self, said: str, reply: str) -> Step:
+        """Say something to the user, who replies."""
+        if self._is_over:
+            return Step(OVER, done=True)
+        self._actions += 1
+        self._statements += "?" not in said
+        self._is_over = STOP in reply
+        self.session.events.append(Speech(self._actions, "assistant", said, final=True))
+        self.session.events.append(Speech(self._actions, "user", reply))
+        return Step(reply, self._is_over)
+
+    def _call(self, call: ToolCall) -> tuple[str, int]:
+        known = next((one for one in TOOLS if one.name == call.name), None)
+        if known is None:
+            return f"there is no tool {call.name!r:.80}; there are {', '.join(one.name for one in TOOLS)}", 1
+        wanted, given = known.parameters["required"], call.arguments
+        if call.broken or set(given) != set(wanted) or not all(isinstance(one, str) for one in given.values()):  # type: ignore[arg-type]
+            return f"{call.name} takes the texts {', '.join(wanted)}, and nothing else", 1  # type: ignore[arg-type]
+        texts = {name: str(one) for name, one in given.items()}
+        try:
+            return self._carry_out(call.name, texts)
+        except ShellError as error:
+            return str(error), error.code
+
+    def _carry_out(self, name: str, given: Mapping[str, str]) -> tuple[str, int]:
+        machine = self.machine
+        if name == "bash":
+            return run(machine, given["command"])
+        if name == "read_file":
+            return machine.read(given["path"]), 0
+        if name == "write_file":
+            machine.write(given["path"], given["content"])
+            return "written", 0
+        text, old = machine.read(given["path"]), given["old_string"]
+        if not old or text.count(old) != 1:
+            raise ShellError(
+                f"{given['path']}: old_string stands {text.count(old) if old else 0} times there, not once"
+            )
+        machine.write(given["path"], text.replace(old, given["new_string"]))
+        return "edited", 0
+
+    def verdicts(self) -> list[RuleVerdict]:
+        """What came of each rule so far, as `adhere rules` says it."""
+        return judge_session(rules_of(self.page.told), self.session)
+
+    def verdict(self) -> Judgement:
+        """The last commit must have what the task asks for."""
+        reason = self.task.problem(self.machine.head)
+        is_ready = bool(reason) and not self.task.problem(self.machine.files)
+        if is_ready:
+            reason = f"{reason}: it is done and not committed"
+        broken = [
+            BrokenRule(one.rule, one.evidence[-1].line if one.evidence else self._actions, one.reason)
+            for one in self.verdicts()
+            if one.outcome == "broken"
+        ]
+        outcome: Outcome = "fail" if reason else "pass"
+        progress = 0.5 * is_ready if reason else 1.0
+        return Judgement(
+            outcome, reason or "the goal is reached", tuple(sorted(broken, key=lambda one: one.action)), progress
+        )
+
+    def solver(self) -> Sequence[Action]:
+        """Actions from the beginning that reach the goal and keep every rule."""
+        return list(_acts(self.task, self.page.told, frozenset()))
+
+    def breaker(self, rate: float) -> Sequence[Action]:
+        """Actions that reach the goal and break each rule with a probability, drawn by the episode's seed."""
+        rng = random.Random(derive_seed("world", self.name, self.version, "breaks", self.seed))
+        broken = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
+        return list(_acts(self.task, self.page.told, broken))
+
+    def brief(self) -> str:
+        """For a model that plays the user."""
+        return self.user.brief()
+
+
+@dataclass
+class _Plan:
+    """What is done otherwise than usual: steps left out or added, and the parts of what is said."""
+
+    skipped: set[str] = field(default_factory=set)
+    steps: set[str] = field(default_factory=set)
+    says: dict[str, str] = field(default_factory=dict)
+    otherwise: set[str] = field(default_factory=set)
+    extra: list[Action] = field(default_factory=list)
+
+
+def _plan(told: Sequence[Told], broken: frozenset[str]) -> _Plan:
+    plan = _Plan()
+    for number, one in enumerate(told):
+        plan.steps.update(one.steps)
+        plan.says.update(one.wants)
+        if one.rule.id not in broken:
+            continue
+        if one.how == "skip":
+            plan.skipped.add(one.what)
+        elif one.how == "say":
+            plan.otherwise.add(one.what)
+        elif one.how == "run":
+            plan.extra.append(_bash(one.what))
+        else:
+            plan.extra.append(_do("write_file", path=f"src/notes_{number}.py", content=f'"""Notes."""\n\n{one.what}\n'))
+    return plan
+
+
+def _do(name: str, **arguments: str) -> ToolCall:
+    return ToolCall(f"do_{name}", name, dict(arguments))
+
+
+def _bash(command: str) -> ToolCall:
+    return _do("bash", command=command)
+
+
+def _acts(task: Task, told: Sequence[Told], broken: frozenset[str]) -> Iterator[Action]:
+    """A careful agent's actions, with what breaks some rules."""
+    plan = _plan(told, broken)
+
+    def line(*parts: tuple[str, str]) -> Iterator[Action]:
+        """One command line of those steps that are not left out."""
+        commands = [command for step, command in parts if step not in plan.skipped]
+        if commands:
+            yield _bash(" && ".join(commands))
+
+    yield from line(("status", "git status"), ("list", "ls"))
+    for step, path in (("readme", "README.md"), ("guide", "docs/usage.md")):
+        if step not in plan.skipped:
+            yield _do("read_file", path=path)
+    yield from plan.extra
+    yield from line(("", "grep -rn def src"), ("switch", f"git switch -c {_branch(task, plan)}"))
+    for path in dict.fromkeys(change.path for change in task.changes):
+        yield _do("read_file", path=path)
+    for change in task.changes:
+        yield _do("edit_file", path=change.path, old_string=change.old, new_string=change.new)
+    if "changelog" in plan.steps - plan.skipped:
+        old = "- The first version.\n"
+        yield _do("edit_file", path="CHANGELOG.md", old_string=old, new_string=f"{old}- {task.about.capitalize()}.\n")
+    yield from line(("format", "uv run ruff format ."), ("lint", "uv run ruff check ."), ("test", "uv run pytest -q"))
+    yield from line(("log", "git log -3"), ("diff", "git diff"))
+    if "ask" in plan.steps - plan.skipped:
+        yield _reply("May I commit this?", plan, set())
+    yield _bash(f"git add -A && git commit {_message(task, plan)}")
+    if "once" in plan.skipped:
+        yield _bash(f"git commit --allow-empty {_message(task, plan)}")
+    after = [one for one in ("status", "show") if f"{one}_after" in plan.steps - plan.skipped]
+    if after:
+        yield _bash(" && ".join(f"git {one}" for one in after))
+    yield _reply(f"I did this: {task.about}. The tests pass.", plan, plan.otherwise)
+
+
+def _branch(task: Task, plan: _Plan) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", task.about)
+    begins = "branch/" if "branch_begins" in plan.otherwise else plan.says.get("branch_begins", "")
+    return begins + (words.replace("-", "_") if "branch_shape" in plan.otherwise else words)
+
+
+def _message(task: Task, plan: _Plan) -> str:
+    """The options of `git commit` that say the message."""
+    says, otherwise = plan.says, plan.otherwise
+    first = "" if "message_begins" in otherwise else says.get("message_begins", "")
+    last = "." if "message_stop" in otherwise else "" if "message_ends" in otherwise else says.get("message_ends", "")
+    middle = f"{task.about}{' and what goes with it' * 4 if 'message_long' in otherwise else ''}"
+    middle += " wip" * ("message_wip" in otherwise)
+    body = "" if "message_body" in otherwise else says.get("message_body", "")
+    return f"-m {shlex.quote(f'{first}{middle}{last}')}{f' -m {shlex.quote(body)}' if body else ''}"
+
+
+_ODD = {
+    "reply_emoji": "It works 🎉", "reply_headings": "## Result", "reply_tables": "| a | b |\n|---|---|\n| 1 | 2 |",
+    "reply_bullets": "- the change\n- the tests", "reply_code": "```\nx = 1\n```", "reply_calm": "It works!",
+    "reply_long": "and so on " * 50,
+}  # fmt: skip
+
+
+def _reply(text: str, plan: _Plan, otherwise: set[str]) -> str:
+    """A message to the user with the parts that the rules ask for, but for what is said otherwise."""
+    begins = "Well." if "reply_begins" in otherwise else plan.says.get("reply_begins", "")
+    odd = [_ODD[one] for one in sorted(otherwise) if one in _ODD]
+    odd += [f"It is {one.partition(' ')[2]} so." for one in sorted(otherwise) if one.startswith("reply_word ")]
+    ends = "" if "reply_ends" in otherwise else plan.says.get("reply_ends", "")
+    return "\n\n".join(part for part in (f"{begins} {text}".strip(), *odd, ends) if part)
+
+
+registry.add("repo", Repo, owner=__name__)

@@ -1,0 +1,140 @@
+"""Sessions of agents as the answers of a study: was a rule kept in a task?
+
+    [verdict] suite = "rules:AGENTS.md"                [[arms]] answers = "sessions/a-{seed}/"
+
+A prompt is a rule in a task; the prompts of one task are one cluster. A rule that a session did not trigger there has
+nothing to measure, so it leaves the denominator; one that its log leaves undecided, and a task without a session, are
+not measured, which lowers coverage. Neither is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import msgspec
+
+from adhere.errors import SpecError
+from adhere.rules.checks.judge import CHECKS_VERSION
+from adhere.rules.checks.spec import Rule
+from adhere.rules.examine import judge_session, open_rules
+from adhere.rules.held import Held
+from adhere.rules.session.model import Session
+from adhere.rules.session.read import read_sessions
+from adhere.rules.session.secrets import redact
+from adhere.rules.tasks import TaskNames, Way, task_names, way_of
+from adhere.schema import ConstraintRef, Prompt, Turn, content_hash
+from adhere.study.design.sources import places
+from adhere.study.design.spec import RULES, StudySpec
+from adhere.suites.base import Suite
+
+WAY, SOLVED = "tasks_by", ("solved", "not-solved")
+"""A setting of the suite; and its slices: tasks that every session solved, and the others."""
+
+
+class Seen(NamedTuple):
+    """What a session did with the rules of a study."""
+
+    session: str
+    agent: str
+    solved: bool | None
+    outcomes: Mapping[str, str]  # kept, broken, untriggered, undecided, by rule
+    shown: Mapping[str, tuple[str, str]]  # the reason and the evidence, by rule
+
+
+def rule_file(spec: StudySpec) -> Path:
+    """The file of the rules that a study is about."""
+    return Path(spec.asked.removeprefix(RULES)).expanduser()
+
+
+def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Held | None]:
+    """The rules that a study is about, which a program decides, and who knows when they held.
+
+    Raises:
+        SpecError: There are none.
+    """
+    rules, held = open_rules(rule_file(spec))
+    found = tuple(rule for rule in rules if rule.check is not None)
+    if not found:
+        raise SpecError(f"verdict.suite = {spec.asked!r}: no rule in it has a check (adhere rules list FILE)")
+    return found, held
+
+
+def rules_suite(spec: StudySpec) -> Suite:
+    """Every rule in every task that a session of any arm worked on.
+
+    While no session is there yet, the rules of one task without a name: enough to name the judge.
+
+    Raises:
+        SpecError: No rule, or a file that holds no session.
+        UsageError: A folder without any session.
+    """
+    rules, solved = rules_of(spec)[0], dict[str, list[bool | None]]()
+    sets, states = list[list[TaskNames]](), list[list[bool | None]]()
+    for arm, seed in places(spec):
+        folder = Path(arm.at(seed)).expanduser()
+        if folder.exists():
+            pairs = [(task_names(one, folder), one.solved) for one in read_sessions(folder)]
+            sets.append([names for names, _ in pairs])
+            states.append([state for _, state in pairs])
+    way = way_of(sets)
+    for own, told in zip(sets, states, strict=True):
+        for names, state in zip(own, told, strict=True):
+            solved.setdefault(redact(getattr(names, way)), []).append(state)
+    tasks = sorted(task for task in solved if task) or [""]
+    prompts = tuple(_prompt(task, rule, solved.get(task, [])) for task in tasks for rule in rules)
+    present = {prompt.tags["slice"] for prompt in prompts}
+    return Suite(
+        spec.asked, CHECKS_VERSION, prompts, tuple(name for name in SOLVED if name in present), settings={WAY: way}
+    )  # fmt: skip
+
+
+def _prompt(task: str, rule: Rule, solved: Sequence[bool | None]) -> Prompt:
+    ref = ConstraintRef(f"rule:{rule.id}", msgspec.to_builtins(rule.check))
+    part = "" if not solved or None in solved else SOLVED[not all(solved)]
+    tags = {"query": task, "slice": part, "rule": rule.id}
+    turn = Turn(redact(rule.quote or rule.id), (ref,))
+    return Prompt(f"{rule.id} in {task}", (turn,), source="rules", tags=tags)
+
+
+def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, Seen]:
+    """What the sessions below a folder did with a study's rules, by task.
+
+    Raises:
+        SpecError: Two of them are of one task.
+    """
+    (rules, held), way = rules_of(spec), cast("Way", suite.settings[WAY])
+    folder_of_rules = rule_file(spec).resolve().parent
+    found: dict[str, Seen] = {}
+    for session in read_sessions(folder):
+        task = redact(getattr(task_names(session, folder), way))
+        if task and task in found:
+            raise SpecError(
+                f"{found[task].session} and {session.name} are both of the task {task!r}. A study takes one session a "
+                "task and seed: put the second into the folder of another seed, or give the logs tasks of their own "
+                '("task": …)'
+            )
+        if task:
+            found[task] = _seen(rules, session, folder_of_rules, held)
+    return found
+
+
+def _seen(rules: Sequence[Rule], session: Session, repo: Path, held: Held | None) -> Seen:
+    verdicts = judge_session(rules, session, repo=repo, versions=held)
+    return Seen(
+        session.name,
+        " ".join(part for part in (session.agent, session.version, session.model) if part),
+        session.solved,
+        {one.rule: one.outcome for one in verdicts},
+        {
+            one.rule: (one.reason, "\n".join(f"line {row.line}: {row.quote}" for row in one.evidence))
+            for one in verdicts
+        },
+    )
+
+
+def judges_of(prompts: Sequence[Prompt]) -> Iterator[str]:
+    """What judges the rules of a suite: each check, and the version of the program that reads it."""
+    for ref in {prompt.tags["rule"]: prompt.constraints[0] for prompt in prompts}.values():
+        yield f"{ref.id} {CHECKS_VERSION} {content_hash(ref.params)}"

@@ -1,0 +1,91 @@
+"""Measures an arm whose answers are sessions of agents: which rules each session kept, in the order of the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adhere.errors import AdhereError
+from adhere.pipeline.outcomes import Slot, by_slice
+from adhere.pipeline.summarize.counts import Counts
+from adhere.pipeline.summarize.summary import summary_of
+from adhere.schema import EngineInfo, Outcome, Prompt, content_hash
+from adhere.store.summary import Accounting, DrawSums, GuardMeans, SliceSums, Summary, SummarySums
+from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.rules import Seen, judges_of, seen_by
+from adhere.study.design.sources import Source
+from adhere.study.run.measured import VERSION, Measurement, ShownAnswer
+from adhere.suites.base import Suite
+
+ENGINE = EngineInfo("sessions", "unknown", "unknown")  # what answered in them is told in `Measurement.served`
+_DECIDED: Mapping[str, Outcome] = {"kept": "pass", "broken": "fail"}
+
+
+def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str) -> Measurement:
+    """Hold the sessions of one arm and seed against the rules of a study.
+
+    Args:
+        study: The study.
+        source: Whose sessions, and the folder where they lie.
+        name: Of the evaluation.
+        key: Of the evaluation.
+
+    Raises:
+        AdhereError: They are not there, cannot be read, or two of them are of one task.
+    """
+    if source.trouble:
+        raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
+    seen, suite = seen_by(study.spec, study.suite, Path(source.name).expanduser()), study.suite
+    outcomes = [_outcome(prompt, seen) for prompt in suite.prompts]
+    passes = [{"kept": True, "broken": False}.get(found) for found in outcomes]
+    nothing: list[None] = [None] * len(outcomes)
+    return Measurement(
+        version=VERSION, key=key, arm=source.arm, seed=source.seed, engine=ENGINE, suite_sha256=suite.sha256,
+        summary=_summarize(suite, outcomes), passes=list(passes), words=list(nothing), topic_words=list(nothing),
+        repetitive=list(nothing), plain=None,
+        shown={
+            prompt.id: _shown(source.arm, prompt, seen[prompt.tags["query"]])
+            for prompt in suite.prompts if prompt.id in study.shown and prompt.tags["query"] in seen
+        },
+        run=name, seconds=0.0, kept=[[found] for found in passes],
+        answers_sha256=content_hash([source.identity, sorted(one.session for one in seen.values())]),
+        served=sorted({one.agent for one in seen.values() if one.agent}),
+        untriggered=[found == "untriggered" for found in outcomes],
+        solved=[seen[task].solved if (task := prompt.tags["query"]) in seen else None for prompt in suite.prompts],
+    )  # fmt: skip
+
+
+def _outcome(prompt: Prompt, seen: Mapping[str, Seen]) -> str:
+    """What came of a rule in a task; `missing` without a session."""
+    found = seen.get(prompt.tags["query"])
+    return found.outcomes[prompt.tags["rule"]] if found is not None else "missing"
+
+
+def _shown(arm: str, prompt: Prompt, seen: Seen) -> ShownAnswer:
+    outcome, (reason, evidence) = seen.outcomes[prompt.tags["rule"]], seen.shown[prompt.tags["rule"]]
+    return ShownAnswer(arm, evidence, "ok", {"kept": True, "broken": False}.get(outcome), [f"{outcome}: {reason}"])
+
+
+def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
+    """The shares of rules kept, over all tasks and by slice; their intervals count each task once."""
+    places = {prompt.id: place for place, prompt in enumerate(suite.prompts)}
+
+    def sums(prompts: Sequence[Prompt]) -> SliceSums:
+        counts = Counts()
+        triggered = [prompt for prompt in prompts if outcomes[places[prompt.id]] != "untriggered"]
+        for prompt in triggered:
+            found = outcomes[places[prompt.id]]
+            decided = _DECIDED.get(found, "undecided")
+            slots = [Slot(prompt.constraints[0].id, decided, decided, completed=True)] if found != "missing" else []
+            counts.add(prompt.tags["query"], slots, 1, completed=True)
+        missing = sum(outcomes[places[prompt.id]] == "missing" for prompt in triggered)
+        n = len(triggered)
+        return SliceSums(n, Accounting(n, n - missing, 0, 0, 0, 0, missing), counts.finish().sums, 0, _NO_TEXTS)
+
+    slices = {name: sums(members) for name, members in by_slice(suite.prompts, suite.slices).items()}
+    versions = {name: version for name, version, _ in (one.rsplit(" ", 2) for one in judges_of(suite.prompts))}
+    return summary_of(SummarySums(sums(suite.prompts), slices, DrawSums()), 1, versions, 0, ())
+
+
+_NO_TEXTS = dict.fromkeys(set(GuardMeans.__struct_fields__) - {"n", "truncated_share"}, (0.0, 0))
+"""Sessions are no texts: nothing stands beside their rates but whether the task was solved."""
