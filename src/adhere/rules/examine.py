@@ -19,7 +19,7 @@ from adhere.rules.checks.judge import RuleVerdict, judge_rule
 from adhere.rules.checks.spec import Rule, load_rules
 from adhere.rules.compile.compile import compile_file
 from adhere.rules.conflicts import Conflict, conflicts_of
-from adhere.rules.held import Held, Versions
+from adhere.rules.held import Validity, Versions
 from adhere.rules.rates import Pairing, Rate, pair, rate_of, rates_by
 from adhere.rules.session.acts import acts_of
 from adhere.rules.session.model import Call, Session
@@ -171,7 +171,7 @@ def tokens_about(rule: Rule) -> int:
 OWN_WORLD = Path("world:repo")
 
 
-def open_rules(path: Path) -> tuple[tuple[Rule, ...], Held | None]:
+def open_rules(path: Path) -> tuple[tuple[Rule, ...], Validity | None]:
     """The rules of a file, and who knows which of them held when; None: nobody asks, as of a TOML file.
 
     `world:repo` stands for the rules of that world, of which each episode has its own.
@@ -205,7 +205,7 @@ def examine(
     *,
     against: Iterable[Path] = (),
     repo: Path | None = None,
-    versions: Held | None = None,
+    versions: Validity | None = None,
 ) -> Examination:
     """Hold the sessions of files, folders and runs against rules.
 
@@ -237,7 +237,7 @@ class _Set:
         self.tasks: list[TaskNames] = []
         self.verdicts: list[RuleVerdict] = []
 
-    def read(self, rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Held | None) -> None:
+    def read(self, rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Validity | None) -> None:
         """Hold the sessions below each path against rules, one after another."""
         for path, session in _each_once(paths):
             held = [rule for rule in rules if versions is None or not versions.absent(rule, session)]
@@ -262,7 +262,7 @@ def _each_once(paths: Iterable[Path]) -> Iterator[tuple[Path, Session]]:
 
 
 def judge_session(
-    rules: Sequence[Rule], session: Session, *, repo: Path | None = None, versions: Held | None = None
+    rules: Sequence[Rule], session: Session, *, repo: Path | None = None, versions: Validity | None = None
 ) -> list[RuleVerdict]:
     """The verdict of each rule that has a check on one session."""
     acts = acts_of(session, repo=repo)
@@ -276,7 +276,7 @@ def judge_session(
     return verdicts
 
 
-def _info(session: Session, versions: Held | None) -> SessionInfo:
+def _info(session: Session, versions: Validity | None) -> SessionInfo:
     calls = sum(isinstance(one, Call) for one in session.events)
     replies = sum(not isinstance(one, Call) and one.who == "assistant" for one in session.events)
     source = versions.source(session) if versions is not None else "unknown"

@@ -19,7 +19,7 @@ from adhere.rules.session.model import Call, Session
 _TIMEOUT_S = 20
 
 
-class Held(Protocol):
+class Validity(Protocol):
     """Knows which rules held in a session.
 
     Attributes:
@@ -118,4 +118,4 @@ def _bare(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
 
 
-__all__ = ["Held", "Versions"]
+__all__ = ["Validity", "Versions"]

@@ -14,7 +14,7 @@ from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.rules.examine import OWN_WORLD, examine, open_rules
 from adhere.rules.repo.machine import Machine
-from adhere.rules.repo.python import NotComputed, Program
+from adhere.rules.repo.python import Incomputable, Program
 from adhere.rules.repo.shell import run
 from adhere.rules.repo.told import MOST_RULES, draw_page, groups, library
 from adhere.rules.repo.world import Repo, _acts
@@ -226,7 +226,7 @@ def test_small_functions_are_computed(body: str, value: object) -> None:
      "return ().__class__", "return 'a' * 100000", "return 1 / 0", "return [y for y in x for z in y]"],
 )  # fmt: skip
 def test_what_is_unknown_or_endless_is_said(body: str) -> None:
-    with pytest.raises(NotComputed):
+    with pytest.raises(Incomputable):
         Program({"m": f"def f(x):\n    {body}\n"}).call("m", "f", 3)
 
 

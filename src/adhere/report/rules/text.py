@@ -30,7 +30,7 @@ def rules_text(examined: Examination, *, width: int) -> str:
     if (solved := examined.of_solved) is not None:
         parts.append(paragraph(f"Of the sessions that solved their task: {rate_words(solved)}", width=width, indent=0))
     parts += ["", _table(examined, width)]
-    parts += _told(examined, width)
+    parts += _tell_groups(examined, width)
     parts += _places(examined.verdicts, "broken", "Broken, and where", width)
     parts += _places(examined.verdicts, "undecided", "Undecided, because the log does not show it", width)
     parts += _notes(examined, width)
@@ -76,7 +76,7 @@ def told_rows(examined: Examination) -> list[list[str]]:
 TOLD_HEADINGS = ["rules told", "sessions", "kept", "95 % interval", "tasks solved"]
 
 
-def _told(examined: Examination, width: int) -> list[str]:
+def _tell_groups(examined: Examination, width: int) -> list[str]:
     rows = told_rows(examined)
     table = text_table([TOLD_HEADINGS, *rows], width=width)
     return ["", heading("By the number of rules that were told"), table] if rows else []

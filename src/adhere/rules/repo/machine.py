@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from adhere.rules.repo.python import NotComputed, Program
+from adhere.rules.repo.python import Incomputable, Program
 
 MOST_FILES, MOST_BYTES = 400, 200_000
 
@@ -186,7 +186,7 @@ def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
         try:
             if not program.check(module, one.test):
                 return f"assert {text}"
-        except NotComputed as error:
+        except Incomputable as error:
             return f"assert {text}: {error}"
     return ""
 

@@ -26,11 +26,11 @@ _BUILT_IN: Mapping[str, Callable[..., Any]] = {
 _METHODS = frozenset("upper lower strip title capitalize split startswith endswith count".split())
 
 
-class NotComputed(Exception):
+class Incomputable(Exception):
     """What stands there cannot be computed here, or fails; the message says why."""
 
 
-class _Returned(Exception):
+class _ReturnSignal(Exception):
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
@@ -51,7 +51,7 @@ class Program:
         """What a function returns.
 
         Raises:
-            NotComputed: There is none, it cannot be computed here, or it fails.
+            Incomputable: There is none, it cannot be computed here, or it fails.
         """
         return self._guarded(lambda: self._call(module, name, list(arguments)))
 
@@ -59,7 +59,7 @@ class Program:
         """Whether an expression is true where it stands in a module.
 
         Raises:
-            NotComputed: As `call`.
+            Incomputable: As `call`.
         """
         return bool(self._guarded(lambda: self._value(test, module, {})))
 
@@ -68,16 +68,16 @@ class Program:
         try:
             return compute()
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
-            raise NotComputed(f"{type(error).__name__}: {error}") from error
+            raise Incomputable(f"{type(error).__name__}: {error}") from error
 
     def _tree(self, module: str) -> ast.Module:
         if module not in self._sources:
-            raise NotComputed(f"there is no module {module}")
+            raise Incomputable(f"there is no module {module}")
         if module not in self._trees:
             try:
                 self._trees[module] = ast.parse(self._sources[module])
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                raise NotComputed(f"{module}: {type(error).__name__}: {error}") from error
+                raise Incomputable(f"{module}: {type(error).__name__}: {error}") from error
         return self._trees[module]
 
     def _find(self, module: str, name: str) -> tuple[str, ast.stmt | None]:
@@ -96,19 +96,19 @@ class Program:
     def _call(self, module: str, name: str, arguments: list[Any]) -> Any:
         module, found = self._find(module, name)
         if not isinstance(found, ast.FunctionDef):
-            raise NotComputed(f"{module} has no function {name}")
+            raise Incomputable(f"{module} has no function {name}")
         known = [one.arg for one in found.args.args]
         filled = [self._value(one, module, {}) for one in found.args.defaults]
         missing = len(known) - len(arguments)
         if missing < 0 or missing > len(filled) or found.args.vararg or found.args.kwarg or found.args.kwonlyargs:
-            raise NotComputed(f"{name} takes {len(known)} arguments, got {len(arguments)}")
+            raise Incomputable(f"{name} takes {len(known)} arguments, got {len(arguments)}")
         self._depth += 1
         if self._depth > MOST_DEPTH:
-            raise NotComputed(f"{name}: calls are nested more than {MOST_DEPTH} deep")
+            raise Incomputable(f"{name}: calls are nested more than {MOST_DEPTH} deep")
         values = [*arguments, *filled[len(filled) - missing :]]
         try:
             self._body(found.body, module, dict(zip(known, values, strict=True)))
-        except _Returned as returned:
+        except _ReturnSignal as returned:
             return returned.value
         finally:
             self._depth -= 1
@@ -117,21 +117,21 @@ class Program:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise NotComputed(f"it takes more than {MOST_STEPS:,} steps")
+            raise Incomputable(f"it takes more than {MOST_STEPS:,} steps")
 
     def _body(self, body: list[ast.stmt], module: str, names: dict[str, Any]) -> None:
         for one in body:
             self._step()
             match one:
                 case ast.Return():
-                    raise _Returned(None if one.value is None else self._value(one.value, module, names))
+                    raise _ReturnSignal(None if one.value is None else self._value(one.value, module, names))
                 case ast.Assign(targets=[ast.Name(id=name)]):
                     names[name] = self._value(one.value, module, names)
                 case ast.AnnAssign(target=ast.Name(id=name)) if one.value is not None:
                     names[name] = self._value(one.value, module, names)
                 case ast.AugAssign(target=ast.Name(id=name)):
                     now = self._value(ast.Name(name, ast.Load()), module, names)
-                    names[name] = _bounded(_binary(one.op, now, self._value(one.value, module, names)))
+                    names[name] = _limit(_binary(one.op, now, self._value(one.value, module, names)))
                 case ast.If():
                     self._body(one.body if self._value(one.test, module, names) else one.orelse, module, names)
                 case ast.For(target=ast.Name(id=name)):
@@ -141,7 +141,7 @@ class Program:
                 case ast.Expr() | ast.Pass():
                     pass
                 case _:
-                    raise NotComputed(f"line {one.lineno}: {type(one).__name__} is unknown here")
+                    raise Incomputable(f"line {one.lineno}: {type(one).__name__} is unknown here")
 
     def _value(self, one: ast.expr, module: str, names: dict[str, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one branch a form
         self._step()
@@ -158,9 +158,9 @@ class Program:
                 where, found = self._find(module, name)
                 if isinstance(found, ast.Assign):
                     return self._value(found.value, where, {})
-                raise NotComputed(f"the name {name} is unknown here")
+                raise Incomputable(f"the name {name} is unknown here")
             case ast.BinOp():
-                return _bounded(_binary(one.op, value(one.left), value(one.right)))
+                return _limit(_binary(one.op, value(one.left), value(one.right)))
             case ast.UnaryOp(op=ast.USub()):
                 return -value(one.operand)
             case ast.UnaryOp(op=ast.Not()):
@@ -177,7 +177,7 @@ class Program:
                 for op, of in zip(one.ops, one.comparators, strict=True):
                     right = value(of)
                     if type(op) not in _COMPARED:
-                        raise NotComputed(f"{type(op).__name__} is unknown here")
+                        raise Incomputable(f"{type(op).__name__} is unknown here")
                     if not _COMPARED[type(op)](left, right):
                         return False
                     left = right
@@ -190,18 +190,18 @@ class Program:
             case ast.Subscript(slice=ast.Constant() | ast.UnaryOp() | ast.Name() | ast.BinOp()):
                 return value(one.value)[value(one.slice)]
             case ast.JoinedStr():
-                return _bounded("".join(str(value(part)) for part in one.values))
+                return _limit("".join(str(value(part)) for part in one.values))
             case ast.FormattedValue(format_spec=None):
                 return value(one.value)
             case ast.ListComp(generators=[made]) | ast.GeneratorExp(generators=[made]):
                 return self._comprehended(one.elt, made, module, names)
             case ast.Call(keywords=[]):
                 return self._called(one, module, names)
-        raise NotComputed(f"line {one.lineno}: {type(one).__name__} is unknown here")
+        raise Incomputable(f"line {one.lineno}: {type(one).__name__} is unknown here")
 
     def _comprehended(self, of: ast.expr, made: ast.comprehension, module: str, names: dict[str, Any]) -> list[Any]:
         if not isinstance(made.target, ast.Name):
-            raise NotComputed("a comprehension over several names is unknown here")
+            raise Incomputable("a comprehension over several names is unknown here")
         found = []
         for value in list(self._value(made.iter, module, names)):
             inner = names | {made.target.id: value}
@@ -214,33 +214,33 @@ class Program:
         if isinstance(one.func, ast.Attribute):
             text = self._value(one.func.value, module, names)
             if not isinstance(text, str) or one.func.attr not in _METHODS:
-                raise NotComputed(f"the method {one.func.attr} is unknown here")
-            return _bounded(getattr(text, one.func.attr)(*given))
+                raise Incomputable(f"the method {one.func.attr} is unknown here")
+            return _limit(getattr(text, one.func.attr)(*given))
         if not isinstance(one.func, ast.Name):
-            raise NotComputed(f"line {one.lineno}: such a call is unknown here")
+            raise Incomputable(f"line {one.lineno}: such a call is unknown here")
         if self._find(module, one.func.id)[1] is None and one.func.id in _BUILT_IN:
-            return _bounded(_BUILT_IN[one.func.id](*given))
+            return _limit(_BUILT_IN[one.func.id](*given))
         return self._call(module, one.func.id, given)
 
 
 def _binary(op: ast.operator, left: Any, right: Any) -> Any:
     if type(op) not in _BINARY:
-        raise NotComputed(f"{type(op).__name__} is unknown here")
+        raise Incomputable(f"{type(op).__name__} is unknown here")
     if isinstance(op, ast.Mult):
         for text, times in ((left, right), (right, left)):
             if isinstance(text, str | list | tuple) and isinstance(times, int) and len(text) * times > MOST_LENGTH:
-                raise NotComputed("a value is too long")
+                raise Incomputable("a value is too long")
     if isinstance(op, ast.Mod) and isinstance(left, str):
-        raise NotComputed("formatting by % is unknown here")
+        raise Incomputable("formatting by % is unknown here")
     return _BINARY[type(op)](left, right)
 
 
-def _bounded(value: Any) -> Any:
+def _limit(value: Any) -> Any:
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise NotComputed("a number is too large")
+        raise Incomputable("a number is too large")
     if isinstance(value, str | list | tuple) and len(value) > MOST_LENGTH:
-        raise NotComputed("a value is too long")
+        raise Incomputable("a value is too long")
     return value
 
 
-__all__ = ["NotComputed", "Program"]
+__all__ = ["Incomputable", "Program"]

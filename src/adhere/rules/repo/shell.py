@@ -47,14 +47,14 @@ def _command(machine: Machine, command: Command, given: str) -> tuple[str, int]:
     if not isinstance(command, Simple):
         return "sh: only plain commands, joined by && || ; and |, are known here\n", 2
     try:
-        words = list(_expanded(machine, command.words))
+        words = list(_expand(machine, command.words))
         for redirect in command.redirects:
             given = _input(machine, redirect, given)
         text, code = (_program(machine, words, given), 0) if words else ("", 0)
     except ShellError as error:
         text, code = f"{error}\n" * bool(str(error)), error.code
     try:
-        return _redirected(machine, command.redirects, text), code
+        return _redirect(machine, command.redirects, text), code
     except ShellError as error:
         return f"{error}\n", error.code
 
@@ -65,7 +65,7 @@ def _input(machine: Machine, redirect: Redirect, given: str) -> str:
     return machine.read(redirect.target) if redirect.operator == "<" else given
 
 
-def _redirected(machine: Machine, redirects: Sequence[Redirect], text: str) -> str:
+def _redirect(machine: Machine, redirects: Sequence[Redirect], text: str) -> str:
     for redirect in redirects:
         if redirect.operator in {">", ">>", ">|", "&>", "&>>"} and not redirect.target.startswith(("/dev/", "&")):
             before = machine.files.get(machine.path(redirect.target), "") if ">>" in redirect.operator else ""
@@ -76,7 +76,7 @@ def _redirected(machine: Machine, redirects: Sequence[Redirect], text: str) -> s
     return text
 
 
-def _expanded(machine: Machine, words: Sequence[Word]) -> Iterator[str]:
+def _expand(machine: Machine, words: Sequence[Word]) -> Iterator[str]:
     for word in words:
         if not word.fixed:
             text = message_of(word)

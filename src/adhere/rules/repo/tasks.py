@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adhere.rules.repo.machine import Machine
-from adhere.rules.repo.python import NotComputed
+from adhere.rules.repo.python import Incomputable
 
 
 class Function(NamedTuple):
@@ -138,7 +138,7 @@ def _rename(rng: random.Random, files: Mapping[str, str], where: tuple[str, str,
             return why or f"{left[0]} has {one.name} still"
         try:
             said = Machine(dict(now)).program().call(f"{package}.report", "line_of", *one.cases[0][0])
-        except NotComputed as error:
+        except Incomputable as error:
             return f"{report}: {error}"
         return "" if str(one.cases[0][1]) in str(said) else f"{report}: line_of returns {said!r:.60}"
 
@@ -161,7 +161,7 @@ def _works(module: str, one: Function, name: str) -> Callable[[Mapping[str, str]
             shown = f"{name}({', '.join(map(repr, given))})"
             try:
                 found = program.call(module, name, *given)
-            except NotComputed as error:
+            except Incomputable as error:
                 return f"{shown}: {error}"
             if found != value or isinstance(found, bool) is not isinstance(value, bool):
                 return f"{shown} returns {found!r:.60}, wanted {value!r}"

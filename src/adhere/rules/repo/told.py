@@ -20,7 +20,7 @@ from adhere.worlds.world import open_world
 How = Literal["run", "write", "skip", "say"]
 
 
-class Told(NamedTuple):
+class RepoRule(NamedTuple):
     """A rule of a repository.
 
     Attributes:
@@ -45,7 +45,7 @@ class Page(NamedTuple):
     """An AGENTS.md: its text, the rules that hold, and how many lines another one replaces or that ask for nothing."""
 
     text: str
-    told: tuple[Told, ...]
+    told: tuple[RepoRule, ...]
     replaced: int
     idle: int
 
@@ -177,22 +177,22 @@ def _of_texts() -> Iterator[_Row]:
 
 
 @functools.cache
-def library() -> tuple[Told, ...]:
+def library() -> tuple[RepoRule, ...]:
     """All rules."""
     rows = (*_of_acts(), *_of_texts(), *_OTHERS)
-    return tuple(_told(*row) for row in rows)
+    return tuple(_make_rule(*row) for row in rows)
 
 
-def _told(*row: Any) -> Told:
+def _make_rule(*row: Any) -> RepoRule:
     name, said, check, group, how, what, wants = row
     rule = convert({"id": name, "quote": said, "file": "AGENTS.md", "check": check}, Rule)
-    return Told(rule, group, how, what, wants, (what,) if what in _MORE_STEPS else ())
+    return RepoRule(rule, group, how, what, wants, (what,) if what in _MORE_STEPS else ())
 
 
 @functools.cache
-def groups() -> dict[str, tuple[Told, ...]]:
+def groups() -> dict[str, tuple[RepoRule, ...]]:
     """All rules by what they are about."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[RepoRule]] = {}
     for one in library():
         found.setdefault(one.group, []).append(one)
     return {name: tuple(rules) for name, rules in found.items()}
@@ -255,9 +255,9 @@ class OfEpisodes:
         return "session"
 
 
-def rules_of(told: Sequence[Told]) -> tuple[Rule, ...]:
+def rules_of(told: Sequence[RepoRule]) -> tuple[Rule, ...]:
     """Their rules."""
     return tuple(one.rule for one in told)
 
 
-__all__ = ["MOST_RULES", "OfEpisodes", "Page", "Told", "draw_page", "groups", "library", "rules_of"]
+__all__ = ["MOST_RULES", "OfEpisodes", "Page", "RepoRule", "draw_page", "groups", "library", "rules_of"]

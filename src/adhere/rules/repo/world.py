@@ -21,7 +21,7 @@ from adhere.rules.examine import judge_session
 from adhere.rules.repo.machine import Machine, ShellError
 from adhere.rules.repo.shell import run
 from adhere.rules.repo.tasks import Task, draw_task
-from adhere.rules.repo.told import MOST_RULES, Page, Told, draw_page, library, rules_of
+from adhere.rules.repo.told import MOST_RULES, Page, RepoRule, draw_page, library, rules_of
 from adhere.rules.session.model import Call, Session, Speech
 from adhere.schema import Json, Outcome, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User
@@ -193,7 +193,7 @@ class _Plan:
     extra: list[Action] = field(default_factory=list)
 
 
-def _plan(told: Sequence[Told], broken: frozenset[str]) -> _Plan:
+def _plan(told: Sequence[RepoRule], broken: frozenset[str]) -> _Plan:
     plan = _Plan()
     for number, one in enumerate(told):
         plan.steps.update(one.steps)
@@ -219,7 +219,7 @@ def _bash(command: str) -> ToolCall:
     return _do("bash", command=command)
 
 
-def _acts(task: Task, told: Sequence[Told], broken: frozenset[str]) -> Iterator[Action]:
+def _acts(task: Task, told: Sequence[RepoRule], broken: frozenset[str]) -> Iterator[Action]:
     """A careful agent's actions, with what breaks some rules."""
     plan = _plan(told, broken)
 

@@ -19,7 +19,7 @@ from adhere.errors import SpecError
 from adhere.rules.checks.judge import CHECKS_VERSION
 from adhere.rules.checks.spec import Rule
 from adhere.rules.examine import judge_session, open_rules
-from adhere.rules.held import Held
+from adhere.rules.held import Validity
 from adhere.rules.session.model import Session
 from adhere.rules.session.read import read_sessions
 from adhere.rules.session.secrets import redact
@@ -33,7 +33,7 @@ WAY, SOLVED = "tasks_by", ("solved", "not-solved")
 """A setting of the suite; and its slices: tasks that every session solved, and the others."""
 
 
-class Seen(NamedTuple):
+class SessionOutcomes(NamedTuple):
     """What a session did with the rules of a study."""
 
     session: str
@@ -48,7 +48,7 @@ def rule_file(spec: StudySpec) -> Path:
     return Path(spec.asked.removeprefix(RULES)).expanduser()
 
 
-def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Held | None]:
+def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Validity | None]:
     """The rules that a study is about, which a program decides, and who knows when they held.
 
     Raises:
@@ -98,7 +98,7 @@ def _prompt(task: str, rule: Rule, solved: Sequence[bool | None]) -> Prompt:
     return Prompt(f"{rule.id} in {task}", (turn,), source="rules", tags=tags)
 
 
-def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, Seen]:
+def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, SessionOutcomes]:
     """What the sessions below a folder did with a study's rules, by task.
 
     Raises:
@@ -106,7 +106,7 @@ def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, Seen]:
     """
     (rules, held), way = rules_of(spec), cast("Way", suite.settings[WAY])
     folder_of_rules = rule_file(spec).resolve().parent
-    found: dict[str, Seen] = {}
+    found: dict[str, SessionOutcomes] = {}
     for session in read_sessions(folder):
         task = redact(getattr(task_names(session, folder), way))
         if task and task in found:
@@ -116,13 +116,13 @@ def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, Seen]:
                 '("task": …)'
             )
         if task:
-            found[task] = _seen(rules, session, folder_of_rules, held)
+            found[task] = _outcomes_of(rules, session, folder_of_rules, held)
     return found
 
 
-def _seen(rules: Sequence[Rule], session: Session, repo: Path, held: Held | None) -> Seen:
+def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, held: Validity | None) -> SessionOutcomes:
     verdicts = judge_session(rules, session, repo=repo, versions=held)
-    return Seen(
+    return SessionOutcomes(
         session.name,
         " ".join(part for part in (session.agent, session.version, session.model) if part),
         session.solved,

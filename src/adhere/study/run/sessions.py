@@ -12,7 +12,7 @@ from adhere.pipeline.summarize.summary import summary_of
 from adhere.schema import EngineInfo, Outcome, Prompt, content_hash
 from adhere.store.summary import Accounting, DrawSums, GuardMeans, SliceSums, Summary, SummarySums
 from adhere.study.design.inputs import StudyInputs
-from adhere.study.design.rules import Seen, judges_of, seen_by
+from adhere.study.design.rules import SessionOutcomes, judges_of, seen_by
 from adhere.study.design.sources import Source
 from adhere.study.run.measured import VERSION, Measurement, ShownAnswer
 from adhere.suites.base import Suite
@@ -44,7 +44,7 @@ def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str)
         summary=_summarize(suite, outcomes), passes=list(passes), words=list(nothing), topic_words=list(nothing),
         repetitive=list(nothing), plain=None,
         shown={
-            prompt.id: _shown(source.arm, prompt, seen[prompt.tags["query"]])
+            prompt.id: _show_rule(source.arm, prompt, seen[prompt.tags["query"]])
             for prompt in suite.prompts if prompt.id in study.shown and prompt.tags["query"] in seen
         },
         run=name, seconds=0.0, kept=[[found] for found in passes],
@@ -55,13 +55,13 @@ def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str)
     )  # fmt: skip
 
 
-def _outcome(prompt: Prompt, seen: Mapping[str, Seen]) -> str:
+def _outcome(prompt: Prompt, seen: Mapping[str, SessionOutcomes]) -> str:
     """What came of a rule in a task; `missing` without a session."""
     found = seen.get(prompt.tags["query"])
     return found.outcomes[prompt.tags["rule"]] if found is not None else "missing"
 
 
-def _shown(arm: str, prompt: Prompt, seen: Seen) -> ShownAnswer:
+def _show_rule(arm: str, prompt: Prompt, seen: SessionOutcomes) -> ShownAnswer:
     outcome, (reason, evidence) = seen.outcomes[prompt.tags["rule"]], seen.shown[prompt.tags["rule"]]
     return ShownAnswer(arm, evidence, "ok", {"kept": True, "broken": False}.get(outcome), [f"{outcome}: {reason}"])
 
