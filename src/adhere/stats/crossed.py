@@ -181,7 +181,7 @@ def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
     d = _finite(np.ma.filled(d_SP, 0.0) if gaps_SP is not None else d_SP, dimensions=2)
     if gaps_SP is None or not gaps_SP.any():
         return (_by_query(d, clusters_P) if d.size else d), d.size
-    is_seed_S, is_prompt_P = ~gaps_SP.all(axis=1), ~gaps_SP.all(axis=0)
+    is_seed_S, is_prompt_P = np.asarray(~gaps_SP.all(axis=1)), np.asarray(~gaps_SP.all(axis=0))
     d, gaps_SP = d[is_seed_S][:, is_prompt_P], gaps_SP[is_seed_S][:, is_prompt_P]
     if not d.size:
         return d, 0

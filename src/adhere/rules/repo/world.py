@@ -37,7 +37,7 @@ def _tool(name: str, about: str, *parameters: str) -> Tool:
     return Tool(name, about, {"type": "object", "properties": properties, "required": list(parameters), "additionalProperties": False})  # fmt: skip
 
 
-TOOLS = (
+TOOLS: tuple[Tool, ...] = (
     _tool("bash", "Run a command line in the repository: ls, cat, grep, find, sed, git, pytest, ruff and the like.", "command"),
     _tool("read_file", "The text of a file.", "path"),
     _tool("write_file", "Write a whole file, whether it is there already or not.", "path", "content"),

@@ -144,7 +144,7 @@ def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
     )  # fmt: skip
     gaps_SP = np.isnan(t_SP) | np.isnan(c_SP)
     if gaps_SP.any():
-        is_kept_P = ~gaps_SP.all(axis=0)
+        is_kept_P = np.asarray(~gaps_SP.all(axis=0))
         places = [p for p, is_kept in zip(places, is_kept_P, strict=True) if is_kept]
         t_SP, c_SP = (np.ma.masked_array(one, gaps_SP)[:, is_kept_P] for one in (t_SP, c_SP))
     return Pairs(seeds, places, t_SP, c_SP, min(shares, default=0.0))

@@ -43,13 +43,14 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
         name, rest = argument, ""
     limits = (*Limits._fields, *([RULES] if name == "repo" else []))
     parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS, limits=limits)
-    if RULES in parts.limits:
-        name = f"{name}:{RULES}{parts.limits.pop(RULES)}"
+    most = dict(parts.limits)
+    if (count := most.pop(RULES, None)) is not None:
+        name = f"{name}:{RULES}{count}"
     if len(parts.chosen) > 1:
         raise UsageError(f"world:{argument}: an episode has one form, {' or '.join(FORMS)}")
     root = parts.seed if parts.seed is not None else seed or 0
     form = parts.chosen[0] if parts.chosen else None
-    return world_suite(name, parts.number, form=form, seed=root, limits=Limits(**parts.limits))
+    return world_suite(name, parts.number, form=form, seed=root, limits=Limits(**most))
 
 
 def world_suite(
