@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -75,6 +76,12 @@ def trl(messages: Messages, truth: dict[str, Any], cut: Any) -> float | None:
 
 def verl(messages: Messages, truth: dict[str, Any], cut: Any) -> float | None:
     return compute_score("x", messages, truth, {} if cut is None else {"is_truncated": cut})
+
+
+def verl_text(messages: Messages, truth: dict[str, Any], cut: Any) -> float | None:
+    """Of several turns verl 0.9.1 gives one text without special tokens, and how many turns there were."""
+    text = re.sub(r"<\|im_(?:start|end)\|>", "", in_chatml(messages)).removesuffix("\n")
+    return compute_score("x", text, truth, {"num_turns": numpy.int32(len(messages) + 1), "is_truncated": cut})
 
 
 def verl_batch(messages: Messages, truth: dict[str, Any], cut: Any) -> float | None:
@@ -162,7 +169,7 @@ def step_of_rows(messages: Messages, truth: dict[str, Any], cut: Any) -> float |
 
 Adapter = Callable[[Messages, dict[str, Any], Any], float | None]
 ADAPTERS: list[Adapter] = [
-    trl, verl, verl_batch, verifiers_rubric, verifiers_task, openrlhf_function, openrlhf_executor, open_instruct,
+    trl, verl, verl_text, verl_batch, verifiers_rubric, verifiers_task, openrlhf_function, openrlhf_executor, open_instruct,
     nemo_gym, environment, openenv, step_of_rows,
 ]  # fmt: skip
 
@@ -241,3 +248,18 @@ def test_a_flag_of_no_meaning_is_refused() -> None:
 
     with pytest.raises(UsageError, match="is_truncated says whether"):
         compute_score("x", "one two", RULE, {"is_truncated": "perhaps"})
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        ("I ask\nuser\nsix\nassistant\nIt is 6", 5),  # a turn whose beginning nobody can see
+        ("one\nassistant\ntwo", 3 + 1),
+        ("I ask\nuser\nsaid\nuser\nfor me\nassistant\nIt is 6", 4),  # somebody quoted a turn
+    ],
+)
+def test_turns_in_one_text_that_cannot_be_parted_are_no_measurement_in_verl(text: str, turns: int) -> None:
+    assert compute_score("x", text, RULE, {"num_turns": turns}) is None
+    masked = compute_score("x", text, RULE, {"num_turns": turns}, missing="mask")
+    assert isinstance(masked, float)
+    assert math.isnan(masked)

@@ -17,7 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WHERE = ROOT / "build" / "houses"
 # What pip is asked for beside the package: these two need CUDA builds of what they depend on, so only their own code.
-ALONE = {"verl": ("hydra-core", "omegaconf", "numpy"), "openrlhf": ("numpy",)}
+ALONE = {
+    "verl": ("hydra-core", "omegaconf", "numpy"),
+    "openrlhf": ("aiohttp", "pylatexenc", "sympy", "torch", "transformers<6"),
+}
 PYTHONS = ("3.13", "3.12", "3.11")
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
+import os
 import re
 import shutil
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,8 @@ from adhere.errors import AdhereError, SpecError  # noqa: E402
 from adhere.models.fake import endpoint  # noqa: E402
 from adhere.progress import Silent  # noqa: E402
 from adhere.study.design.command import command_settings, fill_in  # noqa: E402
-from adhere.study.run.command import run_command  # noqa: E402
+from adhere.study.run import command as run_of_command  # noqa: E402
+from adhere.study.run.command import _run, run_command  # noqa: E402
 from adhere.testing import FakeEndpoint, FakeModel  # noqa: E402
 from command_line import run_here  # noqa: E402
 
@@ -476,6 +481,10 @@ def test_a_command_gives_the_same_verdict_and_what_it_does_not_report_is_unknown
         ("shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True); Path(out, 'ledger.json').write_text('[1]')", "is no ledger"),
         ("import time; time.sleep(60)", "took more than hours"),
         ("print('x' * 20_000_000); raise SystemExit(3)", "exit code 3"),
+        ("shutil.copytree(start, out, dirs_exist_ok=True); Path(out, 'model.safetensors').unlink()", "cannot be loaded"),
+        ("shutil.copytree(start, out, dirs_exist_ok=True); Path(out, 'model.safetensors').rename(out + '/part'); Path(out, 'model.safetensors.index.json').write_text('{\"metadata\": {}, \"weight_map\": {\"lm_head.weight\": \"model-00002-of-00002.safetensors\"}}')", "cannot be loaded"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL, as the system does where memory is short"),
+        ("import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True)", "exit code 1.*File too large"),
     ],
 )  # fmt: skip
 def test_what_a_command_does_wrong_is_named_and_the_rest_goes_on(
@@ -496,6 +505,87 @@ def test_what_a_command_does_wrong_is_named_and_the_rest_goes_on(
     assert "a (seed 0)" in str(raised.value)
     assert not (cell / "out").exists(), "what is half done takes no room"
     assert (cell / "output.log").stat().st_size <= 1 << 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 80 MB: a study asks for 50 before it begins."""
+    if not sys.platform.startswith("linux") or os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root on Linux")
+    libc, folder = ctypes.CDLL(None, use_errno=True), tmp_path / "disk"
+    folder.mkdir()
+    if libc.mount(b"adhere", os.fsencode(folder), b"tmpfs", 0, b"size=80m"):
+        pytest.skip(f"this container may not mount: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield folder
+    finally:
+        libc.umount2(os.fsencode(folder), 2)  # lazily: nothing of a failed test keeps it
+
+
+LOUD = """
+import sys
+block = b"x" * 79 + b"\\n"
+for _ in range(1_000_000_000 // (80 * 50_000)):
+    sys.stdout.buffer.write(block * 50_000)
+sys.exit("told a gigabyte")
+"""
+
+
+def test_a_command_that_prints_a_gigabyte_takes_a_megabyte(here: Path) -> None:
+    (here / "loud.py").write_text(LOUD)
+    settings = command_settings("a", {"command": [sys.executable, "loud.py", "{out}"]})
+    tracemalloc.start()
+    with pytest.raises(AdhereError, match=r"a \(seed 0\): the command ended with exit code 1(.|\n)*told a gigabyte"):
+        _run(fill_in(settings.command, {"out": "out"}), settings, here / "output.log", label="a (seed 0)")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 16 << 20
+    assert (here / "output.log").stat().st_size == 1 << 20
+
+
+FILLING = """
+import shutil, sys
+from pathlib import Path
+arm, seed, start, out = sys.argv[1:5]
+shutil.copytree(Path("runs") / f"{arm}-s{seed}", out, dirs_exist_ok=True)
+if (arm, seed) == ("b", "1"):
+    with open(out + "/ballast", "wb") as file:
+        while True:
+            file.write(b"x" * (1 << 16))
+"""
+
+
+def test_a_command_that_fills_the_disk_fails_alone_and_leaves_room(
+    here: Path, tiny_llama_dir: Path, small_disk: Path
+) -> None:
+    file = commands(here, tiny_llama_dir)
+    file.write_text(file.read_text().replace("[0, 1, 2, 3, 4]", "[0, 1, 2]"))
+    (here / "train.py").write_text(FILLING)
+    found = answer(str(file), "--out", str(small_disk / "study"))
+    (failure,) = found["failures"]
+    assert "b (seed 1): the command ended with exit code 1: the disk is full. What it left was removed" in failure
+    assert "No space left on device" in failure
+    assert found["seeds"] == 2, "the others went on"
+    assert not list((small_disk / "study").rglob("ballast"))
+
+
+def test_a_disk_that_fills_while_a_model_is_kept_fails_its_cell_alone(
+    here: Path, tiny_llama_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (here / "train.py").write_text(TRAINER)
+    settings = command_settings(
+        "a", {"command": [sys.executable, "train.py", "a", "{seed}", "{start}", "{out}"], "hours": 1}
+    )
+    monkeypatch.setattr(run_of_command, "_look_at", full)
+    with pytest.raises(AdhereError, match=r"a \(seed 0\): the disk is full: .*MB in \{out\}, which were removed"):
+        run_command(
+            settings, {"sft": [], "pairs": [], "rl": []}, start=tiny_llama_dir, into=here / "cell",
+            resume=here / "checkpoint", seed=0, threads=1, label="a (seed 0)", progress=Silent(),
+        )  # fmt: skip
+    assert not (here / "cell" / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,12 @@ def test_grpo_by_trl_has_our_reward_and_what_learns_nothing_is_named(tiny_llama_
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ('{ method = "online-dpo", trainer = "trl" }', "trains no policy by 'online-dpo'"),
+        ('{ method = "reward-model", trainer = "trl" }', "trains no policy by 'reward-model'"),
+        ('{ method = "online-dpo", trainer = "trl" }', "answers_per_prompt = 2"),
+        (
+            '{ method = "online-dpo", trainer = "trl", answers_per_prompt = 2, trained_tokens = 9 }',
+            "nothing like trained",
+        ),
         ('{ method = "sft", trainer = "axolotl" }', "must be 'trl'"),
         ('{ method = "dpo", trainer = "trl", merging = { p = 0.1 } }', "online merging"),
         ('{ method = "grpo", trainer = "trl", rounds = 3 }', "nothing like rounds"),

@@ -42,8 +42,14 @@ def parts_options(command: Command) -> Command:
     return with_options(command, options)
 
 
-def emit_array(name: str, emit: str | None, parts: int | None) -> bool:
+def emit_array(name: str, emit: str | None, parts: int | None, *, gpus: int = 0) -> bool:
     """Write NAME.slurm, in which each job does one --shard of the command that was typed; whether it was asked for.
+
+    Args:
+        name: Of the command.
+        emit: For what the file is; None: it was not asked for.
+        parts: How many jobs share the work.
+        gpus: That a job is given.
 
     Raises:
         UsageError: Nobody says how many jobs, or a part was asked for already.
@@ -62,7 +68,7 @@ def emit_array(name: str, emit: str | None, parts: int | None) -> bool:
     path.write_text(
         "#!/usr/bin/env bash\n"
         f"#SBATCH --job-name=adhere-{name}\n#SBATCH --array=1-{parts}\n#SBATCH --output=%x-%A-%a.log\n"
-        "#SBATCH --requeue\nset -euo pipefail\n"
+        f"{f'#SBATCH --gpus-per-node={gpus}{chr(10)}' if gpus else ''}#SBATCH --requeue\nset -euo pipefail\n"
         "# All jobs must see the directory where results are stored; one that is requeued goes on where it stopped.\n"
         f'{typed} --shard "$SLURM_ARRAY_TASK_ID/{parts}"\n'
     )

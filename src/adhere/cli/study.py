@@ -119,7 +119,7 @@ def command(
     parse_shard(shard)
     processes = parse_jobs(jobs)
     study = load_study(spec, seeds=None if seeds is None else parse_seeds(seeds))
-    if emit_array("study", emit, parts or (len(study.seeds) if emit else None)):
+    if emit_array("study", emit, parts or (len(study.seeds) if emit else None), gpus=study.most_gpus):
         return
     study = _with_options(study, start=start, device=device, across_engines=across_engines)
     directory = out or Path("studies") / study.name

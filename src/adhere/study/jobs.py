@@ -51,6 +51,8 @@ def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
     On a GPU as many as its memory holds, a process for two cores at most. A small model leaves most of a GPU idle while
     Python launches its kernels: twelve processes made 4 to 16 times the SFT steps of one on an H100 (docs/LOG.md).
     """
+    if prepared.spec.serves:
+        return 1  # a server answers many at once, and two would want the same memory
     all_cores = prepared.spec.threads or cores()
     device = resolve_device(prepared.spec.device)
     if device == "cuda":
@@ -77,8 +79,14 @@ def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Prog
     However this process ends, its workers end with it.
 
     Raises:
+        UsageError: Several processes would each start a server.
         KeyboardInterrupt: Passed on; finished tasks stay.
     """
+    if jobs > 1 and prepared.spec.serves:
+        raise UsageError(
+            f"--jobs {jobs}: each process would start a vLLM server on the same device. One server answers many "
+            "prompts at once: leave --jobs out, or give machines a --shard each"
+        )
     if jobs == 1:
         return prepared.run(shard=shard, progress=progress, command=command)
     prepared.begin()
@@ -115,6 +123,8 @@ def run_ray(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progr
     """
     if shard != WHOLE or jobs != 1:
         raise UsageError("--engine ray shares all of the study's work itself; leave --shard and --jobs out")
+    if prepared.spec.serves:
+        raise UsageError("--engine ray starts no vLLM servers. Serve the models, and name them http://HOST/v1#NAME")
     prepared.begin()
     worker = Worker(prepared, shard=WHOLE, progress=progress)
     given: set[str] = set()

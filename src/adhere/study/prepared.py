@@ -21,9 +21,10 @@ from adhere.errors import IntegrityError, UsageError
 from adhere.extras import need
 from adhere.lines.workers import WHOLE, Shard
 from adhere.models.local.decoder.device import resolve_device
+from adhere.models.local.vllm import find_vllm
 from adhere.progress import Progress, Silent
 from adhere.schema import content_hash, decode, encode, write_atomic
-from adhere.study.design.asking import estimate_asking
+from adhere.study.design.asking import estimate_asking, served_lines
 from adhere.study.design.estimate import Estimate, SuiteSize, estimate, require_resources
 from adhere.study.design.frozen import Template, freeze
 from adhere.study.design.inputs import StudyInputs, load_inputs
@@ -61,7 +62,7 @@ class PreparedStudy(StudyInputs):
 
         Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
         """
-        if not self.spec.trains:
+        if not self.spec.trains or self.spec.serves:
             return self
         state = State(self.directory, self.tasks)
         if load_probe(self.directory, jobs=jobs) is not None or all(state.is_done(task.name) for task in self.tasks):
@@ -97,6 +98,8 @@ class PreparedStudy(StudyInputs):
             UsageError: The start model has no chat template, or one that leaves the prompt out.
             RunMismatch: The directory was begun with another chat template, or holds another study.
         """
+        if self.spec.serves:
+            find_vllm()  # before anything is trained that it is to answer for
         require_resources(self.estimate, self.directory, resolve_device(self.spec.device))
         state = State(self.directory, self.tasks)
         evaluated = sum(task.kind == "evaluation" and state.is_recorded(task.name) for task in self.tasks)
@@ -156,7 +159,14 @@ def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
     if not study.spec.trains:
         return estimate_asking(study.spec, study.tasks, done, study.sources, {"": study.suite, **study.suites})
     sizes = {name: _suite_size(study.spec, name, one) for name, one in study.suites.items()}
-    return estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
+    cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
+    if not study.spec.serves:
+        return cost
+    cells, every = {cell.key: cell for cell in study.plan.cells}, {"": study.suite, **study.suites}
+    told = served_lines(
+        study.spec, study.tasks, done, cells, directory=study.directory, start=study.start, suites=every
+    )
+    return cost._replace(asking=tuple(told))
 
 
 def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:

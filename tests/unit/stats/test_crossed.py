@@ -121,3 +121,25 @@ def test_intervals_with_gaps_hold_the_truth_as_often_as_they_say():
         low, high = fit.interval(0.95)
         held += low <= 0.1 <= high
     assert held / repeats > 0.92
+
+
+@pytest.mark.parametrize(("seeds", "draws"), [(5, 1), (10, 4)])
+def test_simulated_studies_of_checkpoints_say_yes_to_nothing_and_hold_the_truth(seeds: int, draws: int) -> None:
+    """A slice of `python -m benchmarks.studies.referee`, whose fits for many studies at once are those of `fit_crossed`."""
+    from benchmarks.studies.referee import PROMPTS, intervals, simulate
+
+    rng = np.random.default_rng(seeds)
+    d_NSP = rng.integers(-1, 2, size=(6, seeds, PROMPTS)) * (rng.random((6, seeds, PROMPTS)) < 0.3)
+    d_NSP[0] = 0
+    clusters = [place % 50 for place in range(PROMPTS)]
+    for d_SP, found in zip(d_NSP, intervals(d_NSP.astype(float), queries=50), strict=True):
+        fit = fit_crossed(d_SP, clusters_P=clusters)
+        assert fit is not None
+        assert tuple(found) == pytest.approx(tuple(fit.interval()), abs=1e-12)
+    nothing, gain = (simulate(seeds, draws, effect=effect, studies=600) for effect in (0.0, 0.05))
+    assert nothing.yes <= 0.03
+    assert nothing.no <= 0.03
+    assert 0.92 <= nothing.covered <= 0.98, "of 600 studies three standard errors are 2.7 points"
+    assert 0.92 <= gain.covered <= 0.98
+    assert gain.no == 0
+    assert gain.yes > 0.1

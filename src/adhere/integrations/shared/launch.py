@@ -22,7 +22,7 @@ LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO and RLOO that a tra
 }  # fmt: skip
 TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
     "sft": ("data", "answers", "prompt", "mix"), "reward-model": ("labels",),
-    "rloo": ("scale_rewards", "loss_type", "importance"),
+    "rloo": ("scale_rewards", "loss_type", "importance"), "online-dpo": ("trained_tokens",),
 }  # fmt: skip
 
 

@@ -18,6 +18,9 @@ TRL: Mapping[str, tuple[str, str, str]] = {  # stage: trainer, config, table
     "kto": ("KTOTrainer", "KTOConfig", "pairs"), "reward-model": ("RewardTrainer", "RewardConfig", "pairs"),
     "grpo": ("GRPOTrainer", "GRPOConfig", "rl"), "rloo": ("RLOOTrainer", "RLOOConfig", "rl"),
 }  # fmt: skip
+EXPERIMENTAL: Mapping[str, tuple[str, str, str]] = {  # likewise, of no stable part: for stages of studies
+    "online-dpo": ("experimental.online_dpo.OnlineDPOTrainer", "experimental.online_dpo.OnlineDPOConfig", "rl"),
+}
 
 
 SCHEDULES = {
@@ -142,6 +145,8 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 "loss_weights": [*losses.values()],
                 "label_smoothing": one["smoothing"],
             }
+            if one["sft_weight"]:  # RPO's likelihood is meaned over the tokens of a device's batch, ours of the step's
+                found |= {"per_device_train_batch_size": batch, "gradient_accumulation_steps": 1}
         case "kto":  # the reference point is over a device's batch, which must hold two answers at least
             found |= {
                 "per_device_train_batch_size": batch,
@@ -152,6 +157,8 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
             }
         case "reward-model":
             found |= {"center_rewards_coefficient": one["centre"]}
+        case "online-dpo":
+            found |= _online_dpo_settings(one)
         case _:
             each = one["answers_per_prompt"]
             if one["order"] == "ascending" or (stage, one["loss_type"]) == ("grpo", "sequence"):
@@ -176,3 +183,22 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 found |= {name: one[name] for name in ("loss_type", "scale_rewards")}
                 found["importance_sampling_level"] = one["importance"]
     return found
+
+
+def _online_dpo_settings(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of online DPO, whose trainer draws two answers a prompt and pairs the better with the worse."""
+    if one["answers_per_prompt"] != 2 or one["order"] == "ascending":
+        raise UsageError(
+            "--emit trl: its online DPO draws two answers to a prompt, and has no order = 'ascending'. Give "
+            "answers_per_prompt = 2, and leave such an order out"
+        )
+    return {
+        "max_steps": one["steps"],
+        "per_device_train_batch_size": one["prompts_per_step"],
+        "gradient_accumulation_steps": 1,
+        "max_new_tokens": one["max_new_tokens"],
+        "max_length": 1 << 20,  # the prompt's beginning would be cut
+        "temperature": one["temperature"],
+        "beta": one["beta"],
+        "train_sampling_strategy": "random" if one["order"] == "random" else "sequential",
+    }

@@ -2,33 +2,43 @@
 
     python -m adhere.integrations.trl.stage PLAN.json MODEL ROWS SEED OUT
 
-PLAN is a JSON text: `trainer` and `config` (names of classes of TRL), `settings` of the config, `reward` and `traps` of
-online stages, `lora` (PEFT's arguments or null). It leaves the model in OUT, with `metrics.jsonl` and `ledger.json`;
-what TRL does not count is not in the ledger.
+PLAN is a JSON text: `trainer` and `config` (classes of TRL, by their path in it), `settings` of the config, `reward`,
+`traps` and `masks_unmeasured` of online stages, `lora` (PEFT's arguments or null). It leaves the model in OUT, with
+`metrics.jsonl` and `ledger.json`; what TRL does not count is not in the ledger.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from adhere.errors import AdhereError
 from adhere.extras import need
 from adhere.rewards import judge_reward
+from adhere.rewards.judge import RewardFunction
 
-ROLES = {"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}
+
+def asked_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The row's prompt as messages."""
+    turns = row.get("turns") or [{"role": "user", "content": row["prompt"]}]
+    return [{"role": turn["role"], "content": turn["content"]} for turn in turns]
 
 
-def as_messages(row: dict[str, Any]) -> dict[str, Any]:
-    """Give texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
-    messages: dict[str, Any] = {
-        name: [{"role": role, "content": row[name]}] for name, role in ROLES.items() if isinstance(row.get(name), str)
-    }
-    if row.get("turns"):
-        messages["prompt"] = [{"role": turn["role"], "content": turn["content"]} for turn in row["turns"]]
-    return messages
+def as_text(row: Mapping[str, Any], tokenizer: Any) -> dict[str, str]:
+    """Give the prompt of a row with answers as the text that the chat template makes of it.
+
+    TRL then learns the tokens that our stages do, the answer and the token that ends it. Of messages it would also
+    learn what the template writes after that, mostly a line break, which nobody asks a model for.
+    """
+    text = tokenizer.apply_chat_template(asked_of(row), add_generation_prompt=True, tokenize=False)
+    begins = tokenizer.bos_token if tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id] else None
+    return {"prompt": text.removeprefix(begins or "")}  # TRL's tokenization puts it there again
 
 
 def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> None:
@@ -37,27 +47,57 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
     Raises:
         MissingExtra: TRL or datasets is not installed in this environment.
     """
-    trl, datasets = need("trl", extra="dev"), need("datasets", extra="environments")
-    transformers = need("transformers", extra="train")
+    need("trl", extra="dev")
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # the warning of a trainer that the spec asks for
+    datasets, transformers = need("datasets", extra="environments"), need("transformers", extra="train")
     began = time.monotonic()
-    table = datasets.load_dataset("json", data_files=rows, split="train").map(as_messages)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    table = datasets.load_dataset("json", data_files=rows, split="train")
     settings = plan["settings"] | {"seed": seed, "report_to": "none", "save_strategy": "no", "logging_steps": 1}
-    arguments = getattr(trl, plan["config"])(output_dir=str(out / "work"), **settings)
+    arguments = _of_trl(plan["config"])(output_dir=str(out / "work"), **settings)
     more: dict[str, Any] = {}
     if plan["reward"]:
-        # By the model, not its tokenizer: TRL stops at every end token of the generation config.
-        more["reward_funcs"] = [judge_reward(plan["reward"], traps=plan["traps"], end_tokens=model)]
+        table = table.map(lambda row: {"prompt": asked_of(row)})
+        more["reward_funcs"] = [_reward(plan, model)]
         if "score_variance" in table.column_names:
             table = table.sort("score_variance", reverse=True)
+    else:
+        table = table.map(as_text, fn_kwargs={"tokenizer": tokenizer})
     if plan["lora"] is not None:
         more["peft_config"] = need("peft", extra="train").LoraConfig(**plan["lora"])
-    made = getattr(trl, plan["trainer"])(model=model, args=arguments, train_dataset=table, **more)
+    trainer = _of_trl(plan["trainer"])
+    made = trainer(model=model, args=arguments, train_dataset=table, processing_class=tokenizer, **more)
     made.train()
     if "peft_config" in more:
         made.model = made.accelerator.unwrap_model(made.model).merge_and_unload()
     made.save_model(str(out))
     transformers.AutoTokenizer.from_pretrained(model).save_pretrained(str(out))  # as it was given
     _tell(made.state.log_history, time.monotonic() - began, out)
+
+
+def _of_trl(path: str) -> Any:
+    """A class of TRL: `SFTConfig`, `experimental.online_dpo.OnlineDPOConfig`."""
+    module, _, name = f"trl.{path}".rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def _reward(plan: Mapping[str, Any], model: str) -> RewardFunction:
+    """The judge; for a trainer that counts what was not measured as 0, an error in its place."""
+    # By the model, not its tokenizer: TRL stops at every end token of the generation config.
+    judge = judge_reward(plan["reward"], traps=plan["traps"], end_tokens=model)
+    if plan["masks_unmeasured"]:
+        return judge
+
+    def reward(*given: Any, **columns: Any) -> list[float | None]:
+        found = judge(*given, **columns)
+        if None in found:
+            raise AdhereError(
+                f"{plan['trainer']} counts an answer that was not measured as 0, and one of this step was not. Take "
+                "the prompts out that no program decides, or train by our own stage: leave `trainer` out"
+            )
+        return found
+
+    return reward
 
 
 def _tell(history: list[dict[str, Any]], seconds: float, out: Path) -> None:

@@ -10,10 +10,16 @@ Where nothing was measured the score is None, never 0, and verl stops there. Wit
 advantage estimator leaves out (`environments.verl`):
 
     algorithm.adv_estimator=adhere_grpo  +reward.custom_reward_function.reward_kwargs.missing=mask
+
+Of a rollout of several turns (a tool or a user speaks in between) verl decodes all turns into one text without special
+tokens and says in `extra_info["num_turns"]` how many there were. The model's last turn is judged. Where a chat template
+leaves no lines `user` and `assistant` in that text, or there are not as many as turns, nobody can tell whose words are
+whose, and nothing was measured.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,11 +63,12 @@ def compute_score(
 
     Args:
         data_source: Not looked at.
-        solution_str: The decoded answer, or messages, of which the model's last one counts.
+        solution_str: The decoded answer, or messages, of which the model's last one counts; of several turns see the
+            module.
         ground_truth: The row's constraints; see the module.
         extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says
             whether the answer was cut at its token limit. verl itself passes none of these; without them it counts as
-            complete.
+            complete. `num_turns` is verl's count of turns, the prompt's and the answer's among them.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite, where there are several.
@@ -88,8 +95,11 @@ def compute_score(
     refs = refs_in(ground_truth, where="verl's ground_truth")
     one_of(missing, MISSING, "treatment of missing rewards")
     is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
+    said = _last_turn(solution_str, extra_info)
+    if said is None:
+        return mask_missing([None], _coverage(most_unmeasured))[0] if missing == "mask" else None
     found = reward_of(
-        answer_of(solution_str),
+        said,
         refs,
         kind=kind,
         mode=mode,
@@ -99,12 +109,12 @@ def compute_score(
         asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
     )
     if missing == "mask":
-        found = mask_missing([found], _seen.setdefault(most_unmeasured, Coverage(most_unmeasured)))[0]
+        found = mask_missing([found], _coverage(most_unmeasured))[0]
     if parts is None or found is None:
         return found
     names = TRAP_NAMES if parts == "trap" else tuple(part_names)
     own = parts_of(
-        answer_of(solution_str),
+        said,
         refs,
         one_of(parts, PARTS, "way to part a reward"),
         kind=kind,
@@ -124,6 +134,29 @@ def compute_score(
 
 
 _seen: dict[float, Coverage] = {}
+
+
+def _coverage(most_unmeasured: float) -> Coverage:
+    return _seen.setdefault(most_unmeasured, Coverage(most_unmeasured))
+
+
+_HEADER = re.compile(r"^(user|assistant|tool|system)\n", re.MULTILINE)
+_SINGLE = 2  # turns of a prompt and its answer
+
+
+def _last_turn(solution: Any, extra_info: Any) -> str | None:
+    """The text that is judged; None where several turns were decoded into one text that cannot be parted."""
+    text = answer_of(solution)
+    turns = extra_info.get("num_turns") if isinstance(extra_info, Mapping) else None
+    if not isinstance(solution, str) or turns is None or int(turns) <= _SINGLE:
+        return text
+    headers = list(_HEADER.finditer(text))
+    if len(headers) != int(turns) - _SINGLE:
+        return None
+    roles = ["assistant", *(header[1] for header in headers)]
+    starts, ends = [0, *(header.end() for header in headers)], [*(header.start() for header in headers), len(text)]
+    last = max(at for at, role in enumerate(roles) if role == "assistant")
+    return text[starts[last] : ends[last]]
 
 
 def compute_score_batch(

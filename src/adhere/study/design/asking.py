@@ -1,11 +1,18 @@
-"""What a study of models that others trained will ask, told before it starts."""
+"""What a study will do that nobody here has measured, told cell by cell before it starts: others' models, servers."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+import msgspec
+
+from adhere.errors import AdhereError
+from adhere.models.local.vllm import split_adapter, wanted_of
+from adhere.study.design.command import CommandSettings, fill_in
 from adhere.study.design.estimate import EVALUATION_BYTES, Estimate
-from adhere.study.design.plan import Evaluation
+from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, who_draws
 from adhere.study.design.sources import Source, SourceKey
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task
@@ -60,6 +67,80 @@ def _lines(
             one, suite = sources[task.item.arm, task.item.seed], suites[task.item.suite]
             state = "finished" if done[task.name] else one.trouble or "to do"
             yield f"  evaluate    {one.label} on {len(suite.prompts)} prompts of {suite.name}: {one.name}, {state}"
+            if one.engine == "vllm" and not one.trouble:
+                yield f"              {_server(one.name.partition('/')[2], None)}"
     answers = sum(len(suites[one.item.suite].prompts) for one in tasks if isinstance(one.item, Evaluation)) * spec.draws
     left = sum(not done[task.name] for task in tasks)
     yield f"  in all      {answers:,} answers, {left} of {len(tasks)} evaluations left; minutes are not estimated"
+
+
+def _server(weights: str, precision: str | None) -> str:
+    """The server that is started for a model, as one would type it."""
+    try:
+        base, adapter = split_adapter(weights)
+    except AdhereError:  # not trained yet
+        base, adapter = weights, None
+    wanted = wanted_of(base, adapter, precision)
+    return shlex.join(["vllm", *wanted.command("PORT")]) + (f", and {adapter} loaded into it" if adapter else "")
+
+
+def served_lines(
+    spec: StudySpec,
+    tasks: Sequence[Task],
+    done: Mapping[str, bool],
+    cells: Mapping[str, Cell],
+    *,
+    directory: Path,
+    start: Path,
+    suites: Mapping[str, Suite],
+) -> Iterator[str]:
+    """Tell of a study whose models are served what each of its tasks runs.
+
+    Args:
+        spec: The study.
+        tasks: Its tasks.
+        done: Of each, by name, whether it is finished.
+        cells: By key.
+        directory: Of the study.
+        start: Directory of the start model.
+        suites: That of the verdict under "", the others by name.
+    """
+    yield (
+        f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}, "
+        f"{spec.most_gpus} GPUs a job"
+    )
+
+    def weights_of(key: str | None) -> Path:
+        return start if key is None else cell_folder(directory, cells[key]) / "model"
+
+    for task in tasks:
+        state, item = "finished" if done[task.name] else "to do", task.item
+        if isinstance(item, PoolPlan):
+            asked = spec.data.model if item.cell is None and item.like is None else msgspec.UNSET
+            yield f"  draw        seed {item.seed}, by {who_draws(spec, item)}, into {item.folder}: {state}"
+            if asked is msgspec.UNSET and spec.served_by is not msgspec.UNSET:
+                yield f"              {_server(str(weights_of(item.cell)), 'auto')}"
+            elif asked is not msgspec.UNSET and asked.startswith("vllm/"):
+                yield f"              {_server(asked.partition('/')[2], None)}"
+        elif isinstance(item, Cell):
+            settings = spec.stage(item.stage).settings
+            yield f"  train       {'+'.join(item.path)} (seed {item.seed}): {state}"
+            if isinstance(settings, CommandSettings):
+                yield f"              {_command(settings, item, directory, weights_of(item.parent))}"
+        else:
+            label = item.arm if item.seed is None else f"{item.arm} (seed {item.seed})"
+            suite = suites[item.suite]
+            yield f"  evaluate    {label} on {len(suite.prompts)} prompts of {suite.name}: {state}"
+            if spec.served_by is not msgspec.UNSET and not item.source:
+                yield f"              {_server(str(weights_of(item.cell)), spec.evaluation.precision)}"
+    left = sum(not finished for finished in done.values())
+    yield f"  in all      {left} of {len(tasks)} tasks left; minutes are not estimated"
+
+
+def _command(settings: CommandSettings, cell: Cell, directory: Path, start: Path) -> str:
+    """The command of a cell with what is known of its placeholders."""
+    folder = cell_folder(directory, cell)
+    rows = {table: str(folder / "rows" / f"{table}.jsonl") for table in ("sft", "pairs", "rl")}
+    values = {**settings.fill, **rows, "start": str(start), "seed": cell.seed, "out": str(folder / "out")}
+    shown = shlex.join(fill_in(settings.command, values | {"resume": str(folder / "checkpoint")}))
+    return f"{settings.gpus} GPUs, at most {settings.hours:g} hours: {shown}"

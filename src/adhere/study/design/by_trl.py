@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from adhere.errors import SpecError, UsageError
 from adhere.integrations.shared.launch import insist, judged_by
-from adhere.integrations.trl.launch import TRL, peft_settings, trl_settings
+from adhere.integrations.trl.launch import EXPERIMENTAL, TRL, peft_settings, trl_settings
 from adhere.schema import Json
 from adhere.study.design.command import CommandSettings, command_settings
 from adhere.train.methods.grpo import GrpoSettings
@@ -22,6 +22,7 @@ from adhere.train.stage.settings import Reward
 
 KEYS = ("environment", "hours", "gpus")  # of a stage by another trainer, beside its method's settings
 PROGRAM = "adhere.integrations.trl.stage"
+VERSION = 2  # of what the program computes from a plan: 1 gave TRL messages
 
 
 def by_trl(
@@ -37,12 +38,12 @@ def by_trl(
         lora: An adapter, which is merged at the end.
 
     Raises:
-        SpecError: TRL's stable part has no such trainer, or nothing like one of the settings.
+        SpecError: TRL has no such trainer, or nothing like one of the settings.
     """
-    if spec.stage not in TRL or spec.stage == "reward-model":
-        known = ", ".join(one for one in TRL if one != "reward-model")
-        raise SpecError(f"stages.{name}.trainer: TRL's stable part trains no policy by {spec.stage!r}; it has {known}")
-    trainer, config, table = TRL[spec.stage]
+    trainers = {stage: one for stage, one in {**TRL, **EXPERIMENTAL}.items() if stage != "reward-model"}
+    if spec.stage not in trainers:
+        raise SpecError(f"stages.{name}.trainer: TRL trains no policy by {spec.stage!r}; it has {', '.join(trainers)}")
+    trainer, config, table = trainers[spec.stage]
     settings = spec.resolved()
     if isinstance(settings, GrpoSettings) and settings.overlong_tokens:
         raise SpecError(f"stages.{name}.overlong_tokens: trainer = 'trl' gives no second reward for it. Take it out")
@@ -53,11 +54,13 @@ def by_trl(
     except UsageError as error:
         raise SpecError(f"stages.{name}: {str(error).removeprefix('--emit trl: ')}") from error
     plan = {
+        "version": VERSION,
         "trainer": trainer,
         "config": config,
         "settings": told | {"bf16": settings.precision == "bf16"},
         "reward": kind,
         "traps": traps,
+        "masks_unmeasured": spec.stage not in EXPERIMENTAL,
         "lora": peft_settings(lora),
     }
     python = str(own.get("environment") or sys.executable)

@@ -128,6 +128,7 @@ def validate(spec: StudySpec) -> None:
     _require_drawn_kinds(spec)
     _require_ranges(spec)
     _require_long(spec.data)
+    _require_served(spec)
     _require_seeds_of_arms(spec)
 
 
@@ -294,6 +295,21 @@ def _require_long(data: DataSpec) -> None:
         raise SpecError(
             f"data.long.max_new_tokens: got {data.long.max_new_tokens}, must be larger than data.max_new_tokens "
             f"({data.max_new_tokens})"
+        )
+
+
+def _require_served(spec: StudySpec) -> None:
+    """Require that what is said of servers is read by something."""
+    if not spec.trains:
+        for key, value in (("served_by", spec.served_by), ("data.model", spec.data.model)):
+            if value is not msgspec.UNSET:
+                raise SpecError(f"{key}: nothing is drawn or trained here; arms name their server: models = 'vllm/…'")
+    if spec.evaluation.precision != "fp32" and spec.served_by is msgspec.UNSET:
+        raise SpecError("evaluation.precision: our own engine evaluates in fp32; 'bf16' goes with served_by = 'vllm'")
+    if spec.data.model is not msgspec.UNSET and spec.data.model.partition("/")[0] in {"hf", "local", ""}:
+        raise SpecError(
+            f"data.model = {spec.data.model!r}: give an endpoint (http://HOST/v1#NAME) or vllm/…; a model that is here "
+            "is the study's `start`"
         )
 
 

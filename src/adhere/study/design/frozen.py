@@ -21,7 +21,7 @@ from adhere.study.design.spec import StudySpec
 VERSION = 2
 FILE = "study.json"
 # What does not touch the question, the data or the answer.
-FREE = frozenset({"device", "threads", "keep_answers", "keep_weights", "shown_prompts"})
+FREE = frozenset({"device", "gpus", "threads", "keep_answers", "keep_weights", "shown_prompts"})
 
 
 class ChangedField(Record, frozen=True):

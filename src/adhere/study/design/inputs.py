@@ -176,10 +176,14 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
     """What the pools of each seed are made from. `shared`: start weights, precision and code."""
     common = [*shared, spec.pool_reward, spec.data.max_new_tokens]
     data, again = spec.data, spec.resample
+    asked = [] if data.model is msgspec.UNSET else [data.model]
+    common += ["vllm"] if spec.served_by == "vllm" else []
     drawn = [again.draws, again.temperature, again.repair, again.limits] if again else []
     return {
         seed: Inputs(
-            content_hash([*common, seed, list(found.prompts), data.draws, data.temperature, data.repair, data.limits]),
+            content_hash(
+                [*common, seed, list(found.prompts), data.draws, data.temperature, data.repair, data.limits, *asked]
+            ),
             content_hash([*common, seed, list(found.again), *drawn]),
             tuple(content_hash([*common, seed, list(prompts), *drawn]) for prompts, _ in found.further),
         )

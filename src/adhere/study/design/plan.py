@@ -197,4 +197,6 @@ def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
     """Whose answers a pool holds, in words."""
     if pool.like is not None:
         return "the start model without constraints"
+    if pool.cell is None and spec.data.model is not msgspec.UNSET:
+        return spec.data.model
     return "the start model" if pool.cell is None or spec.resample is None else f"the model after {spec.resample.after}"

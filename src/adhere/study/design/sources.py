@@ -19,6 +19,7 @@ from adhere.errors import AdhereError, SpecError
 from adhere.models.catalog import base_and_adapter, is_endpoint
 from adhere.models.local.fetch import model_dir
 from adhere.models.local.transformers import load_tokenizer, weights_sha256
+from adhere.models.local.vllm import split_adapter
 from adhere.schema import content_hash
 from adhere.study.design.spec import ArmSpec, StudySpec
 
@@ -35,7 +36,7 @@ class Source(NamedTuple):
         kind: A model to be asked, or answers that are there.
         name: As `adhere eval` takes it, or the path of the file.
         identity: Changes when other weights, answers or sessions lie there.
-        engine: What answers: `transformers`, the address of an endpoint; empty: unknown.
+        engine: What answers: `transformers`, `vllm`, the address of an endpoint; empty: unknown.
         template: Hash of the chat template; empty: unknown.
         stops: Ids of the tokens that end an answer; empty: unknown.
         tokenizer: Hash of the tokenizer; empty: unknown.
@@ -100,15 +101,31 @@ def look_at(arm: ArmSpec, seed: int | None) -> Source:
     if is_endpoint(name):
         return blank._replace(engine=name.partition("#")[0] if "#" in name else name.partition("/")[0])
     provider, _, rest = name.partition("/")
-    if provider not in {"hf", "local"} or "(" in name:
+    if provider not in {"hf", "local", "vllm"} or "(" in name:
         return blank._replace(engine=provider)
+    engine = "vllm" if provider == "vllm" else "transformers"
     try:
+        if engine == "vllm":
+            return _look_at_served(blank, rest)
         directory, adapter = (model_dir(name), None) if provider == "local" else base_and_adapter(rest)
-        identity = [weights_sha256(directory), *([weights_sha256(adapter)] if adapter else [])]
-        return _look_at_weights(blank, directory, identity)._replace(adapter=adapter)
+        return _look_at_weights(blank, directory, _hashes(directory, adapter))._replace(adapter=adapter)
     except AdhereError as error:
         why = str(error).partition("\n")[0].rstrip(".")
-        return blank._replace(engine="transformers", trouble=f"{blank.label}: {why}")
+        return blank._replace(engine=engine, trouble=f"{blank.label}: {why}")
+
+
+def _hashes(directory: Path, adapter: Path | None) -> list[str]:
+    return [weights_sha256(directory), *([weights_sha256(adapter)] if adapter else [])]
+
+
+def _look_at_served(blank: Source, rest: str) -> Source:
+    """What a server of ours will answer with. Its weights are not read here, so plain text is not scored."""
+    base, adapter = split_adapter(rest)
+    if not Path(base).is_dir():  # of the hub: vLLM fetches it
+        extra = [weights_sha256(adapter)] if adapter else []
+        return blank._replace(identity=content_hash([blank.identity, *extra]), engine="vllm")
+    found = _look_at_weights(blank, Path(base), _hashes(Path(base), adapter))
+    return found._replace(identity=content_hash(["vllm", found.identity]), engine="vllm", weights=None)
 
 
 def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str]) -> Source:
@@ -160,7 +177,8 @@ def _require_different(own: Sequence[Source]) -> None:
     known: dict[str, Source] = {}
     for one in own:
         other = known.setdefault(one.identity, one)
-        if other is not one and (one.kind == "answers" or one.engine == "transformers" or other.name == one.name):
+        is_seen = one.kind == "answers" or one.engine in {"transformers", "vllm"}
+        if other is not one and (is_seen or other.name == one.name):
             what = "answers" if one.kind == "answers" else "weights"
             raise SpecError(
                 f"arms.{one.arm}: seeds {other.seed} and {one.seed} are the same {what} ({other.name}, {one.name}), "

@@ -93,6 +93,8 @@ class DataSpec(Record, frozen=True):
         repair: Whether failing answers are also repaired by a small program edit (and verified).
         limits: How many rows are kept, per prompt and in all.
         seed: Root of every draw, together with the study's seed.
+        model: Who answers, as `adhere eval` names it: an endpoint that serves the start model, or another model;
+            without it the start model here.
         long: The part of the prompts that leaves room for long answers; None: there is none.
     """
 
@@ -107,6 +109,7 @@ class DataSpec(Record, frozen=True):
     limits: Limits = Limits()
     seed: int = 0
     long: LongSpec | None = None
+    model: str | msgspec.UnsetType = msgspec.UNSET  # a spec without it keeps its hash
 
     @property
     def most_tokens(self) -> int:
@@ -141,8 +144,9 @@ class ResampleSpec(Record, frozen=True):
 class EvaluationSpec(Record, frozen=True):
     """How every arm is evaluated.
 
-    Greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision. `coverage` is the
-    share of prompts that every compared evaluation must have measured; below it there is no verdict.
+    Greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision (`bf16` only where
+    models are served). `coverage` is the share of prompts that every compared evaluation must have measured; below it
+    there is no verdict.
 
     Args:
         suites: Published suites that every arm is measured on as well: `ifeval:PATH`, any suite that `adhere eval`
@@ -162,7 +166,7 @@ class EvaluationSpec(Record, frozen=True):
     new_wording: Sizes = Sizes()
     new_family: Sizes = Sizes()
     max_new_tokens: int = 64
-    precision: Literal["fp32"] = "fp32"
+    precision: Literal["fp32", "bf16"] = "fp32"
     coverage: float = 0.99
     suites: list[str] = []
     suite_tokens: dict[str, int] = {}
@@ -408,7 +412,9 @@ class StudySpec(Record, frozen=True):
     `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is faster in
     it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any more.
     `kinds` draws other kinds of constraint at every seed. With `keep_answers` true every answer of every evaluation is
-    packed with the records, so that whoever finds a better measure can count again (`run.answers`).
+    packed with the records, so that whoever finds a better measure can count again (`run.answers`). With `served_by` a
+    server is started for each model that draws or answers; `gpus` are those of a job that does cells (`--emit slurm`),
+    beside what stages say.
     """
 
     name: str
@@ -429,6 +435,8 @@ class StudySpec(Record, frozen=True):
     shown_prompts: int = 5
     keep_weights: bool = True
     keep_answers: bool | msgspec.UnsetType = msgspec.UNSET  # a spec without it keeps its hash
+    served_by: Literal["vllm"] | msgspec.UnsetType = msgspec.UNSET
+    gpus: Annotated[int, msgspec.Meta(ge=0)] | msgspec.UnsetType = msgspec.UNSET
     template: str = ""
     budgets: list[int] = []
     starts: list[str | StartSpec] = []
@@ -438,6 +446,20 @@ class StudySpec(Record, frozen=True):
     def trains(self) -> bool:
         """Tell whether anything is drawn or trained here, or the start model measured."""
         return any(arm.source is None for arm in self.arms)
+
+    @property
+    def serves(self) -> bool:
+        """Tell whether servers of vLLM are started for it on this machine."""
+        names = [] if self.data.model is msgspec.UNSET else [self.data.model]
+        for arm in self.arms:
+            names += arm.source.values() if isinstance(arm.source, dict) else [arm.source or ""]
+        return self.served_by == "vllm" or any(name.startswith("vllm/") for name in names)
+
+    @property
+    def most_gpus(self) -> int:
+        """Of a job that does its cells: the most that the study or a stage asks for."""
+        of_stages = [getattr(self.stage(name).settings, "gpus", 0) for name in self.stages]
+        return max([0 if self.gpus is msgspec.UNSET else self.gpus, *of_stages])
 
     @property
     def start_arm(self) -> str | None:

@@ -32,6 +32,7 @@ def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[
         tokens = asked.suite_tokens.get(found.suite or spec.asked.partition(":")[0])
         how: list[Json] = [tokens if found.suite or spec.asked else asked.max_new_tokens, asked.precision, asked.seed]
         how += [] if (spec.draws, spec.temperature) == (1, 0.0) else [spec.draws, spec.temperature]
+        how += ["vllm"] if spec.served_by == "vllm" and not found.source else []
         key = content_hash(["evaluation", found.cell or found.source or start_sha256, suites[found.suite], *how])
         name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
         needs = () if found.cell is None else (plan.cell(found.cell).folder,)

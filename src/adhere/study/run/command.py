@@ -31,6 +31,7 @@ from adhere.progress import Progress
 from adhere.schema import Json, Record, encode
 from adhere.schema import convert as as_record
 from adhere.study.design.command import CommandSettings, fill_in
+from adhere.study.design.disk import disk_trouble
 from adhere.train.budget.ledger import LogRow, StageLedger
 from adhere.train.stage.train import MODEL
 
@@ -77,8 +78,9 @@ def run_command(
         progress: Where to report to.
 
     Raises:
-        AdhereError: It is not there, ends in an error or too late, or leaves nothing, half a folder, the start's own
-            weights, numbers that are not finite, or another tokenizer or template; the message has its last lines.
+        AdhereError: It is not there, ends in an error or too late, fills the disk, or leaves nothing, half a folder,
+            the start's own weights, numbers that are not finite, or another tokenizer or template; the message has its
+            last lines.
     """
     out = into / "out"
     shutil.rmtree(out, ignore_errors=True)
@@ -97,12 +99,19 @@ def run_command(
         ledger, unknown = _read_ledger(out / LEDGER, time.monotonic() - began, label)
         log = _read_metrics(out / METRICS, label)
         model, tokenizer = _look_at(out, start, label)
-    except AdhereError:
-        shutil.rmtree(out, ignore_errors=True)  # it may be what filled the disk
-        raise
-    with quiet():
-        model.save_pretrained(into / MODEL)
-        tokenizer.save_pretrained(into / MODEL)
+        with quiet():
+            model.save_pretrained(into / MODEL)
+            tokenizer.save_pretrained(into / MODEL)
+    except Exception as error:
+        left = sum(one.stat().st_size for one in out.rglob("*") if one.is_file())
+        for folder in (out, into / MODEL):  # they may be what filled the disk, and the next cell needs the room
+            shutil.rmtree(folder, ignore_errors=True)
+        if disk_trouble(error, into) is None:
+            raise
+        raise AdhereError(
+            f"{label}: the disk is full: {error}. The command left {left / 1e6:,.1f} MB in {{out}}, which were removed"
+            "; {resume} stays. Free space, or have it keep fewer checkpoints, and run the same command again"
+        ) from error
     shutil.rmtree(out)
     return CommandResult(weights_sha256(into / MODEL), ledger, log, unknown)
 
@@ -155,9 +164,19 @@ def _run(command: Sequence[str], settings: CommandSettings, log: Path, *, label:
             f"{label}: the command took more than hours = {settings.hours:g} and was stopped. Its end:\n{told}"
         )
     if process.returncode:
-        raise AdhereError(
-            f"{label}: the command ended with exit code {process.returncode}. Its last lines ({log}):\n{told}"
-        )
+        raise AdhereError(f"{label}: the command {_ending(process.returncode, told)}. Its last lines ({log}):\n{told}")
+
+
+def _ending(code: int, told: str) -> str:
+    """How a command ended, with what to do where that can be seen."""
+    how = f"ended with exit code {code}"
+    if code < 0:
+        how = f"was ended by {signal.Signals(-code).name}"
+    if "No space left on device" in told or "Disk quota exceeded" in told:
+        return f"{how}: the disk is full. What it left was removed; free space, or have it keep fewer checkpoints"
+    if code in {-signal.SIGKILL, 128 + signal.SIGKILL}:
+        return f"{how}, as the system does where memory is short: a smaller batch needs less"
+    return how
 
 
 def _keep_tail(stream: IO[bytes], tail: bytearray) -> None:

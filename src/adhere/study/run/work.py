@@ -22,8 +22,12 @@ from adhere.build.plain import build_plain_pool, plain_prompts
 from adhere.build.pool import FILES, build_pool, load_pool
 from adhere.errors import AdhereError
 from adhere.lines.workers import Shard
+from adhere.models.base import Model
+from adhere.models.catalog import open_model
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.transformers import TransformersModel, load_weights
+from adhere.models.local.decoder.precision import AskedPrecision, Layout
+from adhere.models.local.transformers import TransformersModel, load_tokenizer, load_weights
+from adhere.models.local.vllm import VllmModel, sharing_server, stop_shared_server
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.progress import Progress
 from adhere.schema import Record, Sampling, decode, derive_seed, encode, write_atomic
@@ -140,13 +144,17 @@ class Worker:
         gc.collect()
         gc.freeze()
         try:
-            left, ready = self.left()
-            while left:
-                if not any(self._try(task) for task in ready):
-                    time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
-                left, ready = self.left()
+            with sharing_server():
+                self._work()
         finally:
             gc.unfreeze()
+
+    def _work(self) -> None:
+        left, ready = self.left()
+        while left:
+            if not any(self._try(task) for task in ready):
+                time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
+            left, ready = self.left()
 
     def _own(self) -> Iterable[Task]:
         seeds = self.study.spec.seeds
@@ -261,7 +269,10 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
     progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
-    model = _load(study, source, name)
+    if plan.cell is None and data.model is not msgspec.UNSET:
+        model: Model = open_model(data.model, say=progress.say)
+    else:
+        model = _load(study, source, name)
     try:
         build_pool(
             model,
@@ -290,13 +301,13 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
     progress.say(
         f"Drawing plain answers of {spec.start} to {len(prompts)} queries without constraints (seed {plan.seed})"
     )
-    model = _load(study, study.start, spec.start)
+    model, tokenizer = _load(study, study.start, spec.start), load_tokenizer(study.start)
     try:
         build_plain_pool(
             model,
             prompts,
             like=like,
-            tokens=lambda text: len(model.tokenizer(text, add_special_tokens=False)["input_ids"]),
+            tokens=lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]),
             sampling=Sampling(max_new_tokens=spec.data.most_tokens, temperature=spec.data.temperature, seed=seed),
             directory=pool_folder(study.directory, plan),
             compared=inputs.compared,
@@ -307,14 +318,23 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
         model.close()
 
 
-def _load(study: StudyInputs, weights: Path, name: str) -> TransformersModel:
+def _load(study: StudyInputs, weights: Path, name: str) -> Model:
     """A model that draws answers to train on, in the study's precision."""
-    resolved = study.resolved
+    return _open(study, weights, name, study.resolved.rollouts, layout=study.resolved.layout)
+
+
+def _open(
+    study: StudyInputs, weights: Path, name: str, precision: AskedPrecision, *, layout: Layout = "columns"
+) -> Model:
+    """A model whose weights lie here: behind a server where the study says so."""
+    if study.spec.served_by == "vllm":
+        return VllmModel(str(weights), name=name, precision=precision)
+    stop_shared_server()
     return TransformersModel.load(
         weights,
         name=name,
-        precision=resolved.rollouts,
-        layout=resolved.layout,
+        precision=precision,
+        layout=layout,
         threads=study.spec.threads,
         device=resolve_device(study.spec.device),
         is_strict=True,
@@ -341,6 +361,7 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
                 f"report {', '.join(record.unknown)} in ledger.json"
             )
     matched = [record.ledger for record in known]
+    stop_shared_server()
     folder = clear_unfinished(directory, cell)
     trained = train_cell(
         study.spec,
@@ -392,10 +413,7 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     weights = study.start if found.cell is None else trained_weights(study.directory, study.plan.cell(found.cell))
     name = found.arm if found.seed is None else f"{found.arm} (seed {found.seed})"
     folder = study.directory / "runs" / task.name
-    device = resolve_device(spec.device)
-    model = TransformersModel.load(
-        weights, name=name, precision=spec.evaluation.precision, threads=spec.threads, device=device, is_strict=True
-    )
+    model = _open(study, weights, name, spec.evaluation.precision)
     try:
         own = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
         most = own if found.suite or spec.asked else spec.evaluation.max_new_tokens
@@ -404,7 +422,8 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
         run = evaluate_sync(model, suite, folder, sampling=sampling, progress=progress)
     finally:
         model.close()
-    plain = None if found.suite else read_plain(*load_weights(weights, device))
+    is_scored = not found.suite and spec.served_by is msgspec.UNSET  # a served model's weights are not read here
+    plain = read_plain(*load_weights(weights, resolve_device(spec.device))) if is_scored else None
     _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)
 
 
