@@ -1,11 +1,22 @@
 import itertools
+import re
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhere.text.words import count_words, has_words, lines, paragraphs, sentence_spans, sentences, word_spans, words
+from adhere.text.words import (
+    _MARKS,
+    count_words,
+    has_words,
+    lines,
+    paragraphs,
+    sentence_spans,
+    sentences,
+    word_spans,
+    words,
+)
 from timing import assert_quick
 
 
@@ -116,3 +127,14 @@ def test_sentences_lose_no_word(text):
 def test_hostile_texts_take_linear_time(text):
     for measure in (count_words, paragraphs, lambda text: sentence_spans(text, most=1000)):
         assert_quick(partial(measure, text), f"{text[:2]!r} repeated")
+
+
+BY_CHARACTER = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}]|['’\-‐‑](?=[^\W_])|(?<=\d)[.,](?=\d))*")
+
+
+@given(st.one_of(st.text("aB1 _'-.,0\n"), st.text("ab1 _'’-‐.,0٣²é\u093e\u0301\u200d中\n٫"), st.text()))
+def test_words_are_those_of_the_definition_read_by_character(text):
+    """What takes runs of letters whole, and reads ASCII by a pattern of its own, finds no other words."""
+    assert words(text) == BY_CHARACTER.findall(text)
+    assert count_words(text) == len(words(text))
+    assert [text[start:end] for start, end in word_spans(text)] == words(text)

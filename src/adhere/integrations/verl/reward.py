@@ -148,7 +148,7 @@ def _last_turn(solution: Any, extra_info: Any) -> str | None:
     """The text that is judged; None where several turns were decoded into one text that cannot be parted."""
     text = answer_of(solution)
     turns = extra_info.get("num_turns") if isinstance(extra_info, Mapping) else None
-    if not isinstance(solution, str) or turns is None or int(turns) <= _SINGLE:
+    if text is None or not isinstance(solution, str) or turns is None or int(turns) <= _SINGLE:
         return text
     headers = list(_HEADER.finditer(text))
     if len(headers) != int(turns) - _SINGLE:

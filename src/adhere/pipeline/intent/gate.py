@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -117,13 +118,14 @@ def dictates(ref: ConstraintRef) -> bool:
 
 
 def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
-    found: set[Trap] = set()
-    for ref in refs:
-        # Published kinds of another language have it in front: `fr:detectable_format:title`.
-        plain = _LANGUAGE.sub("", ref.id)
-        for name in (plain, plain.partition(":")[0]):
-            found |= _ASKS_FOR.get(name, frozenset())
-    return frozenset(found)
+    return frozenset[Trap]().union(*(_asked_by(ref.id) for ref in refs))
+
+
+@lru_cache(maxsize=4096)
+def _asked_by(kind: str) -> frozenset[Trap]:
+    # Published kinds of another language have it in front: `fr:detectable_format:title`.
+    plain = _LANGUAGE.sub("", kind)
+    return _ASKS_FOR.get(plain, frozenset()) | _ASKS_FOR.get(plain.partition(":")[0], frozenset())
 
 
 # -- by taking away -------------------------------------------------------------------------------------------------
@@ -308,7 +310,10 @@ def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set
         if len(listed) <= _FEW_LISTED
         else ""
     )
-    return {word for word in found if re.fullmatch(rf"(?:(?:{glued})[-_'’]?){{2,}}", word) is None} if glued else found
+    if not glued:
+        return found
+    is_glued_word = re.compile(rf"(?:(?:{glued})[-_'’]?){{2,}}").fullmatch
+    return {word for word in found if is_glued_word(word) is None}
 
 
 # What stands before a colon, and a heading, name what ought to follow.

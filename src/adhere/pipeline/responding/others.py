@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from adhere.pipeline.responding.content import Request, stem
 from adhere.text.words import words
@@ -19,8 +20,10 @@ _SHARE = 0.5
 _FEWEST_REQUESTS = 2
 _ONE_IN = 20
 _OWN = "\x00"
+_REMEMBERED = 1024  # answers whose runs are, because a run is read once to be known and once to be looked at
 
 Runs = frozenset[tuple[str, ...]]
+_NOWHERE: Counter[str] = Counter()  # never changed
 
 
 def frame_of(request: Request, text: str) -> tuple[str, ...]:
@@ -43,6 +46,11 @@ def _runs_of(frame: Sequence[str]) -> Runs:
     return frozenset(run for run in runs if run.count(_OWN) < _RUN - 1)
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _runs_at(request: Request, beginning: str) -> Runs:
+    return _runs_of(frame_of(request, beginning))
+
+
 class Others:
     """The answers of a run or batch, by what each says beyond its own request.
 
@@ -61,11 +69,13 @@ class Others:
 
     def add(self, request: Request, text: str) -> None:
         """Remember one answer more, and forget the oldest where there are too many."""
-        runs = _runs_of(frame_of(request, text))
+        runs = _runs_at(request, text[:_MOST_CHARACTERS])
         self._answers.append((request.text, runs))
         self._requests[request.text] += 1
         for run in runs:
-            self._of_run.setdefault(run, Counter())[request.text] += 1
+            if run not in self._of_run:
+                self._of_run[run] = Counter()
+            self._of_run[run][request.text] += 1
         if self._most is not None and len(self._answers) > self._most:
             self._forget(*self._answers.popleft())
 
@@ -78,12 +88,12 @@ class Others:
 
     def alike(self, request: Request, text: str) -> int:
         """Count the other requests to which most of this answer is said, too, word for word."""
-        runs = _runs_of(frame_of(request, text))
+        runs = _runs_at(request, text[:_MOST_CHARACTERS])
         others = len(self._requests) - (request.text in self._requests)
         if len(runs) < _FEWEST_RUNS or others < _FEWEST_REQUESTS:
             return 0
         needed = max(_FEWEST_REQUESTS, others // _ONE_IN)
-        known = (self._of_run.get(run) or Counter[str]() for run in runs)
+        known = (self._of_run.get(run, _NOWHERE) for run in runs)
         shared = [n for of in known if (n := len(of) - (request.text in of)) >= needed]
         return min(shared) if len(shared) >= _SHARE * len(runs) else 0
 
