@@ -20,7 +20,7 @@ _MARKS = (
     "\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe20-\ufe2f"
 )
 WORD_CHARACTER = rf"(?:[^\W_]|[{_MARKS}])"
-# Runs of letters and digits are taken whole, and texts of ASCII read by a pattern of their own: three times as fast.
+# Runs of letters and digits are taken whole, and texts of ASCII read by a pattern of their own: half the time.
 _WORD = re.compile(rf"[^\W_]++(?:(?:[{_MARKS}]|['’\-‐‑](?=[^\W_])|(?<=\d)[.,](?=\d))[^\W_]*+)*+")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]++(?:(?:['\-](?=[A-Za-z0-9])|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9]++)*+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
