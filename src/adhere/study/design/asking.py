@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import AdhereError
-from adhere.models.local.vllm import split_adapter, wanted_of
+from adhere.models.local.vllm import split_adapter, server_spec
 from adhere.study.design.command import CommandSettings, fill_in
 from adhere.study.design.estimate import EVALUATION_BYTES, Estimate
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, who_draws
@@ -80,7 +80,7 @@ def _server(weights: str, precision: str | None) -> str:
         base, adapter = split_adapter(weights)
     except AdhereError:  # not trained yet
         base, adapter = weights, None
-    wanted = wanted_of(base, adapter, precision)
+    wanted = server_spec(base, adapter, precision)
     return shlex.join(["vllm", *wanted.command("PORT")]) + (f", and {adapter} loaded into it" if adapter else "")
 
 
