@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import AdhereError
-from adhere.models.local.vllm import split_adapter, server_spec
+from adhere.models.local.vllm import server_spec, split_adapter
 from adhere.study.design.command import CommandSettings, fill_in
 from adhere.study.design.estimate import EVALUATION_BYTES, Estimate
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, who_draws
