@@ -20,7 +20,9 @@ _SHARE = 0.5
 _FEWEST_REQUESTS = 2
 _ONE_IN = 20
 _OWN = "\x00"
-_REMEMBERED = 1024  # answers whose runs are, because a run is read once to be known and once to be looked at
+# Answers whose runs are remembered, because they are read once to be known and once to be looked at; of short requests
+# alone, because the request is remembered, too.
+_REMEMBERED, _SHORT = 1024, 1024
 
 Runs = frozenset[tuple[str, ...]]
 _NOWHERE: Counter[str] = Counter()  # never changed
@@ -46,9 +48,15 @@ def _runs_of(frame: Sequence[str]) -> Runs:
     return frozenset(run for run in runs if run.count(_OWN) < _RUN - 1)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _runs_at(request: Request, beginning: str) -> Runs:
+    return (_remembered if len(request.text) <= _SHORT else _read)(request, beginning)
+
+
+def _read(request: Request, beginning: str) -> Runs:
     return _runs_of(frame_of(request, beginning))
+
+
+_remembered = lru_cache(maxsize=_REMEMBERED)(_read)
 
 
 class Others:
