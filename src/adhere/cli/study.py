@@ -108,7 +108,7 @@ def command(
     from adhere.report.study.drawn import drawn_html, drawn_text
     from adhere.report.study.starts import starts_html, starts_text
     from adhere.study.design.check import load_study, parse_seeds
-    from adhere.study.drawn import is_begun, put_seeds_together, seed_places, tuning_place, with_stages_of
+    from adhere.study.drawn import begun_places, put_seeds_together, seed_places, tuning_place, with_stages_of
     from adhere.study.jobs import parse_jobs
     from adhere.study.starts import places_of, put_together
 
@@ -153,7 +153,7 @@ def command(
     if first is not None:
         settled = _settle(first, processes, is_collected=collect)
         places = seed_places(with_stages_of(study, settled), directory, records)
-        places = [one for one in places if is_begun(one)] if collect else places
+        places = begun_places(places, directory) if collect else places
     do = partial(_collect if collect else partial(_run, jobs=processes, shard=shard, engine=engine), line=line)
     found = [(do(one, as_json=as_json), one.directory) for one in places]
     if first is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from adhere.errors import UsageError
 from adhere.schema import encode, write_atomic
 from adhere.study.design.frozen import FILE as STUDY
 from adhere.study.design.spec import StudySpec
@@ -36,9 +37,16 @@ def seed_places(spec: StudySpec, directory: Path, records: Path | None) -> list[
     return found
 
 
-def is_begun(place: Place) -> bool:
-    """Tell whether a study was begun there."""
-    return (place.directory / STUDY).exists()
+def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
+    """Return those of the seeds at which a study was begun.
+
+    Raises:
+        UsageError: It was begun at none.
+    """
+    found = [one for one in places if (one.directory / STUDY).exists()]
+    if not found:
+        raise UsageError(f"{directory}: no seed was begun, so nothing is there to put together")
+    return found
 
 
 def with_stages_of(spec: StudySpec, settled: StudySpec) -> StudySpec:

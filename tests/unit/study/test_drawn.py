@@ -107,6 +107,14 @@ def test_a_spec_without_drawn_kinds_has_the_hash_that_it_had() -> None:
     assert "new_kind" not in msgspec.to_builtins(plain.evaluation)
 
 
+def test_nothing_begun_is_said(tmp_path: Path, tiny_llama_dir: Path) -> None:
+    file = tmp_path / "tiny.toml"
+    file.write_text(TEXT.replace("START", str(tiny_llama_dir)))
+    refused = CliRunner().invoke(command, [str(file), "--out", str(tmp_path / "none"), "--collect"])
+    assert refused.exit_code
+    assert "no seed was begun" in str(refused.exception)
+
+
 def test_a_study_is_run_collected_reported_and_computed_again(tiny_llama_dir: Path, tmp_path: Path) -> None:
     file, out, records = tmp_path / "tiny.toml", tmp_path / "out", tmp_path / "tiny.tar.xz"
     file.write_text(TEXT.replace("START", str(tiny_llama_dir)))
