@@ -1,4 +1,4 @@
-"""What a start model follows of every kind that prompts are generated with: which kinds a study may draw from.
+"""Measure how much of every generated kind a start model follows: which kinds a study may draw from.
 
     python -m benchmarks.studies.kinds local/smollm2-135m [--prompts 20] [--out FILE.json]
 

@@ -124,10 +124,11 @@ def command(
             for place in do_each(judge, places, engine=engine, jobs=jobs or cores(), logs=str(logs), purpose="judging"):
                 progress.say(f"Judged: {place}")
         given = [] if labels is None else read_labels(labels)
-        for run in loaded if responding else ():
-            told = judge.responding(run.directory, given)
-            show(encode(told) if as_json else _responding_words(run.directory, told))
-        for run in () if responding else loaded:  # with an engine all replies are stored by now
+        for run in loaded:  # with an engine all replies are stored by now
+            if responding:
+                told = judge.responding(run.directory, given)
+                show(encode(told) if as_json else _responding_words(run.directory, told))
+                continue
             found = judge(run.directory)
             if as_json:
                 show(encode(found))
@@ -139,8 +140,9 @@ def command(
 
 
 def _responding_words(directory: Path, found: RespondingReport) -> str:
-    """What passes, what of it responds by words and by the judge, and how often the judge is right on labels."""
-    share = "–" if found.rate is None else f"{100 * found.rate:.1f} %"
+    """Say what passes, what of it responds by words and by the judge, and how often the judge is right on labels."""
+    low, high = found.bounds
+    share = f"{100 * low:.1f} %" if low == high else f"between {100 * low:.1f} and {100 * high:.1f} %"
     lines = [
         f"{directory}: {found.yes:,} of {found.conversations:,} prompts pass and respond ({share}), by {found.judge}",
         (

@@ -181,10 +181,10 @@ def _settle(first: Place, jobs: int | None, *, is_collected: bool) -> StudySpec:
     """The study with the settings that are tuned once for all its seeds; tuned here unless it is only collected."""
     from adhere.study.design.disk import writing
     from adhere.study.run.records import packing
-    from adhere.study.tune import tune, with_choice
+    from adhere.study.tune import require_choice, tune
 
     if is_collected:
-        return with_choice(first.spec, first.directory)
+        return require_choice(first.spec, first.directory)
     if first.spec.tune is None:
         return first.spec
     with writing(first.directory), packing(first.directory, first.records):
@@ -279,10 +279,14 @@ def _require_alone(what: str, *, only_plan: bool, shard: str | None) -> None:
 
 
 def _require_one_start(study: StudySpec) -> None:
+    import msgspec
+
     from adhere.errors import UsageError
 
     if study.starts:
         raise UsageError("--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME")
+    if study.kinds is not msgspec.UNSET:
+        raise UsageError("--side joins files to one study, and with [kinds] every seed is a study of its own")
 
 
 def _join_sides(study: StudySpec, directory: Path, records: Path | None, sides: Sides, *, as_json: bool) -> None:
@@ -334,14 +338,11 @@ def _run(
 
 def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
     """Put together what is stored of the study from one start, wherever it was made, and publish it."""
-    from adhere.errors import UsageError
     from adhere.study.design.disk import writing
     from adhere.study.prepared import prepare
-    from adhere.study.tune import with_choice
+    from adhere.study.tune import require_choice
 
-    chosen = with_choice(one.spec, one.directory)
-    if chosen.tune is not None and chosen is one.spec:
-        raise UsageError(f"{one.directory}: its settings are not chosen yet, so nothing is there to put together")
+    chosen = require_choice(one.spec, one.directory)
     with writing(one.directory):
         prepared = prepare(chosen, one.directory, as_stored=True)
         result = prepared.result(progress=for_terminal(), command=line)

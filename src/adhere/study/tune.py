@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adhere.build.manifest import MANIFEST, load_manifest
-from adhere.errors import Incomplete
+from adhere.errors import Incomplete, UsageError
 from adhere.lines.workers import WHOLE
 from adhere.progress import Progress
 from adhere.schema import Json, encode, write_atomic
@@ -45,6 +45,18 @@ def with_choice(spec: StudySpec, directory: Path) -> StudySpec:
     """The spec with what was chosen for it in a directory; as it is where nothing is tuned or chosen yet."""
     found = load_tuning(directory) if spec.tune is not None else None
     return spec if found is None or found.key != tuning_key(spec) else settled_by(spec, found)
+
+
+def require_choice(spec: StudySpec, directory: Path) -> StudySpec:
+    """The spec with what was chosen for it in a directory, to put together what is stored.
+
+    Raises:
+        UsageError: Settings are tuned, and none are chosen there yet.
+    """
+    chosen = with_choice(spec, directory)
+    if chosen.tune is not None and chosen is spec:
+        raise UsageError(f"{directory}: its settings are not chosen yet, so nothing is there to put together")
+    return chosen
 
 
 def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> PreparedStudy | None:

@@ -34,7 +34,7 @@ def test_the_judge_is_asked_only_where_words_leave_it_open(run):
     found = judge_responding(run, judge(lambda text, _: text == RESPONDS, calls))
     assert (found.conversations, found.passing, found.no_by_words) == (4, 3, 1)
     assert (found.yes, found.no, found.abstained) == (2, 0, 0)
-    assert found.rate == 0.5
+    assert found.bounds == (0.5, 0.5)
     assert found.agreement is None
     assert {one["request"] for one in calls} == {"Why did my bread not rise?", "What grows well in shade?"}
     assert {tuple(one["statements"].values()) for one in calls} == {(RESPONDS, STRAYS), (STRAYS, RESPONDS)}
@@ -76,7 +76,7 @@ def test_the_command_says_what_is_known_of_the_judge(run, tmp_path):
     labels.write_text(json.dumps({"request": "Why?", "answer": "Because.", "responds": True}) + "\n")
     alone = CliRunner().invoke(adhere, ["judge", str(run.directory), "--by", "scripted/echo", "--responding"])
     assert alone.exit_code == 0, alone.output
-    assert "0 of 4 prompts pass and respond (0.0 %)" in alone.output, "an echo is no verdict"
+    assert "0 of 4 prompts pass and respond (between 0.0 and 50.0 %)" in alone.output, "an echo is no verdict"
     assert "abstained from 2" in alone.output
     assert "not known" in alone.output
     given = ["judge", str(run.directory), "--by", "scripted/echo", "--responding", "--labels", str(labels), "--json"]

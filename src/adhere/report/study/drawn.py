@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from adhere.report.page import render
-from adhere.report.pieces.charts import Difference, forest
 from adhere.report.pieces.numbers import count, p_value, percent, points, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.report.pieces.wording import effect
+from adhere.report.study.starts import parts_chart
 from adhere.study.outcome.result import Contrast, DrawnResult
 from adhere.terminal import one_line
 
@@ -48,7 +45,11 @@ def drawn_html(result: DrawnResult) -> str:
         seed_headings=SEEDS,
         kinds=kind_rows(result),
         kind_headings=KINDS,
-        chart=_chart(result),
+        chart=parts_chart(
+            [(f"seed {one.seed}", one.primary) for one in result.seeds],
+            result.primary,
+            name=f"The difference at each seed. {result.headline}",
+        ),
         limits=limits(result),
         tuned=tuned_lines(result),
     )
@@ -135,22 +136,3 @@ def _numbers(one: Contrast) -> list[str]:
     rates = ["–" if rate is None else percent(rate) for rate in (one.rate_treatment, one.rate_control)]
     p = one.p_value if one.p_adjusted is None else one.p_adjusted
     return [count(one.n_prompts), *rates, points(one.difference), points_interval(one.low, one.high), p_value(p)]
-
-
-def _chart(result: DrawnResult) -> Markup:
-    rows = [(f"seed {one.seed}", one.primary) for one in result.seeds] + [("all together", result.primary)]
-    drawn = [
-        Difference(
-            label,
-            one.difference,
-            one.low,
-            one.high,
-            f"{points(one.difference)} ({points_interval(one.low, one.high)})",
-            effect(one).direction,
-            one.minimum_detectable,
-            label == "all together",
-            tuple(seed.difference for seed in one.by_seed) if label == "all together" else (),
-        )
-        for label, one in rows
-    ]
-    return forest(drawn, name=f"The difference at each seed. {result.headline}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
 from adhere.report.page import render
@@ -38,7 +40,11 @@ def starts_html(result: StartsResult) -> str:
         result=result,
         headings=HEADINGS,
         rows=start_rows(result),
-        chart=_chart(result),
+        chart=parts_chart(
+            [(one.start, one.primary) for one in result.starts],
+            result.pooled,
+            name="The difference from each start. " + result.holds,
+        ),
         between=[between_sentence(one) for one in result.between],
         further=further_rows(result),
     )
@@ -99,8 +105,9 @@ def _numbers(one: Contrast) -> list[str]:
     ]
 
 
-def _chart(result: StartsResult) -> Markup:
-    rows = [(one.start, one.primary) for one in result.starts] + [("all together", result.pooled)]
+def parts_chart(parts: Sequence[tuple[str, Contrast]], together: Contrast, *, name: str) -> Markup:
+    """Draw the contrast of each part of a study and of all together."""
+    rows = [*parts, ("all together", together)]
     drawn = [
         Difference(
             label,
@@ -115,4 +122,4 @@ def _chart(result: StartsResult) -> Markup:
         )
         for label, one in rows
     ]
-    return forest(drawn, name="The difference from each start. " + result.holds)
+    return forest(drawn, name=name)

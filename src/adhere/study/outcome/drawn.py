@@ -6,7 +6,6 @@ DIR/seeds/N/           the study at one seed
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,6 @@ from adhere.study.design.spec import ContrastSpec, StudySpec
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.answer import StartsReproduction
 from adhere.study.outcome.contrast import Evaluations, pairs_of, queries_of
-from adhere.study.outcome.reproduce import RECORDS, RESULT, compare_values, reproduce
 from adhere.study.outcome.result import (
     Contrast,
     DrawnKind,
@@ -33,9 +31,8 @@ from adhere.study.outcome.result import (
     SeedWithKinds,
     StudyResult,
 )
-from adhere.study.outcome.starts import evaluations_in, pool
+from adhere.study.outcome.starts import evaluations_in, pool, reproduce_parts
 from adhere.study.outcome.verdict import answer_to, headline_of, rule_words, tell_what_decides
-from adhere.study.run.records import unpack
 
 FOLDER, FILE = "seeds", "drawn.json"
 VERSION = 1
@@ -134,17 +131,14 @@ def reproduce_drawn(directory: Path) -> StartsReproduction:
         IntegrityError: They are damaged, or of another study.
     """
     stored = decode(read_regular(directory / FILE), DrawnResult)
-    each = {f"seed {one.seed}": reproduce(directory / FOLDER / one.folder) for one in stored.seeds}
-    with tempfile.TemporaryDirectory() as scratch:
-        found = {}
-        for one in stored.seeds:
-            place = directory / FOLDER / one.folder
-            unpack(place / RECORDS, Path(scratch) / one.folder)
-            found[one.seed] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / one.folder)
-        again = drawn_result(convert(stored.spec, StudySpec), found, tuning=stored.tuning)
-    parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
-    return StartsReproduction(
-        stored.name, sum(parts.values()) - len(differences), len(differences), differences, again.headline, each
+    spec, seeds = convert(stored.spec, StudySpec), {f"seed {one.seed}": one for one in stored.seeds}
+    return reproduce_parts(
+        stored,
+        {part: directory / FOLDER / one.folder for part, one in seeds.items()},
+        lambda found: drawn_result(
+            spec, {seeds[part].seed: both for part, both in found.items()}, tuning=stored.tuning
+        ),
+        lambda again: again.headline,
     )
 
 

@@ -7,9 +7,9 @@ DIR/starts/NAME/       the study from one start
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from adhere.study.outcome.answer import StartsReproduction
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast_of, fit_of, pairs_of
 from adhere.study.outcome.reproduce import RECORDS, RESULT, compare_values, reproduce, stored_evaluations
-from adhere.study.outcome.result import AcrossStarts, Contrast, Role, StartFound, StartsResult, StudyResult
+from adhere.study.outcome.result import AcrossStarts, Contrast, DrawnResult, Role, StartFound, StartsResult, StudyResult
 from adhere.study.run.records import unpack
 
 FOLDER, FILE = "starts", "starts.json"
@@ -70,17 +70,41 @@ def reproduce_starts(directory: Path) -> StartsReproduction:
         IntegrityError: They are damaged, or of another study.
     """
     stored = decode(read_regular(directory / FILE), StartsResult)
-    each = {one.start: reproduce(directory / FOLDER / one.folder) for one in stored.starts}
+    places = {one.start: directory / FOLDER / one.folder for one in stored.starts}
+    return reproduce_parts(stored, places, lambda found: starts_result(stored.name, found), lambda again: again.holds)
+
+
+Together = TypeVar("Together", StartsResult, DrawnResult)
+
+
+def reproduce_parts(
+    stored: Together,
+    places: Mapping[str, Path],
+    put_together: Callable[[Mapping[str, tuple[StudyResult, Path]]], Together],
+    says: Callable[[Together], str],
+) -> StartsReproduction:
+    """Compute the parts of a committed study again, and from all their records what they say together.
+
+    Args:
+        stored: What they said.
+        places: Part -> the directory of its result and records.
+        put_together: What makes it of each part's result and its unpacked records.
+        says: The sentence that is told of it.
+
+    Raises:
+        UsageError: A part's result or records are missing.
+        IntegrityError: They are damaged, or of another study.
+    """
+    each = {part: reproduce(place) for part, place in places.items()}
     with tempfile.TemporaryDirectory() as scratch:
         found = {}
-        for one in stored.starts:
-            place = directory / FOLDER / one.folder
-            unpack(place / RECORDS, Path(scratch) / one.folder)
-            found[one.start] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / one.folder)
-        again = starts_result(stored.name, found)
+        for part, place in places.items():
+            unpack(place / RECORDS, Path(scratch) / place.name)
+            found[part] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / place.name)
+        again = put_together(found)
     parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
     return StartsReproduction(
-        stored.name, sum(parts.values()) - len(differences), len(differences), differences, again.holds, each
+        stored.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), each
     )
 
 
