@@ -59,12 +59,12 @@ def test_a_killed_process_is_one_clear_line() -> None:
         list(in_order(end_of, range(9), jobs=2, purpose="counting"))
 
 
-PARENT = """
+PARENT = r"""
 import os, time
 from adhere.lines.workers import in_order
 
 def tell(number):
-    print(os.getpid(), flush=True)
+    os.write(1, f"{os.getpid()}\n".encode())  # at once: print may write the number and its newline apart, between another's
     time.sleep(60)
 
 if __name__ == "__main__":
