@@ -158,11 +158,12 @@ def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
     done = {task.name: state.is_done(task.name) for task in study.tasks}
     if not study.spec.trains:
         return estimate_asking(study.spec, study.tasks, done, study.sources, {"": study.suite, **study.suites})
-    sizes = {name: _suite_size(study.spec, name, one) for name, one in study.suites.items()}
+    every = {"": study.suite, **study.suites}
+    sizes = {name: _suite_size(study.spec, name, one) for name, one in every.items()}
     cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
     if not study.spec.serves:
         return cost
-    cells, every = {cell.key: cell for cell in study.plan.cells}, {"": study.suite, **study.suites}
+    cells = {cell.key: cell for cell in study.plan.cells}
     told = served_lines(
         study.spec, study.tasks, done, cells, directory=study.directory, start=study.start, suites=every
     )
@@ -170,8 +171,8 @@ def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
 
 
 def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:
-    """How many prompts a published suite has, and how long their answers may be in this study."""
-    most = spec.evaluation.suite_tokens.get(name, suite.sampling.max_new_tokens)
+    """Count a suite's prompts, and say how long their answers may be in this study."""
+    most = spec.evaluation.suite_tokens.get(name or spec.asked.partition(":")[0], suite.sampling.max_new_tokens)
     return SuiteSize(len(suite.prompts), most)
 
 

@@ -12,9 +12,10 @@ pytest.importorskip("torch", reason="a study computes in what torch can do")
 from tests.unit.study.test_plan import CODE, SPEC
 
 from adhere.models.local.decoder.precision import Precisions
-from adhere.study.design.estimate import Estimate, estimate, timetable
+from adhere.study.design.estimate import Estimate, SuiteSize, estimate, timetable
 from adhere.study.design.plan import Inputs, make_plan
 from adhere.study.design.probe import VERSION, Probe, file_of, load_probe, mean, measure, threads_each
+from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.generated.core.slices import study_prompts
 
@@ -34,10 +35,29 @@ PROBE = Probe(
 
 
 def said(start: Path, probe: Probe | None, *, jobs: int = 1) -> Estimate:
-    plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Precisions(), CODE)
-    tasks = tasks_of(SPEC, plan, start_sha256="w", suites={"": "s"})
-    return estimate(
-        SPEC, plan, tasks, dict.fromkeys((one.name for one in tasks), False), start=start, probe=probe, jobs=jobs
+    return planned(start, probe, SPEC, SuiteSize(SPEC.evaluation.prompts, SPEC.evaluation.max_new_tokens), jobs=jobs)[0]
+
+
+def planned(
+    start: Path, probe: Probe | None, spec: StudySpec, size: SuiteSize, *, jobs: int = 1
+) -> tuple[Estimate, str]:
+    plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed}a") for seed in spec.seeds}, Precisions(), CODE)
+    tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"})
+    done = dict.fromkeys((one.name for one in tasks), False)
+    found = estimate(spec, plan, tasks, done, start=start, probe=probe, jobs=jobs, suites={"": size})
+    return found, found.describe(spec, plan)
+
+
+def test_a_verdict_on_a_suite_is_planned_with_its_prompts_and_lengths(tiny_llama_dir: Path) -> None:
+    spec = msgspec.structs.replace(
+        SPEC, verdict=msgspec.structs.replace(SPEC.verdict, suite="ifeval:FILE", slice="all")
+    )
+    found, told = planned(tiny_llama_dir, PROBE, spec, SuiteSize(541, 1280))
+    count = len(spec.seeds) * sum(not arm.is_start for arm in spec.arms) + any(arm.is_start for arm in spec.arms)
+    assert f"  evaluate    {count} times 541 prompts of ifeval:FILE, answers of up to 1280 tokens, {count} left" in told
+    assert "held-out prompts" not in told
+    assert found.suites[""].minutes > 541 * count * 0.25 * 1280 / 100 / 60, (
+        "answers are as long as the suite lets them be"
     )
 
 
@@ -45,11 +65,11 @@ def test_minutes_are_those_of_answers_as_long_as_the_start_models(tiny_llama_dir
     """An evaluation reads and answers every prompt; a pool reads a prompt once for all its draws."""
     found = said(tiny_llama_dir, PROBE)
     once = SPEC.evaluation.prompts * (60 / 300 + 25 / 100)
-    assert found.evaluation_minutes == pytest.approx(found.evaluations_left * once / 60)
+    assert found.suites[""].minutes == pytest.approx(found.suites[""].left * once / 60)
     first = found.pools[0]
     assert first.minutes == pytest.approx(SPEC.data.prompts * (60 / 400 + SPEC.data.draws * 30 / 200) / 60)
     assert found.minutes == pytest.approx(
-        found.evaluation_minutes
+        found.suites[""].minutes
         + sum(pool.minutes for pool in found.pools)
         + sum(cell.stage.minutes for cell in found.cells)
     )
@@ -62,7 +82,7 @@ def test_two_processes_take_turns_at_what_is_ready(tiny_llama_dir: Path) -> None
     one, two = said(tiny_llama_dir, PROBE), said(tiny_llama_dir, PROBE, jobs=2)
     assert one.minutes / 2 <= two.minutes < one.minutes
     assert two.memory_bytes == 2 * one.memory_bytes
-    assert two.evaluation_minutes == one.evaluation_minutes, "parts are one process's"
+    assert two.suites == one.suites, "parts are one process's"
 
 
 def task(name: str, *needs: str) -> Task:

@@ -13,7 +13,7 @@ from adhere.study.design.estimate import Estimate, require_resources
 from adhere.study.design.plan import Cell
 from adhere.study.run.cells import CHECKPOINT, clear_unfinished, has_weights, load_cell
 
-NEEDS = Estimate((), (), 1.0, 1, memory_bytes=4e9, disk_bytes=2e9, parameters=1, source="a guess", minutes=1.0)
+NEEDS = Estimate((), (), memory_bytes=4e9, disk_bytes=2e9, parameters=1, source="a guess", minutes=1.0)
 CELL = Cell(("sft",), 0, "a" * 64, None, (), ("sft",))
 
 
@@ -94,6 +94,7 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
         found = Probe(
             2, 1, 400.0 * factor, 900.0 * factor, 600.0 * factor, 800.0 * factor, 300.0 * factor, 60.0, 40.0, 40.0, 10.0
         )
-        return estimate_room.estimate(STUDY, plan, tasks, done, start=start, probe=found).minutes
+        size = estimate_room.SuiteSize(STUDY.evaluation.prompts, STUDY.evaluation.max_new_tokens)
+        return estimate_room.estimate(STUDY, plan, tasks, done, start=start, probe=found, suites={"": size}).minutes
 
     assert minutes(2.0) == pytest.approx(minutes(1.0) / 2)

@@ -36,8 +36,6 @@ def estimate_asking(
     return Estimate(
         cells=(),
         pools=(),
-        evaluation_minutes=0.0,
-        evaluations_left=len(left),
         memory_bytes=max(EVALUATION_BYTES, 2.5 * here) if here else 5e8,
         disk_bytes=5e7 + 4e3 * len(left) * spec.draws * prompts,
         parameters=0,

@@ -70,14 +70,14 @@ class PoolCost(NamedTuple):
 
 
 class SuiteSize(NamedTuple):
-    """Prompts of a published suite, and how many tokens an answer may have."""
+    """Prompts of a suite, and how many tokens an answer may have."""
 
     prompts: int
     most_tokens: int
 
 
 class SuiteCost(NamedTuple):
-    """A published suite: how often it is still to be asked, and the minutes of all of them."""
+    """A suite: how often it is still to be asked, and the minutes of all of them."""
 
     size: SuiteSize
     left: int
@@ -89,15 +89,13 @@ class Estimate(NamedTuple):
 
     cells: tuple[CellCost, ...]
     pools: tuple[PoolCost, ...]
-    evaluation_minutes: float
-    evaluations_left: int
     memory_bytes: float
     disk_bytes: float
     parameters: int
     source: str  # what the minutes come from
     minutes: float  # all that is left, with `jobs` processes
     jobs: int = 1
-    suites: Mapping[str, SuiteCost] = {}
+    suites: Mapping[str, SuiteCost] = {}  # "": what the verdict is about
     asking: tuple[str, ...] = ()  # of a study of models that others trained, what is asked, a line each
 
     def describe(self, spec: StudySpec, plan: Plan) -> str:
@@ -130,17 +128,14 @@ class Estimate(NamedTuple):
         if len(spec.seeds) > 1:
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
-        lines.append(
-            f"  evaluate    {sum(not one.suite for one in plan.evaluations)} times {spec.evaluation.prompts} held-out "
-            f"prompts, {self.evaluations_left} "
-            f"left{_minutes_left(self.evaluation_minutes, done=not self.evaluations_left)}"
-        )
-        lines += [
-            f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} prompts of "
-            f"{name}, answers of up to {cost.size.most_tokens} tokens, {cost.left} "
-            f"left{_minutes_left(cost.minutes, done=not cost.left)}"
-            for name, cost in self.suites.items()
-        ]
+        for name, cost in self.suites.items():
+            told = f"prompts of {name or spec.asked}, answers of up to {cost.size.most_tokens} tokens"
+            if not name and not spec.asked:
+                told = "held-out prompts"
+            lines.append(
+                f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} {told}, "
+                f"{cost.left} left{_minutes_left(cost.minutes, done=not cost.left)}"
+            )
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
         lines.append(
             f"  in all      about {_duration(self.minutes)}{together} ({self.source}), "
@@ -166,7 +161,7 @@ def estimate(
     start: Path,
     probe: Probe | None = None,
     jobs: int = 1,
-    suites: Mapping[str, SuiteSize] | None = None,
+    suites: Mapping[str, SuiteSize],
 ) -> Estimate:
     """Estimate what is left of a study.
 
@@ -179,7 +174,7 @@ def estimate(
         probe: How fast this machine was with this model, measured with as many processes; None: guessed from a matrix
             multiplication.
         jobs: Processes that share the work.
-        suites: The published suites that every arm is measured on, by name.
+        suites: The suites that every arm is measured on, by name; "": what the verdict is about.
     """
     device = resolve_device(spec.device)
     if probe is None:
@@ -216,23 +211,20 @@ def estimate(
             prompts, draws = _rows(spec, "sft"), DRAWN_PER_ROW
         seconds = prompts * draws * drawn.answer_tokens / _together(drawn, draws)
         pools.append(PoolCost(pool, prompts * draws, seconds / 60, done[pool.folder]))
-    asked = pace.evaluating
-    once = spec.evaluation.prompts * asked.answer_tokens / _together(asked, 1) / 60
     minutes = {cost.cell.folder: cost.stage.minutes for cost in costs} | {p.pool.folder: p.minutes for p in pools}
-    by_suite = {"": once} | {name: _asking(size, asked) for name, size in (suites or {}).items()}
+    by_suite = {name: _asking(size, pace.evaluating) for name, size in suites.items()}
+    if not spec.asked:  # prompts like those that answers were drawn for, so the answers are as long
+        by_suite[""] = suites[""].prompts * pace.evaluating.answer_tokens / _together(pace.evaluating, 1) / 60
     for task in tasks:
         if isinstance(task.item, Evaluation):
             minutes[task.name] = by_suite[task.item.suite]
     open_tasks = [(task, minutes[task.name]) for task in tasks if not done[task.name]]
     asking = [task.item.suite for task, _ in open_tasks if isinstance(task.item, Evaluation)]
-    left = asking.count("")
     unfinished = [cost for cost in costs if not cost.done]
     held = len(unfinished) if spec.keep_weights else min(4, len(unfinished))
     return Estimate(
         cells=tuple(costs),
         pools=tuple(pools),
-        evaluation_minutes=left * once,
-        evaluations_left=left,
         memory_bytes=jobs * max([EVALUATION_BYTES, *(cost.stage.memory_bytes for cost in unfinished)]),
         disk_bytes=held * 4 * pace.speed.sizes.parameters + 5e7,
         parameters=pace.speed.sizes.parameters,
@@ -241,7 +233,7 @@ def estimate(
         jobs=jobs,
         suites={
             name: SuiteCost(size, asking.count(name), asking.count(name) * by_suite[name])
-            for name, size in (suites or {}).items()
+            for name, size in suites.items()
         },
     )
 
@@ -255,7 +247,7 @@ def _with_long(drawn: DrawRates, data: DataSpec) -> DrawRates:
 
 
 def _asking(size: SuiteSize, drawn: DrawRates) -> float:
-    """Minutes of one evaluation on a published suite."""
+    """Return the minutes of one evaluation on a suite with a length of its own."""
     answers = drawn._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
     return size.prompts * answers.answer_tokens / _together(answers, 1) / 60
 
