@@ -15,7 +15,7 @@ import msgspec
 
 from adhere.errors import AdhereError, UsageError
 from adhere.lines.workers import WHOLE, Shard, cores, end_with_parent
-from adhere.models.local.decoder.device import SHARED, available_bytes, resolve_device, share_gpu
+from adhere.models.local.decoder.device import SHARED, available_bytes, share_gpu
 from adhere.progress import Lines, Progress
 from adhere.schema import decode, encode
 from adhere.steps.engines import on_ray
@@ -54,7 +54,7 @@ def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
     if prepared.spec.serves:
         return 1  # a server answers many at once, and two would want the same memory
     all_cores = prepared.spec.threads or cores()
-    device = resolve_device(prepared.spec.device)
+    device = prepared.device
     if device == "cuda":
         each = prepared.shared(1).estimate.memory_bytes
         jobs = max(1, min(all_cores // 2, int(SHARED * (available_bytes("cuda") or 0) // each)))
@@ -134,7 +134,7 @@ def run_ray(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progr
         given.update(names)
         return names
 
-    gpus = 1 if resolve_device(prepared.spec.device) == "cuda" else 0
+    gpus = 1 if prepared.device == "cuda" else 0
     work = _Task(
         msgspec.structs.replace(prepared.spec, threads=1 if gpus == 0 else prepared.spec.threads), prepared.directory
     )
@@ -164,12 +164,13 @@ def _prepare_once(spec: bytes, directory: Path) -> PreparedStudy:
 
 def _work(spec: StudySpec, directory: Path, shard: Shard, jobs: int) -> None:
     end_with_parent()
-    if resolve_device(spec.device) == "cuda":
-        share_gpu(jobs)
     progress = Lines()
     with contextlib.suppress(KeyboardInterrupt):  # the parent says that it was interrupted
         try:
-            Worker(prepare(spec, directory), shard=shard, progress=progress).run()
+            prepared = prepare(spec, directory)
+            if prepared.device == "cuda":
+                share_gpu(jobs)
+            Worker(prepared, shard=shard, progress=progress).run()
         except AdhereError as error:
             progress.say(f"Error: {error}")
             sys.exit(error.exit_code)

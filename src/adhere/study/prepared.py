@@ -18,7 +18,6 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.extras import need
 from adhere.lines.workers import WHOLE, Shard
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.vllm import find_vllm
@@ -78,6 +77,13 @@ class PreparedStudy(StudyInputs):
         """The same, shared by so many processes."""
         return dataclasses.replace(self, estimate=_estimate(self, load_probe(self.directory, jobs=jobs), jobs))
 
+    @property
+    def device(self) -> str:
+        """Where torch computes for it; `cpu` where it computes nothing: models behind endpoints, or answers."""
+        if self.spec.trains or any(source.weights is not None for source in self.sources.values()):
+            return resolve_device(self.spec.device)
+        return "cpu"
+
     def run(self, *, shard: Shard = WHOLE, progress: Progress | None = None, command: str = "") -> StudyResult:
         """Do what the plan says and store the result. `command` is what a reader would type to get it again.
 
@@ -100,7 +106,7 @@ class PreparedStudy(StudyInputs):
         """
         if self.spec.serves:
             find_vllm()  # before anything is trained that it is to answer for
-        require_resources(self.estimate, self.directory, resolve_device(self.spec.device))
+        require_resources(self.estimate, self.directory, self.device)
         state = State(self.directory, self.tasks)
         evaluated = sum(task.kind == "evaluation" and state.is_recorded(task.name) for task in self.tasks)
         evaluated = max(evaluated, len(list((self.directory / "evaluations").glob("*.json"))))
@@ -143,11 +149,8 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool 
     `jobs` processes are taken to share the work. `as_stored`: see `load_inputs`; such a study is not to be run.
 
     Raises:
-        MissingExtra: The training packages are not installed.
         AdhereError: As `load_inputs`.
     """
-    need("torch", extra="train")
-    need("transformers", extra="train")
     inputs = load_inputs(spec, directory, as_stored=as_stored)
     cost = _estimate(inputs, load_probe(directory, jobs=jobs), jobs)
     return PreparedStudy(**vars(inputs), estimate=cost)

@@ -84,6 +84,9 @@ WORKS: dict[str, int] = {
     "list models": 0,
     "explain length:at_most": 0,
     "rules AGENTS.md session.json": 0,
+    "study answers.toml --plan": 0,
+    "study answers.toml --out answers": 0,
+    "study sessions.toml --out sessions": 0,
     "list stages": 0,
     "list runs": 0,
     f"doctor {RUN}": 0,
@@ -107,6 +110,41 @@ NEEDS: dict[str, str] = {
 }
 
 
+REFEREE = """
+name = "referee"
+seeds = [0, 1, 2]
+[verdict]
+question = "Does b follow better than a?"
+treatment = "b"
+control = "a"
+suite = "{suite}"
+[[arms]]
+name = "a"
+answers = "{answers}"
+[[arms]]
+name = "b"
+answers = "{answers}"
+"""
+
+
+def write_trainings_of_others(here: Path) -> None:
+    """Two studies of what others trained: files of answers, and sessions under rules."""
+    row = {"prompt": "Write.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    (here / "prompts.jsonl").write_text("".join(json.dumps(row | {"key": key}) + "\n" for key in range(4)))
+    for seed in range(3):
+        rows = ({"key": key, "response": "a, b" if key == seed else "a b"} for key in range(4))
+        (here / f"{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (here / f"s{seed}").mkdir()
+        for task in range(2):
+            said = [
+                {"role": "user", "content": f"Do task {task}."},
+                {"role": "assistant", "content": f"Done, at seed {seed}."},
+            ]
+            (here / f"s{seed}" / f"{task}.json").write_text(json.dumps({"messages": said}))
+    (here / "answers.toml").write_text(REFEREE.format(suite="my:prompts.jsonl", answers="{seed}.jsonl"))
+    (here / "sessions.toml").write_text(REFEREE.format(suite="rules:AGENTS.md", answers="s{seed}/"))
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int | None, str]]:
     """What every command left with and said, of one process in which no extra can be imported."""
@@ -128,6 +166,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int | N
     (here / "AGENTS.md").write_text("- Never use sudo.\n")
     said = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Done."}]
     (here / "session.json").write_text(json.dumps({"messages": said}))
+    write_trainings_of_others(here)
     (here / "page.md").write_text("| Model | MMLU |\n|---|---|\n| Qwen2.5-7B | 74.2 |\n")
     (here / "page.html").write_text("<table><tr><td>Qwen2.5-7B</td><td>74.2</td></tr></table>")
     (here / "page.pdf").write_bytes(b"%PDF-1.4\n")

@@ -10,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import MissingModel, UsageError  # noqa: E402
-from adhere.models.local.decoder import precision  # noqa: E402
-from adhere.models.local.decoder.precision import PrecisionChoice, Precisions, Sizes, fastest, probe, product, resolve  # noqa: E402
+from adhere.models.local.decoder import precision, products  # noqa: E402
+from adhere.models.local.decoder.precision import PrecisionChoice, Precisions, Sizes, fastest, probe, resolve  # noqa: E402
+from adhere.models.local.decoder.products import product  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
 
 QUICK = {
@@ -112,5 +113,5 @@ def test_a_column_of_fp32_does_not_depend_on_the_columns_beside_it(inside: int, 
 def test_without_onednn_the_product_is_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other builds of torch lack the operator."""
     weight, columns = torch.randn(6, 4), torch.randn(4, 3)
-    monkeypatch.setattr(precision, "_has_onednn", lambda: False)
+    monkeypatch.setattr(products, "_has_onednn", lambda: False)
     assert torch.equal(product(weight, columns, "columns"), torch.mm(weight, columns))

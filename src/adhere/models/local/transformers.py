@@ -8,22 +8,24 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
 from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
-from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow
 from adhere.models.local.decoder.precision import AskedPrecision, Layout, PrecisionChoice, choose
-from adhere.models.local.decoder.steering import Spans, Steering
 from adhere.models.local.deferred import DeferredModel
 from adhere.models.local.digest import joined_sha256, weight_files, weights_sha256
 from adhere.models.local.outlook import count_parameters
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
 from adhere.schema import EngineInfo, Json, Message, Response, Sampling, Tool
+
+if TYPE_CHECKING:  # torch is imported when weights are
+    from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow
+    from adhere.models.local.decoder.steering import Spans, Steering
 
 ROWS = {"cuda": 512}
 """Answers decoded together by the kind of device, else `FEW_ROWS`.
@@ -68,6 +70,8 @@ class TransformersModel:
         is_strict: bool = False,
     ) -> None:
         import torch
+
+        from adhere.models.local.decoder.decode import Decoder
 
         self.name = name
         self.tokenizer = tokenizer
@@ -203,6 +207,8 @@ class TransformersModel:
         return self._decoder
 
     def _row(self, decoder: Decoder, request: Request, sampling: Sampling) -> DecodeRow:
+        from adhere.models.local.decoder.decode import DecodeRow
+
         ids = tuple(render(self.tokenizer, request.messages, tools=request.tools))
         longest = decoder.longest_prompt(sampling.max_new_tokens)
         if len(ids) > longest:

@@ -128,13 +128,14 @@ class Estimate(NamedTuple):
         if len(spec.seeds) > 1:
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
-        for name, cost in self.suites.items():
-            told = f"prompts of {name or spec.asked}, answers of up to {cost.size.most_tokens} tokens"
+        for name, asked in self.suites.items():
+            told = f"prompts of {name or spec.asked}, answers of up to {asked.size.most_tokens} tokens"
             if not name and not spec.asked:
                 told = "held-out prompts"
+            times = sum(one.suite == name for one in plan.evaluations)
             lines.append(
-                f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} {told}, "
-                f"{cost.left} left{_minutes_left(cost.minutes, done=not cost.left)}"
+                f"  evaluate    {times} times {asked.size.prompts} {told}, "
+                f"{asked.left} left{_minutes_left(asked.minutes, done=not asked.left)}"
             )
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
         lines.append(

@@ -13,6 +13,7 @@ import msgspec
 from adhere import suites
 from adhere.build.decontaminate.parts import Report, decontaminate
 from adhere.errors import UsageError
+from adhere.extras import need
 from adhere.models.catalog import resolve_weights
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Precisions, resolve
@@ -85,6 +86,7 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
         MissingModel: The start model is not on this machine; the message has the command that fetches it.
         ContaminationError: A training prompt asks for what a held-out one asks for.
         UsageError: A published suite's file is missing.
+        MissingExtra: Something is trained, and the packages for it are not installed.
         AdhereError: Training and held-out prompts share a wording, a family, or a phrase, key or word that is asked
             for.
     """
@@ -95,6 +97,9 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
         with alone(directory / "locks" / TEMPLATED):
             start = with_template(start, spec.template, directory / TEMPLATED)
         start_sha256 = weights_sha256(start)
+    if spec.trains and not as_stored:  # before a missing file is told: nothing here can be done without
+        need("torch", extra="train")
+        need("transformers", extra="train")
     suite, published = held_out_suite(spec), published_suites(spec)
     require_judge(spec, suite.prompts)
     others = () if spec.data.long is None else [prompt for one in published.values() for prompt in one.prompts]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safetensors import SafetensorError
-
 from adhere.errors import AdhereError, Incomplete
 from adhere.models.base import Model
 from adhere.models.catalog import open_model
@@ -55,7 +53,7 @@ def measure_source(
     model = _open(study, source, progress)
     try:
         run = evaluate_sync(model, suite, folder, sampling=sampling, draws=spec.draws, progress=progress)
-    except SafetensorError as error:  # weights are read when the first answer is asked for
+    except _damage_of_weights() as error:  # weights are read when the first answer is asked for
         raise _unusable(source, error) from error
     finally:
         model.close()
@@ -86,6 +84,15 @@ def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
         )
     except Exception as error:
         raise _unusable(source, error) from error
+
+
+def _damage_of_weights() -> tuple[type[Exception], ...]:
+    """Return what reading damaged weights raises; nothing where the library is not installed that reads any."""
+    try:
+        from safetensors import SafetensorError
+    except ModuleNotFoundError:
+        return ()
+    return (SafetensorError,)
 
 
 def _unusable(source: Source, error: Exception) -> AdhereError:

@@ -2,7 +2,7 @@
 
 Activations are (features, columns): one column a token. `weight @ columns` reaches 145 to 165 GFLOPS on two AVX2 cores
 where `columns @ weight.T` reaches 80 to 127; processors differ, so a product may also be asked for in the other layout
-(see `precision.product`). Attention shares keys and values between the query heads of a group without
+(see `products.product`). Attention shares keys and values between the query heads of a group without
 repeating them, and reads the prefix that all prompts have in common once for all rows.
 
 Notation: H query heads, K key heads, G = H / K, D head size, N columns, M rows being decoded, P prefix, T cached
@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adhere.models.local.decoder.precision import Layout, product
+from adhere.models.local.decoder.precision import Layout
+from adhere.models.local.decoder.products import product
 from adhere.models.local.decoder.weights import Projection, Weights
 
 # Columns of one prefill: enough for the matrix products to be efficient, few enough for activations to stay in cache.

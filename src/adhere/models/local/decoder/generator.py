@@ -12,8 +12,7 @@ from typing import Any, Literal, Protocol
 from adhere.errors import UsageError
 from adhere.models.chat import end_ids
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow, OnDone
-from adhere.models.local.decoder.precision import Layout
-from adhere.models.local.decoder.weights import Precision
+from adhere.models.local.decoder.precision import Layout, Precision
 
 Kind = Literal["ours", "vllm", "server"]
 

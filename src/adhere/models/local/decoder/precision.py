@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
-
-import torch
-from torch.nn import functional
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from adhere.errors import MissingModel, UsageError
-from adhere.models.local.decoder.weights import Precision
+from adhere.extras import need
 from adhere.schema import Record
 
+if TYPE_CHECKING:
+    import torch
+
+Precision = Literal["fp32", "bf16"]
 AskedPrecision = Literal["fp32", "bf16", "auto"]
 Layout = Literal["columns", "rows"]
 """How a decoder multiplies: `columns`: weight @ activations (features, N).
@@ -75,7 +76,7 @@ def choose(asked: str, device: str = "cpu") -> PrecisionChoice:
         UsageError: No such precision.
     """
     if asked == "auto" and device != "cpu":
-        able = device == "cuda" and torch.cuda.is_bf16_supported()
+        able = device == "cuda" and need("torch", extra="train").cuda.is_bf16_supported()
         return PrecisionChoice("bf16" if able else "fp32", f"the {device} device has {'' if able else 'no '}bf16")
     if asked == "auto":
         return _automatic()
@@ -105,7 +106,7 @@ def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | No
     if asked == "fp32" or chosen.precision == "fp32":
         return Precisions(reason=chosen.reason)
     if threads is not None:
-        torch.set_num_threads(threads)
+        need("torch", extra="train").set_num_threads(threads)
     times = probe(sizes_of(weights))
     return fastest(times, forced=asked == "bf16")
 
@@ -133,6 +134,10 @@ def probe(sizes: Sizes) -> dict[str, float]:
     `train`: forward and both gradients of 512 tokens, with what autocast converts; `decode`: 128 columns, with what the
     decoder converts and transposes.
     """
+    import torch
+
+    from adhere.models.local.decoder.products import product
+
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(sizes.inner, sizes.hidden, generator=generator)
     tokens = torch.randn(TRAINED_COLUMNS, sizes.hidden, generator=generator)
@@ -141,7 +146,7 @@ def probe(sizes: Sizes) -> dict[str, float]:
 
     def train(dtype: torch.dtype) -> None:
         x, w = tokens.to(dtype), weight.to(dtype)
-        y = functional.linear(x, w)
+        y = torch.nn.functional.linear(x, w)
         y @ w  # the gradient of the input
         (y.t() @ x).float()  # the gradient of the weight
 
@@ -162,20 +167,6 @@ def probe(sizes: Sizes) -> dict[str, float]:
     return best
 
 
-def product(weight: torch.Tensor, columns: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """`weight @ columns`, in the weight's precision and the given layout: (out, N), in that precision.
-
-    In fp32 on a CPU by oneDNN where torch has it: `torch.mm` goes to MKL, which on AMD's AVX-512 processors reached 104
-    GFLOPS a core where oneDNN reached 250, and 126 when held to AVX2 (docs/LOG.md). Always, not by timing: the same
-    machine must give the same bits.
-    """
-    if layout == "rows":
-        return functional.linear(columns.t().to(weight.dtype), weight).t()
-    if weight.dtype == torch.float32 and weight.device.type == "cpu" and _has_onednn():
-        return _by_onednn(weight, columns)
-    return torch.mm(weight, columns.to(weight.dtype))
-
-
 def sizes_of(weights: Path) -> Sizes:
     """The sizes that a directory's `config.json` states.
 
@@ -189,23 +180,9 @@ def sizes_of(weights: Path) -> Sizes:
         raise MissingModel(f"{weights}: no config.json with hidden_size and intermediate_size ({error})") from error
 
 
-def _by_onednn(weight: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """`weight @ columns` by the operator that torch's own compiler calls: torch has no public name for it."""
-    return cast("torch.Tensor", torch.ops.mkldnn._linear_pointwise(weight, columns.t(), None, "none", [], ""))  # noqa: SLF001
-
-
-@cache
-def _has_onednn() -> bool:
-    """Whether this build of torch has oneDNN, and the operator under that name."""
-    try:
-        small = torch.ones(2, 2)
-        return bool((_by_onednn(small, small) == 2).all())
-    except (AttributeError, NotImplementedError, RuntimeError):
-        return False
-
-
 @cache
 def _automatic() -> PrecisionChoice:
+    torch = need("torch", extra="train")
     report = getattr(torch.cpu, "get_capabilities", None)
     if report is None:
         return PrecisionChoice("fp32", f"torch {torch.__version__} does not report what the CPU can do")

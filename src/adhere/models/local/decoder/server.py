@@ -27,7 +27,7 @@ import aiohttp
 
 from adhere.errors import AdhereError, UsageError
 from adhere.models.local.decoder.decode import DecodedAnswer, DecodeRow, OnDone, check_lengths
-from adhere.models.local.decoder.weights import Precision
+from adhere.models.local.decoder.precision import Precision
 
 URL, WEIGHTS = "ADHERE_VLLM_SERVER", "ADHERE_VLLM_WEIGHTS"
 TRIES, PAUSE_S = 4, 1.0  # of a call that does not reach the server, or that it is too busy for

@@ -15,8 +15,8 @@ from typing import Any
 
 from adhere.extras import need
 from adhere.models.local.decoder.decode import DecodedAnswer, DecodeRow, OnDone, check_lengths
+from adhere.models.local.decoder.precision import Precision
 from adhere.models.local.decoder.server import State, write_policy
-from adhere.models.local.decoder.weights import Precision
 
 MEMORY_SHARE = 0.3  # of the GPU, for vLLM's weights and cache: the rest is the trainer's
 

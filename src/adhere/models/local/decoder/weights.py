@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from adhere.errors import UsageError
+from adhere.models.local.decoder.precision import Precision
 
-Precision = Literal["fp32", "bf16"]
 Activation = Literal["silu", "gelu"]
 
 GEMMA = "Gemma3ForCausalLM"
