@@ -22,6 +22,7 @@ from adhere.errors import SpecError
 from adhere.schema import decode
 from adhere.study.design.check import validate
 from adhere.study.design.inputs import held_out_suite
+from adhere.study.design.register import register
 from adhere.study.design.spec import StudySpec
 from adhere.study.drawn import seed_places, tuning_place
 from adhere.study.outcome.result import DrawnResult
@@ -92,6 +93,7 @@ def test_each_seed_is_a_study_of_its_own() -> None:
         ("new_topic = { single = 4 }", "new_topic = { single = 4, multiple = 1 }", "leave `multiple`"),
         ("wordings = 1", 'wordings = 1, kinds = ["case:lower"]', "drawn at every seed"),
         ("seeds = [0, 1, 2]", "seeds = [0, 1, 2]\nbudgets = [1, 2]", "at one budget"),
+        ('control = "start"', 'control = "start"\njudge = "0123456789abcdef"', "every seed has prompts and verifiers"),
     ],
 )
 def test_kinds_that_cannot_be_drawn_are_refused(old: str, new: str, told: str) -> None:
@@ -105,6 +107,12 @@ def test_a_spec_without_drawn_kinds_has_the_hash_that_it_had() -> None:
     )
     assert "kinds" not in msgspec.to_builtins(plain)
     assert "new_kind" not in msgspec.to_builtins(plain.evaluation)
+
+
+def test_a_study_that_draws_kinds_is_not_registered(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="each seed stores its spec before it trains"):
+        register(SPEC, tmp_path, held_out_suite(SPEC).prompts)
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_begun_is_said(tmp_path: Path, tiny_llama_dir: Path) -> None:

@@ -263,6 +263,8 @@ def _require_drawn_kinds(spec: StudySpec) -> None:
         raise SpecError("data.kinds and evaluation.new_kinds are drawn at every seed by [kinds]; leave them out")
     if not spec.trains or spec.asked or spec.starts or spec.budgets:
         raise SpecError("kinds: a study draws kinds where it trains from one start, on prompts of ours, at one budget")
+    if spec.verdict.judge is not msgspec.UNSET:
+        raise SpecError("verdict.judge: with [kinds] every seed has prompts and verifiers of its own; leave it out")
     try:
         able = [name for name in dict.fromkeys(drawn.among) if registry.get(name).part == "train"]
         kinds_of("train", able)
