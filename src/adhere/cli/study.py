@@ -257,10 +257,15 @@ def _with_options(study: StudySpec, *, start: str | None, device: str | None, ac
 
 
 def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
+    import msgspec
+
+    from adhere.errors import UsageError
     from adhere.schema import encode
     from adhere.study.design.inputs import held_out_suite
     from adhere.study.design.register import register
 
+    if study.kinds is not msgspec.UNSET:
+        raise UsageError("--register is for answers of others; with [kinds] each seed stores its spec before it trains")
     made = register(study, directory, held_out_suite(study).prompts)
     if as_json:
         show(encode(made))

@@ -22,7 +22,6 @@ from adhere.errors import SpecError
 from adhere.schema import decode
 from adhere.study.design.check import validate
 from adhere.study.design.inputs import held_out_suite
-from adhere.study.design.register import register
 from adhere.study.design.spec import StudySpec
 from adhere.study.drawn import seed_places, tuning_place
 from adhere.study.outcome.result import DrawnResult
@@ -110,9 +109,12 @@ def test_a_spec_without_drawn_kinds_has_the_hash_that_it_had() -> None:
 
 
 def test_a_study_that_draws_kinds_is_not_registered(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="each seed stores its spec before it trains"):
-        register(SPEC, tmp_path, held_out_suite(SPEC).prompts)
-    assert not list(tmp_path.iterdir())
+    file, out = tmp_path / "tiny.toml", tmp_path / "out"
+    file.write_text(TEXT)
+    refused = CliRunner().invoke(command, [str(file), "--out", str(out), "--register"])
+    assert refused.exit_code
+    assert "each seed stores its spec before it trains" in str(refused.exception)
+    assert not out.exists()
 
 
 def test_nothing_begun_is_said(tmp_path: Path, tiny_llama_dir: Path) -> None:

@@ -61,12 +61,8 @@ def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Reg
 
     Raises:
         RunMismatch: Another rule is registered there.
-        SpecError: The study draws kinds, or answers are there already: files that the spec names, or evaluations in the directory.
+        SpecError: Answers are there already: files that the spec names, or evaluations in the directory.
     """
-    if spec.kinds is not msgspec.UNSET:
-        raise SpecError(
-            "--register is about answers that others made; with [kinds] each seed stores its spec before it trains"
-        )
     known = load_registration(directory)
     if known is not None:
         if known.sha256 != spec_hash(spec):
