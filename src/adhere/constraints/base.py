@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeVar, dataclass_transform
 
 from adhere.constraints.finding import Finding
 from adhere.errors import BadParameter, nearest
@@ -99,12 +99,23 @@ class ListOf:
         return [("x",) * (self.most + 1), "text", None, 3, (self.item.invalid()[0],) * max(1, self.fewest)]
 
 
-def param(domain: Domain, *, default: Any = dataclasses.MISSING, said: bool = True) -> Any:
+Drawn = Sequence[Any] | Callable[[random.Random, Sequence[str]], Any]
+"""Values of which one is drawn, or what draws one, given `rng` and the query's topic words."""
+
+
+def param(
+    domain: Domain, *, default: Any = dataclasses.MISSING, said: bool = True, drawn: Drawn = (), noun: str = ""
+) -> Any:
     """Declare a parameter of a kind with the values that it may take.
 
-    `said` is False for what the model must not be told.
+    Args:
+        domain: The values.
+        default: Its value where none is given.
+        said: False for what the model must not be told.
+        drawn: How `Constraint.draw` draws it, apart from the other parameters; nothing where the kind has its own.
+        noun: What a number counts: of the package's own kinds, "sentence" puts "3 sentences" for {sentences}.
     """
-    return dataclasses.field(default=default, metadata={"domain": domain, "said": said})
+    return dataclasses.field(default=default, metadata={"domain": domain, "said": said, "drawn": drawn, "noun": noun})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,10 +206,19 @@ class Constraint(ABC):
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """A constraint with parameters drawn for a query whose topic words are `words` (may be empty)."""
-        if dataclasses.fields(cls):
+        """A constraint with parameters drawn for a query whose topic words are `words` (may be empty).
+
+        By default each as its `param` says, in their order.
+        """
+        if not cls.says_how_to_draw():
             raise NotImplementedError(f"{cls.id} has no draw(), so no prompt can be generated with it")
-        return cls()
+        ways = [(field.name, field.metadata["drawn"]) for field in dataclasses.fields(cls)]
+        return cls(**{name: way(rng, words) if callable(way) else rng.choice(way) for name, way in ways})
+
+    @classmethod
+    def says_how_to_draw(cls) -> bool:
+        """Whether each parameter says how it is drawn."""
+        return all(field.metadata.get("drawn") for field in dataclasses.fields(cls))
 
     def repair(self, text: str) -> str | None:
         """A small edit of `text` that passes and keeps its content, or None where no small edit does."""
@@ -341,7 +361,7 @@ def generation_problem(cls: type[Constraint]) -> str | None:
     bare = vars(Constraint)
     missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
     if dataclasses.fields(cls):
-        methods = ("draw", "witness", "counter_witness")
+        methods = ("witness", "counter_witness") if cls.says_how_to_draw() else ("draw", "witness", "counter_witness")
         missing += [
             f"{name}()"
             for name in methods
@@ -366,12 +386,15 @@ registry: Registry[type[Constraint]] = Registry(
 )
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(param,))
 def kind(cls: Kind) -> Kind:
-    """Register a Constraint class.
+    """Register a Constraint class, made a frozen dataclass where it is none yet.
 
     Raises:
         TypeError: It cannot judge: the message names the methods or attributes that it lacks.
     """
+    if "__dataclass_params__" not in vars(cls):
+        dataclasses.dataclass(frozen=True)(cls)
     problem = kind_problem(getattr(cls, "id", None), cls)
     if problem is not None:
         raise TypeError(f"{cls.__module__}.{problem}")

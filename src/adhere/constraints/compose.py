@@ -6,7 +6,6 @@ known pass `any_of` and the consequence of `if_then`.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self, TypeVar
@@ -82,7 +81,6 @@ class _Several(NestedRule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AllOf(_Several):
     """Every inner constraint passes.
 
@@ -149,7 +147,6 @@ class AllOf(_Several):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AnyOf(_Several):
     """At least one inner constraint passes.
 
@@ -225,7 +222,6 @@ class AnyOf(_Several):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class IfThen(NestedRule):
     """If the condition passes, the consequence does.
 
@@ -245,8 +241,8 @@ class IfThen(NestedRule):
     passing = ({"condition": {"id": "case:lower"}, "consequence": {"id": "punctuation:no_commas"}}, "Cats, dogs")
     failing = ({"condition": {"id": "case:lower"}, "consequence": {"id": "punctuation:no_commas"}}, "cats, dogs")
 
-    condition: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
-    consequence: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
+    condition: ConstraintRef = param(Ref())
+    consequence: ConstraintRef = param(Ref())
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
         return {"if_rule": quote(inner[0]), "then_rule": quote(inner[1])}
@@ -301,7 +297,6 @@ _UNITS: dict[str, tuple[Unit, str]] = {
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class InOrder(_Several):
     r"""Different parts of the answer pass one inner constraint each, in the order of these.
 

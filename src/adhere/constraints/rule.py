@@ -41,6 +41,18 @@ class Rule(Constraint):
         """A text without words has nothing to keep, so it is never repaired."""
         return super().repair(text) if has_words(text) else None
 
+    def wording(self) -> dict[str, Any]:
+        """The parameters, and of each number that has a noun how many it is: "3 sentences" for {sentences}.
+
+        Of times it is "once" and "3 times".
+        """
+        said = super().wording()
+        for field in dataclasses.fields(self):
+            if noun := field.metadata.get("noun"):
+                count = plural(said[field.name], noun)
+                said[plural_of(noun).replace(" ", "_")] = "once" if count == "1 time" else count
+        return said
+
     @abstractmethod
     def judge(self, text: str) -> Finding:
         """As `check`, for a text that holds at least one letter or digit."""
@@ -126,6 +138,11 @@ def topic_words(rng: random.Random, words: Sequence[str], count: int) -> tuple[s
     spare = [word for word in COMMON_TOPICS if word not in pool]
     rng.shuffle(spare)
     return tuple((pool + spare)[:count])
+
+
+def topic_word(rng: random.Random, words: Sequence[str]) -> str:
+    """One topic word, or a common one where the query has none."""
+    return topic_words(rng, words, 1)[0]
 
 
 def pick(options: Sequence[T], *keys: str) -> T:

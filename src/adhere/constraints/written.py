@@ -38,7 +38,6 @@ class AnyText:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Written(Constraint):
     """Most of the functions say True. Each is Python text that defines `evaluate(response) -> bool`.
 

@@ -6,14 +6,13 @@ a right answer in the wrong format, and a wrong one in the right format, can be 
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 from adhere.constraints.base import Choice, Finding, Whole, Words, kind, param
-from adhere.constraints.kinds.held_out.exact import answer_key
+from adhere.constraints.kinds.held_out.exact import AnswerText
 from adhere.constraints.kinds.shared import closeness, normalisers
 from adhere.constraints.rule import COMMON_TOPICS, HeldOut, accept, decide, reject
 from adhere.text.words import has_words, lines, words
@@ -46,7 +45,6 @@ NORMALISERS: dict[str, Callable[[str], str]] = {
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Labelled(HeldOut):
     r"""The last line that begins with the label holds the expected answer.
 
@@ -67,7 +65,7 @@ class Labelled(HeldOut):
     failing = ({"label": "Answer", "expected": "12", "normaliser": "number"}, "12")
 
     label: str = param(Words(40))
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(tuple(NORMALISERS)))
 
     def problem(self) -> str | None:
@@ -112,7 +110,6 @@ class Labelled(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Once(Labelled):
     r"""As `answer:labelled`, on one line alone.
 
@@ -162,7 +159,6 @@ class Once(Labelled):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Quotes(HeldOut):
     """A quotation of some words in a row stands between double quotation marks.
 

@@ -108,7 +108,6 @@ def _whole(text: str, *calls: str) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Exactly(CallRule):
     """Calls exactly these tools with these arguments.
 
@@ -153,7 +152,6 @@ class Exactly(CallRule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Never(CallRule):
     """Never calls these tools. With `refund`: "Done." passes, an answer that calls it fails."""
 
@@ -180,7 +178,6 @@ class Never(CallRule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Valid(CallRule):
     """Calls a tool, and every call is of a known one with arguments that its JSON schema allows.
 
@@ -228,7 +225,6 @@ class Valid(CallRule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AsksFirst(CallRule):
     """Asks before it acts: the answer holds a question and calls none of these tools.
 

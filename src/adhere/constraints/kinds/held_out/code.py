@@ -7,7 +7,6 @@ isolate code nothing runs, and the verdict of `code:passes` is undecided.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import json
 import random
 import warnings
@@ -17,7 +16,7 @@ from typing import Any, Self
 from adhere import sandbox
 from adhere.constraints.base import Choice, Finding, Words, kind, param
 from adhere.constraints.finding import Fault, FinalFailure
-from adhere.constraints.kinds.held_out.exact import answer_key
+from adhere.constraints.kinds.held_out.exact import AnswerText
 from adhere.constraints.rule import HeldOut, accept, decide, reject
 from adhere.text.parts import code_blocks
 
@@ -81,7 +80,6 @@ class _Code(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Passes(_Code):
     r"""The function returns what it must for hidden calls.
 
@@ -102,7 +100,7 @@ class Passes(_Code):
     failing = ({"function": "double", "cases": "[[[2], 4]]"}, "There is no code here.")
 
     function: str = param(_NAME)
-    cases: str = answer_key()
+    cases: str = param(AnswerText(), said=False)
 
     def problem(self) -> str | None:
         return super().problem() or (
@@ -182,7 +180,6 @@ FORMS: dict[str, Callable[[Any], bool]] = {
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Form(_Code):
     r"""The function's code keeps a rule about its form.
 
@@ -200,8 +197,8 @@ class Form(_Code):
     passing = ({"function": "f", "form": "no lambda"}, "```python\ndef f(n):\n    return n\n```")
     failing = ({"function": "f", "form": "no lambda"}, "```python\ndef f(n):\n    return (lambda m: m)(n)\n```")
 
-    function: str = param(_NAME)
-    form: str = param(Choice(tuple(FORMS)))
+    function: str = param(_NAME, drawn=("f", "run", "solve"))
+    form: str = param(Choice(tuple(FORMS)), drawn=tuple(FORMS))
 
     def judge_code(self, code: str) -> Finding:
         trees = _trees(code, self.function)
@@ -210,10 +207,6 @@ class Form(_Code):
         module, tree = trees
         ok = FORMS[self.form](module if self.form == _NO_IMPORT else tree)  # an import above serves the function, too
         return decide(ok, f"{'keeps' if ok else 'breaks'} the form: {self.form}", needed=self.form)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(("f", "run", "solve")), rng.choice(tuple(FORMS)))
 
     def witness(self) -> str:
         return f'```python\ndef {self.function}(n: int) -> int:\n    """Give it back."""\n    return n\n```'

@@ -70,7 +70,6 @@ def _in_words(item: str) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Shows(HeldOut):
     r"""The one SVG drawing in the answer shows these shapes and no others, placed as they should be.
 
@@ -229,7 +228,6 @@ def _the(drawn: Sequence[Shape], item: str) -> Shape:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class PointIn(HeldOut):
     """The answer is one point, "x, y", and it lies in the shape: what an agent clicks.
 

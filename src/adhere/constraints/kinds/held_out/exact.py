@@ -49,11 +49,6 @@ class AnswerText:
         return ["", " ", "...", "x" * (LONGEST_EXPECTED + 1), 3, None]
 
 
-def answer_key() -> Any:
-    """Declare the parameter that holds the expected answer; no wording says it."""
-    return dataclasses.field(metadata={"domain": AnswerText(), "said": False})
-
-
 def _shorten(answer: object) -> str:
     shown = repr(answer)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}… ({len(shown)} characters)"
@@ -106,7 +101,6 @@ class Exact(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Text(Exact):
     """The answer is one text. With "elb-aT": '"elb-aT"' passes, "The result is elb-aT" fails."""
 
@@ -121,7 +115,7 @@ class Text(Exact):
     passing = ({"expected": "elb-aT", "normaliser": "text"}, '"elb-aT"')
     failing = ({"expected": "elb-aT", "normaliser": "text"}, "The result is elb-aT")
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("text", "verbatim")))
 
     def form_problem(self) -> str | None:
@@ -146,7 +140,6 @@ class Text(Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Number(Exact):
     """The answer is one number, with as many decimals as it has. With "1204.50": "1,204.50" passes, "1204.5" fails."""
 
@@ -161,7 +154,7 @@ class Number(Exact):
     passing = ({"expected": "1204.50", "normaliser": "number"}, "1,204.50")
     failing = ({"expected": "1204.50", "normaliser": "number"}, "1204.5")
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("number",)))
 
     def form_problem(self) -> str | None:
@@ -200,7 +193,6 @@ class Number(Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Lines(Exact):
     r"""The answer is some lines, or items between commas, in order.
 
@@ -224,7 +216,7 @@ class Lines(Exact):
     passing = ({"expected": "3, 7, 15", "normaliser": "items"}, "3,7,15")
     failing = ({"expected": "3, 7, 15", "normaliser": "items"}, "7, 3, 15")
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("lines", "items")))
 
     def form_problem(self) -> str | None:
@@ -260,7 +252,6 @@ class Lines(Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonValue(Exact):
     """The answer is one JSON value.
 
@@ -281,7 +272,7 @@ class JsonValue(Exact):
     passing = ({"expected": '{"a": 1, "b": [true]}', "normaliser": "json"}, '{"b": [true], "a": 1}')
     failing = ({"expected": '{"a": 1, "b": [true]}', "normaliser": "json"}, '{"a": "1", "b": [true]}')
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("json",)))
 
     def form_problem(self) -> str | None:
@@ -331,7 +322,6 @@ def _innermost(text: str) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class TableRows(Exact):
     r"""The answer is one table, as CSV or in Markdown.
 
@@ -349,7 +339,7 @@ class TableRows(Exact):
     passing = ({"expected": "a,b\n1,2", "normaliser": "csv"}, '"a","b"\n1,2')
     failing = ({"expected": "a,b\n1,2", "normaliser": "csv"}, "a,b\n2,1")
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("csv", "markdown-table")))
 
     def _table(self, text: str) -> tuple[Table, str | None]:
@@ -394,7 +384,6 @@ class TableRows(Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class RuleSet(Exact):
     """The answer keeps all of `rules`; many answers may. With ("exactly 2 words",): "cats sleep" passes, "cats" fails.
 
@@ -412,7 +401,7 @@ class RuleSet(Exact):
     passing = ({"expected": "big dogs", "normaliser": "words", "rules": ("exactly 2 words",)}, "cats sleep")
     failing = ({"expected": "big dogs", "normaliser": "words", "rules": ("exactly 2 words",)}, "cats")
 
-    expected: str = answer_key()
+    expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("words", "lines")))
     rules: tuple[str, ...] = param(ListOf(RuleText(), 1, 40))
 

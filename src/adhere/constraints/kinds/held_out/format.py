@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,6 @@ class _AtLeast(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Title(HeldOut):
     """Holds a title in double angle brackets. "<<Cats>> They sleep." passes, "<Cats> They sleep." fails."""
 
@@ -74,7 +72,6 @@ class Title(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Highlights(_AtLeast):
     """At least `count` pieces between asterisks. With 1: "Cats *sleep*." passes, "Cats sleep*." fails."""
 
@@ -94,11 +91,7 @@ class Highlights(_AtLeast):
     _pattern = _HIGHLIGHT
     _group = 2
 
-    count: int = param(Whole(1, 100))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2, 3)))
+    count: int = param(Whole(1, 100), drawn=(1, 2, 2, 3))
 
     def repairs(self, text: str) -> Iterator[str]:
         spans = sorted(word_spans(text), key=lambda span: span[0] - span[1])[: self.count]
@@ -112,7 +105,6 @@ class Highlights(_AtLeast):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Placeholders(_AtLeast):
     """At least `count` placeholders in square brackets. With 1: "Dear [name]." passes, "Dear (name)." fails."""
 
@@ -133,11 +125,7 @@ class Placeholders(_AtLeast):
     _group = 1
     _fields: ClassVar[tuple[str, ...]] = ("[name]", "[place]", "[date]", "[number]", "[source]")
 
-    count: int = param(Whole(1, 100))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2))
 
     def repairs(self, text: str) -> Iterator[str]:
         fields = [self._fields[number % len(self._fields)] for number in range(self.count)]
@@ -148,7 +136,6 @@ class Placeholders(_AtLeast):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Postscript(HeldOut):
     """Holds a postscript behind "P.S.". "Cats sleep. P.S. Dogs bark." passes, "Cats sleep. P.S." fails."""
 
@@ -183,7 +170,6 @@ class Postscript(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Sections(HeldOut):
     r"""Exactly `count` parts with a line *** between them. With 2: "Cats\n***\nDogs" passes, "Cats\n\nDogs" fails."""
 
@@ -192,19 +178,16 @@ class Sections(HeldOut):
     claims = frozenset({"shape", "wrap"})
     order = 52
     phrasings = (
-        "Write exactly {units}, separated by a line that holds only ***.",
-        "Give {units} with the divider *** between them, on its own line.",
+        "Write exactly {sections}, separated by a line that holds only ***.",
+        "Give {sections} with the divider *** between them, on its own line.",
         "Your answer must have {count} parts; put a line of three asterisks (***) between two parts.",
-        "Separate your answer into {units} using *** lines.",
-        "Three asterisks on a line (***) must divide your answer into {units}.",
+        "Separate your answer into {sections} using *** lines.",
+        "Three asterisks on a line (***) must divide your answer into {sections}.",
     )
     passing = ({"count": 2}, "Cats\n***\nDogs")
     failing = ({"count": 2}, "Cats\n\nDogs")
 
-    count: int = param(Whole(2, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "units": plural(self.count, "section")}
+    count: int = param(Whole(2, 100), noun="section")
 
     def judge(self, text: str) -> Finding:
         return exactly(sum(map(has_words, _DIVIDER.split(text))), self.count, "section")
@@ -225,7 +208,6 @@ class Sections(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Hashtags(_AtLeast):
     """At least `count` hashtags. With 1: "Cats sleep. #cats" passes, "Cats sleep. # cats" fails."""
 
@@ -245,11 +227,7 @@ class Hashtags(_AtLeast):
     _unit = "hashtag"
     _pattern = _HASHTAG
 
-    count: int = param(Whole(1, 100))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2))
 
     def repairs(self, text: str) -> Iterator[str]:
         spans = sorted(word_spans(text), key=lambda span: span[0] - span[1])
@@ -264,7 +242,6 @@ _TAGS = ("answer", "reply", "response", "output", "text")
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Tags(HeldOut):
     """The whole answer stands between an opening and a closing tag.
 
@@ -285,7 +262,7 @@ class Tags(HeldOut):
     passing = ({"tag": "answer"}, "<answer>Cats</answer>")
     failing = ({"tag": "answer"}, "<answer>Cats")
 
-    tag: str = param(Choice(_TAGS))
+    tag: str = param(Choice(_TAGS), drawn=_TAGS)
 
     def judge(self, text: str) -> Finding:
         body = text.strip().lower()
@@ -297,10 +274,6 @@ class Tags(HeldOut):
         if not has_words(body[len(opening) : len(body) - len(closing)]):
             return reject("found nothing between the tags", score=0.5)
         return accept(f"found {opening} and {closing} around the answer", score=1)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_TAGS))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"<{self.tag}>{text.strip()}</{self.tag}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +62,6 @@ def _in_language(text: str, language: str) -> tuple[bool, str]:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AnswerIn(HeldOut):
     """The answer is in that language, as langdetect tells; a text of fewer than 20 letters fails.
 
@@ -83,15 +81,11 @@ class AnswerIn(HeldOut):
     passing = ({"language": "German"}, "Katzen schlafen den ganzen Tag.")
     failing = ({"language": "German"}, "Cats sleep for most of the day.")
 
-    language: str = param(Choice(_LANGUAGES))
+    language: str = param(Choice(_LANGUAGES), drawn=_DRAWN)
 
     def judge(self, text: str) -> Finding:
         ok, reason = _in_language(text, self.language)
         return decide(ok, f"the answer {reason}" if "looks" in reason else reason, needed=self.language)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_DRAWN))
 
     def witness(self) -> str:
         return _SAMPLES[self.language][1]
@@ -101,7 +95,6 @@ class AnswerIn(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class TwoLanguages(HeldOut):
     """Two paragraphs: one in the first language, then one in the second. Each needs 20 letters."""
 
@@ -147,7 +140,6 @@ class TwoLanguages(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ScriptShare(HeldOut):
     """At least `percent` % of the letters belong to the script.
 
@@ -167,8 +159,8 @@ class ScriptShare(HeldOut):
     passing = ({"script": "Latin", "percent": 90}, "Cats sleep.")
     failing = ({"script": "Latin", "percent": 90}, "Кошки спят.")
 
-    script: str = param(Choice(SCRIPTS))
-    percent: int = param(Whole(1, 100))
+    script: str = param(Choice(SCRIPTS), drawn=("Cyrillic", "Greek", "Han", "Arabic", "Devanagari", "Hangul"))
+    percent: int = param(Whole(1, 100), drawn=(50, 60, 80, 90))
 
     def judge(self, text: str) -> Finding:
         count, letters = count_letters(text, self.script)
@@ -182,12 +174,6 @@ class ScriptShare(HeldOut):
             needed=self.percent,
             span=span,
             score=share / self.percent,
-        )
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(
-            rng.choice(("Cyrillic", "Greek", "Han", "Arabic", "Devanagari", "Hangul")), rng.choice((50, 60, 80, 90))
         )
 
     def witness(self) -> str:
@@ -204,7 +190,6 @@ _LETTERS = {
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Ascii(HeldOut):
     """Only ASCII characters occur. "Cats - yes." passes, "Cats – yes." fails."""
 
@@ -246,7 +231,6 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Accents(HeldOut):
     """At least `count` letters beyond a to z occur. With 1: "A café." passes, "A cafe." fails."""
 
@@ -263,18 +247,11 @@ class Accents(HeldOut):
     passing = ({"count": 1}, "A café.")
     failing = ({"count": 1}, "A cafe.")
 
-    count: int = param(Whole(1, 1000))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "letters": plural(self.count, "letter")}
+    count: int = param(Whole(1, 1000), drawn=(1, 1, 2), noun="letter")
 
     def judge(self, text: str) -> Finding:
         spans = [hit.span() for hit in letters_beyond_ascii(text)]
         return at_least(len(spans), self.count, "letter beyond a to z", span=spans[0] if spans else None)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_clause(text, ", voilà")
@@ -310,7 +287,6 @@ _RIGHT = {"British": {american: british for british, american in _SPELLINGS.item
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Spelling(HeldOut):
     """None of 51 listed words is spelled as in the other variety; "organize" is British, too.
 
@@ -330,7 +306,7 @@ class Spelling(HeldOut):
     passing = ({"variety": "British"}, "A grey cat.")
     failing = ({"variety": "British"}, "A gray cat.")
 
-    variety: str = param(Choice(("British", "American")))
+    variety: str = param(Choice(("British", "American")), drawn=("British", "American"))
 
     def judge(self, text: str) -> Finding:
         hit = _WRONG[self.variety].search(text)
@@ -338,10 +314,6 @@ class Spelling(HeldOut):
             return accept(f"found none of the listed words in another spelling than {self.variety}")
         right = edits.like(hit.group(), _RIGHT[self.variety][hit.group().lower()])
         return reject(f'found "{hit.group()}", in {self.variety} spelling "{right}"', span=hit.span())
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(("British", "American")))
 
     def repairs(self, text: str) -> Iterator[str]:
         right = _RIGHT[self.variety]
@@ -381,7 +353,6 @@ _SHORT = {full.lower(): short for short, full in reversed(_CONTRACTIONS.items())
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoContractions(HeldOut):
     """No contraction such as "don't" occurs (69 are listed). "It is a cat." passes, "It's a cat." fails."""
 
@@ -413,7 +384,6 @@ class NoContractions(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Contractions(HeldOut):
     """At least `count` listed contractions occur. With 1: "It's a cat." passes, "It is a cat." fails."""
 
@@ -431,18 +401,11 @@ class Contractions(HeldOut):
     passing = ({"count": 1}, "It's a cat.")
     failing = ({"count": 1}, "It is a cat.")
 
-    count: int = param(Whole(1, 200))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "contractions": plural(self.count, "contraction")}
+    count: int = param(Whole(1, 200), drawn=(1, 2, 2), noun="contraction")
 
     def judge(self, text: str) -> Finding:
         hits = [hit.span() for hit in _CONTRACTED.finditer(text)]
         return at_least(len(hits), self.count, "contraction", span=hits[0] if hits else None)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = self.count - sum(1 for _ in _CONTRACTED.finditer(text))
@@ -463,7 +426,6 @@ _ABBREVIATION = re.compile(r"(?<![^\W_])(?:(?:e\.[ ]?g|i\.[ ]?e|etc)\b\.?|cf\.)"
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoLatinAbbreviations(HeldOut):
     """None of "e.g.", "i.e.", "etc." and "cf." occurs. "For example, cats." passes, "Pets, e.g. cats." fails."""
 

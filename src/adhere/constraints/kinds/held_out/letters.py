@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import random
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, decide, plural
@@ -23,7 +21,6 @@ def _starts(word: str) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Avoid(HeldOut):
     """The letter does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
 
@@ -39,7 +36,8 @@ class Avoid(HeldOut):
     passing = ({"letter": "z"}, "Cats sleep.")
     failing = ({"letter": "z"}, "Zoos sleep.")
 
-    letter: str = param(Choice(_ALPHABET))
+    # rare letters are easy to avoid, "o" and "c" are not
+    letter: str = param(Choice(_ALPHABET), drawn="zqxjkvbwgco")
 
     def judge(self, text: str) -> Finding:
         lower = text.lower() if len(text.lower()) == len(text) else text
@@ -54,11 +52,6 @@ class Avoid(HeldOut):
             span=span,
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        # rare letters are easy to avoid, "o" and "c" are not
-        return cls(rng.choice(("z", "q", "x", "j", "k", "v", "b", "w", "g", "c", "o")))
-
     def witness(self) -> str:
         return next(text for text in ("Cats run.", "Blue kid.", "My fox.") if self.letter not in text.lower())
 
@@ -70,7 +63,6 @@ class Avoid(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AtLeastLetter(HeldOut):
     """The letter occurs at least `count` times. With ("s", 2): "Cats sleep." passes, "Cats run." fails."""
 
@@ -86,23 +78,12 @@ class AtLeastLetter(HeldOut):
     passing = ({"letter": "s", "count": 2}, "Cats sleep.")
     failing = ({"letter": "s", "count": 2}, "Cats run.")
 
-    letter: str = param(Choice(_ALPHABET))
-    count: int = param(Whole(1, 1000))
-
-    def wording(self) -> dict[str, Any]:
-        return {
-            "letter": self.letter,
-            "count": self.count,
-            "times": "once" if self.count == 1 else f"{self.count} times",
-        }
+    letter: str = param(Choice(_ALPHABET), drawn="bcdfghlmpuwy")
+    count: int = param(Whole(1, 1000), drawn=range(2, 6), noun="time")
 
     def judge(self, text: str) -> Finding:
         measured = text.count(self.letter) + text.count(self.letter.upper())
         return at_least(measured, self.count, f'occurrence of "{self.letter}"')
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice("bcdfghlmpuwy"), rng.randint(2, 5))
 
     def witness(self) -> str:
         return f"It is {self.letter * self.count}."
@@ -112,7 +93,6 @@ class AtLeastLetter(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class FirstLetter(HeldOut):
     """The first word begins with the letter. With "c": "Cats sleep." passes, "The cats sleep." fails."""
 
@@ -129,7 +109,7 @@ class FirstLetter(HeldOut):
     passing = ({"letter": "c"}, "Cats sleep.")
     failing = ({"letter": "c"}, "The cats sleep.")
 
-    letter: str = param(Choice(_ALPHABET))
+    letter: str = param(Choice(_ALPHABET), drawn="abcfhimnopstwy")
 
     def judge(self, text: str) -> Finding:
         body = text.lstrip(_OPENERS)
@@ -139,10 +119,6 @@ class FirstLetter(HeldOut):
             body[:1].lower() == self.letter, reason, measured=body[:1], needed=self.letter, span=(start, start + 1)
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice("abcfhimnopstwy"))
-
     def witness(self) -> str:
         return f"{self.letter}."
 
@@ -151,7 +127,6 @@ class FirstLetter(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Alliteration(HeldOut):
     """At least `count` words begin with the letter. With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails."""
 
@@ -167,19 +142,12 @@ class Alliteration(HeldOut):
     passing = ({"letter": "c", "count": 2}, "Cats can sleep.")
     failing = ({"letter": "c", "count": 2}, "Cats sleep.")
 
-    letter: str = param(Choice(_ALPHABET))
-    count: int = param(Whole(1, 1000))
-
-    def wording(self) -> dict[str, Any]:
-        return {"letter": self.letter, "count": self.count, "words": plural(self.count, "word")}
+    letter: str = param(Choice(_ALPHABET), drawn="abcfhmopstw")
+    count: int = param(Whole(1, 1000), drawn=(2, 2, 3), noun="word")
 
     def judge(self, text: str) -> Finding:
         measured = sum(1 for word in words(text) if _starts(word) == self.letter)
         return at_least(measured, self.count, f'word starting with "{self.letter}"')
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice("abcfhmopstw"), rng.choice((2, 2, 3)))
 
     def witness(self) -> str:
         return " ".join([self.letter] * self.count) + "."
@@ -192,7 +160,6 @@ class Alliteration(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EverySentence(HeldOut):
     """Every sentence begins with the letter.
 
@@ -212,7 +179,7 @@ class EverySentence(HeldOut):
     passing = ({"letter": "c"}, "Cats sleep. Cows too.")
     failing = ({"letter": "c"}, "Cats sleep. Dogs too.")
 
-    letter: str = param(Choice(_ALPHABET))
+    letter: str = param(Choice(_ALPHABET), drawn="aist")
 
     def judge(self, text: str) -> Finding:
         starts = [text[at:end].lstrip(_OPENERS)[:1].lower() for at, end in sentence_spans(text, most=MOST_SENTENCES)]
@@ -222,10 +189,6 @@ class EverySentence(HeldOut):
             right == len(starts) > 0, reason, measured=right, needed=len(starts), score=right / max(len(starts), 1)
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice("aist"))
-
     def witness(self) -> str:
         return f"{self.letter.upper()} sleeps."
 
@@ -234,7 +197,6 @@ class EverySentence(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoDigits(HeldOut):
     """No digit occurs. "Nine cats sleep." passes, "9 cats sleep." fails."""
 
@@ -273,7 +235,6 @@ class NoDigits(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ShortWords(HeldOut):
     """No word has more than `longest` letters. With 4: "Cats rest." passes, "Cats sleep." fails."""
 
@@ -289,7 +250,7 @@ class ShortWords(HeldOut):
     passing = ({"longest": 4}, "Cats rest.")
     failing = ({"longest": 4}, "Cats sleep.")
 
-    longest: int = param(Whole(3, 40))
+    longest: int = param(Whole(3, 40), drawn=(8, 10, 10, 12))
 
     def judge(self, text: str) -> Finding:
         every = words(text)
@@ -300,10 +261,6 @@ class ShortWords(HeldOut):
         return decide(
             not long, reason, measured=max(map(len, every)), needed=self.longest, score=1 - len(long) / len(every)
         )
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((8, 10, 10, 12)))
 
     def witness(self) -> str:
         return "Cat is in."
@@ -316,7 +273,6 @@ class ShortWords(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class LongWord(HeldOut):
     """At least one word of `shortest` letters or more. With 8: "Elephants sleep." passes, "Cats sleep." fails."""
 
@@ -332,7 +288,7 @@ class LongWord(HeldOut):
     passing = ({"shortest": 8}, "Elephants sleep.")
     failing = ({"shortest": 8}, "Cats sleep.")
 
-    shortest: int = param(Whole(2, 40))
+    shortest: int = param(Whole(2, 40), drawn=(8, 9, 10, 11))
 
     def judge(self, text: str) -> Finding:
         longest = max((len(word) for word in words(text)), default=0)
@@ -340,10 +296,6 @@ class LongWord(HeldOut):
         return decide(
             longest >= self.shortest, reason, measured=longest, needed=self.shortest, score=longest / self.shortest
         )
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((8, 9, 10, 11)))
 
     def witness(self) -> str:
         return "Ca" + "t" * self.shortest

@@ -5,16 +5,23 @@ What counts as which piece is defined in `adhere.text.markdown`.
 
 from __future__ import annotations
 
-import dataclasses
-import random
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 from adhere.constraints.base import Choice, Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.markdown_lists import Markdown
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import accept, at_least, decide, exactly, plural, quoted_list, reject, topic_words
+from adhere.constraints.rule import (
+    accept,
+    at_least,
+    decide,
+    exactly,
+    plural,
+    quoted_list,
+    reject,
+    topic_word,
+)
 from adhere.text.markdown import code_blocks, headings, tables
 from adhere.text.parts import BULLET_MARK
 from adhere.text.words import has_words, lines
@@ -37,7 +44,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Table(Markdown):
     r"""One table of `columns` columns and `rows` rows below the header.
 
@@ -58,11 +64,8 @@ class Table(Markdown):
     passing = ({"columns": 2, "rows": 1}, "|A|B|\n|-|-|\n|cats|dogs|")
     failing = ({"columns": 2, "rows": 1}, "|A|B|\n|cats|dogs|")
 
-    columns: int = param(Whole(1, 30))
-    rows: int = param(Whole(1, 200))
-
-    def wording(self) -> dict[str, Any]:
-        return {"columns": self.columns, "rows": plural(self.rows, "row")}
+    columns: int = param(Whole(1, 30), drawn=(2, 2, 3))
+    rows: int = param(Whole(1, 200), drawn=(2, 3), noun="row")
 
     def judge(self, text: str) -> Finding:
         every = tables(text)
@@ -75,10 +78,6 @@ class Table(Markdown):
             reason = f"found a row of {plural(odd, 'cell')}, needed {self.columns} in each"
             return reject(reason, measured=odd, needed=self.columns, score=0.5)
         return exactly(sum(has_words("".join(row)) for row in table.rows), self.rows, "row")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3)), rng.choice((2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [piece.replace("|", "/") for piece in edits.split_into(text, self.rows) or ()]
@@ -98,7 +97,6 @@ class Table(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class TableHeader(Markdown):
     r"""A table whose header is `header`, with at least one row. With ("A", "B"): "|A|B|\n|-|-|\n|cats|dogs|" passes."""
 
@@ -116,7 +114,7 @@ class TableHeader(Markdown):
     passing = ({"header": ("A", "B")}, "|A|B|\n|-|-|\n|cats|dogs|")
     failing = ({"header": ("A", "B")}, "|B|A|\n|-|-|\n|cats|dogs|")
 
-    header: tuple[str, ...] = param(ListOf(Words(60), 2, 10))
+    header: tuple[str, ...] = param(ListOf(Words(60), 2, 10), drawn=_HEADERS)
 
     def problem(self) -> str | None:
         wrong = next((cell for cell in self.header if "|" in cell), None)
@@ -138,10 +136,6 @@ class TableHeader(Markdown):
         shown = " | ".join(every[0].header)[:80]
         return reject(f"the header of the table is {shown!r}, needed {' | '.join(self.header)!r}", score=0.5)
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_HEADERS))
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [piece.replace("|", "/") for piece in edits.split_into(text, len(self.header)) or ()]
         yield _table(self.header, [pieces])
@@ -157,7 +151,6 @@ class TableHeader(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class CodeLanguage(Markdown):
     r"""A fenced code block that names `language`.
 
@@ -178,7 +171,10 @@ class CodeLanguage(Markdown):
     passing = ({"language": "python"}, "```python\nrun()\n```")
     failing = ({"language": "python"}, "```\nrun()\n```")
 
-    language: str = param(Choice(("python", "json", "bash", "text", "sql", "html", "yaml", "javascript")))
+    language: str = param(
+        Choice(("python", "json", "bash", "text", "sql", "html", "yaml", "javascript")),
+        drawn=("text", "text", "python", "bash", "yaml"),
+    )
 
     def judge(self, text: str) -> Finding:
         blocks = code_blocks(text)
@@ -187,10 +183,6 @@ class CodeLanguage(Markdown):
         named = ", ".join(block.language or "none" for block in blocks[:5])
         reason = f"found {plural(len(blocks), 'code block')}{f' (languages: {named[:80]})' if blocks else ''}"
         return reject(f"{reason}, needed one marked as {self.language} that is not empty", score=0.5 if blocks else 0)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(("text", "text", "python", "bash", "yaml")))
 
     def repairs(self, text: str) -> Iterator[str]:
         if self.language == "text":
@@ -201,7 +193,6 @@ class CodeLanguage(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class CodeBlocks(Markdown):
     r"""Exactly `count` fenced code blocks. With 1: "```\ncats\n```" passes, "cats" fails."""
 
@@ -210,26 +201,19 @@ class CodeBlocks(Markdown):
     claims = frozenset({"code"})
     order = 68
     phrasings = (
-        "Use exactly {blocks} fenced with triple backticks.",
-        "Your answer must contain {blocks} in Markdown, no more and no fewer.",
-        "Put parts of your answer between ``` and ```: I want to see {blocks}.",
-        "There have to be precisely {blocks} (```) in your answer, each of them closed.",
+        "Use exactly {code_blocks} fenced with triple backticks.",
+        "Your answer must contain {code_blocks} in Markdown, no more and no fewer.",
+        "Put parts of your answer between ``` and ```: I want to see {code_blocks}.",
+        "There have to be precisely {code_blocks} (```) in your answer, each of them closed.",
         "The number of fenced code blocks in your answer has to be {count}.",
     )
     passing = ({"count": 1}, "```\ncats\n```")
     failing = ({"count": 1}, "cats")
 
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "blocks": plural(self.count, "code block")}
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2), noun="code block")
 
     def judge(self, text: str) -> Finding:
         return exactly(sum(has_words(block.body) for block in code_blocks(text)), self.count, "code block")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         if not code_blocks(text):
@@ -240,7 +224,6 @@ class CodeBlocks(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Outline(Markdown):
     r"""One level-1 heading first, then exactly `count` level-2 headings.
 
@@ -264,7 +247,7 @@ class Outline(Markdown):
     passing = ({"count": 1}, "# Cats\n## Sleep\nThey do.")
     failing = ({"count": 1}, "## Sleep\nThey do.")
 
-    count: int = param(Whole(1, 50))
+    count: int = param(Whole(1, 50), drawn=(1, 2, 2))
 
     def judge(self, text: str) -> Finding:
         levels = [heading.level for heading in headings(text)]
@@ -273,10 +256,6 @@ class Outline(Markdown):
         reason = f"found headings of the levels {shown}, needed 1 and then {plural(self.count, 'heading')} of level 2"
         right = sum(one == other for one, other in zip(levels, needed, strict=False))
         return decide(levels == needed, reason, measured=levels[:50], score=right / max(len(levels), len(needed)))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
@@ -291,7 +270,6 @@ class Outline(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class HeadingTexts(Markdown):
     r"""The Markdown headings are exactly `titles`, in order. With ("A", "B"): "## A\nCats.\n## B\nDogs." passes."""
 
@@ -309,7 +287,10 @@ class HeadingTexts(Markdown):
     passing = ({"titles": ("A", "B")}, "## A\nCats.\n## B\nDogs.")
     failing = ({"titles": ("A", "B")}, "A\nCats.\nB\nDogs.")
 
-    titles: tuple[str, ...] = param(ListOf(Words(60), 1, 10))
+    titles: tuple[str, ...] = param(
+        ListOf(Words(60), 1, 10),
+        drawn=(("Answer", "Reason"), ("Summary", "Details"), ("Facts", "Advice"), ("Short answer",)),
+    )
 
     def problem(self) -> str | None:
         wrong = next((title for title in self.titles if not has_words(title) or title.strip("#*_ ") != title), None)
@@ -328,10 +309,6 @@ class HeadingTexts(Markdown):
             titles == needed, reason, measured=right, needed=len(needed), score=right / max(len(titles), len(needed))
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((("Answer", "Reason"), ("Summary", "Details"), ("Facts", "Advice"), ("Short answer",))))
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, len(self.titles)) or []
         yield "\n\n".join(f"## {title}\n\n{piece}" for title, piece in zip(self.titles, pieces, strict=False))
@@ -347,7 +324,6 @@ class HeadingTexts(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Links(Markdown):
     """At least `count` Markdown links. With 1: "See [cats](https://example.com/cats)." passes, "See cats." fails."""
 
@@ -364,18 +340,11 @@ class Links(Markdown):
     passing = ({"count": 1}, "See [cats](https://example.com/cats).")
     failing = ({"count": 1}, "See cats.")
 
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "links": plural(self.count, "link")}
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2), noun="link")
 
     def judge(self, text: str) -> Finding:
         hits = [hit.span() for hit in _LINK.finditer(text) if has_words(hit[1])]
         return at_least(len(hits), self.count, "link", span=hits[0] if hits else None)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def witness(self) -> str:
         return " ".join(["[Cats](https://example.com)"] * self.count)
@@ -385,7 +354,6 @@ class Links(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class InlineCode(Markdown):
     """`word` stands between backticks. With "cat": "Use `cat` here." passes, "Use cat here." fails."""
 
@@ -402,7 +370,7 @@ class InlineCode(Markdown):
     passing = ({"word": "cat"}, "Use `cat` here.")
     failing = ({"word": "cat"}, "Use cat here.")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def problem(self) -> str | None:
         return (
@@ -417,10 +385,6 @@ class InlineCode(Markdown):
         if hits:
             return accept(f"found `{self.word}`", span=hits[0].span())
         return reject(f"found no `{self.word}` between backticks", needed=self.word)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         yield re.sub(
@@ -454,7 +418,6 @@ _MARKUP = (
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Plain(Markdown):
     """No Markdown: no headings, lists, quotes, tables, emphasis, code, links, pictures or rules.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,6 @@ class Markdown(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NestedBullets(Markdown):
     r"""`outer` bullets with exactly `inner` indented bullets under each. With (1, 1): "- Cats\n  - Tom" passes."""
 
@@ -84,7 +82,6 @@ class NestedBullets(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Checkboxes(Markdown):
     r"""`count` task-list items, of which `done` are ticked. With (2, 1): "- [x] Cats\n- [ ] Dogs" passes."""
 
@@ -102,8 +99,8 @@ class Checkboxes(Markdown):
     passing = ({"count": 2, "done": 1}, "- [x] Cats\n- [ ] Dogs")
     failing = ({"count": 2, "done": 1}, "- [ ] Cats\n- [ ] Dogs")
 
-    count: int = param(Whole(1, 200))
-    done: int = param(Whole(0, 200))
+    count: int = param(Whole(1, 200), drawn=(2, 3, 3))
+    done: int = param(Whole(0, 200), drawn=(0, 1, 2))
 
     def problem(self) -> str | None:
         return None if self.done <= self.count else f"done={self.done} must not be above count={self.count}"
@@ -121,10 +118,6 @@ class Checkboxes(Markdown):
             score=1 - abs(done - self.done) / self.count,
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3)), rng.choice((0, 1, 2)))
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
         yield "\n".join(f"- [{'x' if number < self.done else ' '}] {piece}" for number, piece in enumerate(pieces))
@@ -137,7 +130,6 @@ class Checkboxes(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Definitions(Markdown):
     r"""A line "**term**: text" for each of `terms`, in order.
 
@@ -206,7 +198,6 @@ class Definitions(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class BlockQuote(Markdown):
     r"""Exactly `count` lines of a block quote. With 1: "> Cats\nThey sleep." passes, "Cats" fails."""
 
@@ -223,18 +214,11 @@ class BlockQuote(Markdown):
     passing = ({"count": 1}, "> Cats\nThey sleep.")
     failing = ({"count": 1}, "Cats")
 
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "lines": plural(self.count, "line")}
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2), noun="line")
 
     def judge(self, text: str) -> Finding:
         quoted = sum(1 for line in prose_lines(text) if ">" in line and _QUOTE.match(line) and has_words(line))
         return exactly(quoted, self.count, "line of a block quote")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield "\n".join(f"> {piece}" for piece in edits.split_into(text, self.count) or ())
@@ -247,7 +231,6 @@ class BlockQuote(Markdown):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class BoldLeads(Markdown):
     r"""Exactly `count` bullets, each with a bold phrase first.
 
@@ -268,10 +251,7 @@ class BoldLeads(Markdown):
     passing = ({"count": 1}, "- **Cats** sleep")
     failing = ({"count": 1}, "- Cats sleep")
 
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "bullets": plural(self.count, "bullet")}
+    count: int = param(Whole(1, 100), drawn=(2, 2, 3), noun="bullet")
 
     def judge(self, text: str) -> Finding:
         every = bullets(text)
@@ -279,10 +259,6 @@ class BoldLeads(Markdown):
         reason = f"{bold} of {plural(len(every), 'bullet')} begin in bold, needed {self.count} of {self.count}"
         score = min(bold, self.count) / max(len(every), self.count)
         return decide(bold == len(every) == self.count, reason, measured=bold, needed=self.count, score=score)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [piece.replace("*", "").partition(" ") for piece in edits.split_into(text, self.count) or ()]

@@ -6,7 +6,6 @@ a.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Sequence
@@ -53,7 +52,6 @@ def _is_on(towers: Sequence[Sequence[str]], block: str, below: str) -> bool:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Reaches(HeldOut):
     r"""Every line is a possible move, and the last state is the goal.
 

@@ -6,7 +6,6 @@ answer fails.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -125,7 +124,6 @@ class _Scope(NestedRule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Within(_Scope):
     r"""One part of the answer passes. With the first line, case:lower: "cats\nDogs" passes, "Cats\ndogs" fails.
 
@@ -145,7 +143,7 @@ class Within(_Scope):
     passing = ({"constraint": {"id": "case:lower"}, "place": "first line"}, "cats\nDogs")
     failing = ({"constraint": {"id": "case:lower"}, "place": "first line"}, "Cats\ndogs")
 
-    constraint: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
+    constraint: ConstraintRef = param(Ref())
     place: str = param(Choice((*_ENDS, OUTSIDE, REASONING)))
 
     def is_about_reasoning(self) -> bool:
@@ -200,7 +198,6 @@ class Within(_Scope):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Nth(_Scope):
     r"""The part with a number passes. With line 2, case:lower: "Cats\ndogs" passes, "cats\nDogs" fails."""
 
@@ -219,8 +216,8 @@ class Nth(_Scope):
     passing = ({"constraint": {"id": "case:lower"}, "unit": "line", "number": 2}, "Cats\ndogs")
     failing = ({"constraint": {"id": "case:lower"}, "unit": "line", "number": 2}, "cats\nDogs")
 
-    constraint: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
-    unit: Unit = param(Choice(_UNITS))  # noqa: RUF009
+    constraint: ConstraintRef = param(Ref())
+    unit: Unit = param(Choice(_UNITS))
     number: int = param(Whole(1, 100))
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
@@ -247,7 +244,6 @@ class Nth(_Scope):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Each(_Scope):
     r"""Every part of a sort passes, and there is one. With lines, case:lower: "cats\ndogs" passes, "cats\nDogs" fails.
 
@@ -268,8 +264,8 @@ class Each(_Scope):
     passing = ({"constraint": {"id": "case:lower"}, "unit": "line"}, "cats\ndogs")
     failing = ({"constraint": {"id": "case:lower"}, "unit": "line"}, "cats\nDogs")
 
-    constraint: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
-    unit: Unit = param(Choice(_UNITS))  # noqa: RUF009
+    constraint: ConstraintRef = param(Ref())
+    unit: Unit = param(Choice(_UNITS))
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
         inner = self.inner[0]

@@ -6,11 +6,10 @@ prompt.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, kind, param
 from adhere.constraints.kinds.held_out import style_words  # noqa: F401 - registers its kinds
@@ -23,7 +22,6 @@ _CLOSERS = "\"'”’»)]}*_"
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ReadingEase(HeldOut):
     """The Flesch reading ease, with estimated syllables, is at least `score`. With 80: "Cats sleep a lot." passes."""
 
@@ -39,7 +37,7 @@ class ReadingEase(HeldOut):
     passing = ({"score": 80}, "Cats sleep a lot.")
     failing = ({"score": 80}, "Domesticated carnivores habitually economise physiological resources.")
 
-    score: int = param(Whole(0, 100))
+    score: int = param(Whole(0, 100), drawn=(60, 65, 70, 80))
 
     def judge(self, text: str) -> Finding:
         ease = reading_ease(text, most_sentences=MOST_SENTENCES)
@@ -49,10 +47,6 @@ class ReadingEase(HeldOut):
         closeness = max(0.0, ease) / max(self.score, 1)
         return decide(ease >= self.score, reason, measured=round(ease, 1), needed=self.score, score=closeness)
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((60, 65, 70, 80)))
-
     def witness(self) -> str:
         return "The cat naps a lot."
 
@@ -61,7 +55,6 @@ class ReadingEase(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SentenceAverage(HeldOut):
     """Sentences have at most `words` words on average.
 
@@ -81,7 +74,7 @@ class SentenceAverage(HeldOut):
     passing = ({"words": 2}, "Cats sleep. Dogs bark.")
     failing = ({"words": 2}, "Cats sleep a lot.")
 
-    words: int = param(Whole(1, 500))
+    words: int = param(Whole(1, 500), drawn=(8, 10, 12, 14))
 
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
@@ -97,10 +90,6 @@ class SentenceAverage(HeldOut):
             score=self.words / max(average, 1),
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((8, 10, 12, 14)))
-
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_sentence(text, "That is it.")
         for count in range(2, 6):
@@ -115,7 +104,6 @@ class SentenceAverage(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class WordAverage(HeldOut):
     """Words have at least `letters` letters on average.
 
@@ -134,7 +122,7 @@ class WordAverage(HeldOut):
     passing = ({"letters": 5}, "Clever kittens sleep.")
     failing = ({"letters": 5}, "It is a cat.")
 
-    letters: int = param(Whole(2, 20))
+    letters: int = param(Whole(2, 20), drawn=(4, 5, 5, 6))
 
     def judge(self, text: str) -> Finding:
         every = words(text)
@@ -148,10 +136,6 @@ class WordAverage(HeldOut):
             score=average / self.letters,
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((4, 5, 5, 6)))
-
     def witness(self) -> str:
         return f"{'a' * self.letters} {'b' * self.letters}."
 
@@ -160,7 +144,6 @@ class WordAverage(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SecondPerson(HeldOut):
     """A pronoun of the second person occurs at least `count` times.
 
@@ -181,18 +164,11 @@ class SecondPerson(HeldOut):
     failing = ({"count": 1}, "Cats sleep.")
     _pattern = phrases.any_of(("you", "your", "yours", "yourself", "yourselves", "you're", "you've", "you'll", "you'd"))
 
-    count: int = param(Whole(1, 500))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "times": "once" if self.count == 1 else f"{self.count} times"}
+    count: int = param(Whole(1, 500), drawn=(1, 2, 2, 3), noun="time")
 
     def judge(self, text: str) -> Finding:
         hits = [hit.span() for hit in self._pattern.finditer(text)]
         return at_least(len(hits), self.count, "word of the second person", span=hits[0] if hits else None)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = self.count - sum(1 for _ in self._pattern.finditer(text))
@@ -260,7 +236,6 @@ class _Variety(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class VariedStarts(_Variety):
     """At least `count` sentences, no two with the same first word.
 
@@ -289,7 +264,6 @@ class VariedStarts(_Variety):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class VariedLetters(_Variety):
     """At least `count` sentences, no two with the same first letter.
 
@@ -318,7 +292,6 @@ class VariedLetters(_Variety):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AlternatingLines(HeldOut):
     r"""`count` lines by turns longer and shorter than the one before. With 3: "Cats\nsleep a lot\nhere" passes."""
 
@@ -336,7 +309,7 @@ class AlternatingLines(HeldOut):
     passing = ({"count": 3}, "Cats\nsleep a lot\nhere")
     failing = ({"count": 3}, "Cats\nsleep here\nand also there")
 
-    count: int = param(Whole(2, 100))
+    count: int = param(Whole(2, 100), drawn=(3, 3, 4))
 
     def judge(self, text: str) -> Finding:
         lengths = [count_words(line) for line in word_lines(text, most=MOST_SENTENCES)]
@@ -347,10 +320,6 @@ class AlternatingLines(HeldOut):
         reason = f"the lines have {', '.join(map(str, lengths[:12]))} words, needed up and down in turn"
         ok = steps[0] != 0 and turns == len(steps) - 1
         return decide(ok, reason, measured=lengths[:50], needed=self.count, score=(turns + 1) / (len(steps) + 1))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((3, 3, 4)))
 
     def repairs(self, text: str) -> Iterator[str]:
         # lines of one word between longer ones, which share what is left
@@ -371,7 +340,6 @@ class AlternatingLines(HeldOut):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class OnlyQuestions(HeldOut):
     """Every sentence ends in a question mark. "Do cats sleep? Why?" passes, "Do cats sleep? Yes." fails."""
 

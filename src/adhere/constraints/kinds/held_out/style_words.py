@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +48,6 @@ _FIRST_PERSON = ("I", "I'm", "I've", "I'll", "I'd", "me", "my", "mine", "myself"
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoFirstPerson(_Without):
     """No pronoun of the first person (I, me, my, we, us, our, …). "Cats sleep." passes, "My cat sleeps." fails."""
 
@@ -71,7 +69,6 @@ class NoFirstPerson(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoHedging(_Without):
     """None of 18 listed hedges; "May" is a month. "Cats sleep." passes, "Perhaps cats sleep." fails."""
 
@@ -97,7 +94,6 @@ class NoHedging(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoFillers(_Without):
     """None of 12 listed fillers. "Cats sleep." passes, "Cats really sleep." fails."""
 
@@ -122,7 +118,6 @@ class NoFillers(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoNegation(_Without):
     """No negation: not, no, never, none, nothing, nobody, nowhere, neither, nor, without, cannot, …n't.
 
@@ -151,7 +146,6 @@ class NoNegation(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoToBe(_Without):
     """No form of "to be", contracted ones included. "Cats sleep." passes, "Cats are asleep." fails."""
 
@@ -190,7 +184,6 @@ _NO_ADVERBS = (
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoAdverbs(_Without):
     """No word in -ly of five letters or more, but 87 listed ones such as "family".
 
@@ -227,7 +220,6 @@ _COMMON = frozenset(
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Prose(HeldOut):
     """It reads like English prose, not like a heap of words.
 

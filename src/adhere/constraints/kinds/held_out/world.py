@@ -6,7 +6,6 @@ time. An answer without such messages fails.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import random
 from collections.abc import Sequence
@@ -95,7 +94,6 @@ class OfAnEpisode(Constraint):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Solved(OfAnEpisode):
     """The goal of the episode is reached: the solver's actions pass, no action fails."""
 
@@ -119,7 +117,6 @@ class Solved(OfAnEpisode):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Keeps(OfAnEpisode):
     """One rule of the world was kept in every step: the solver's actions pass, no action fails.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import MOST_SENTENCES, Rule, accept, at_least, plural, reject, topic_words
+from adhere.constraints.rule import MOST_SENTENCES, Rule, accept, at_least, plural, reject, topic_word
 from adhere.text.words import sentence_spans, word_spans, words
 
 
@@ -40,7 +39,6 @@ class _OneCase(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Lower(_OneCase):
     """No capital letter. "cats sleep." passes, "Cats sleep." fails."""
 
@@ -63,7 +61,6 @@ class Lower(_OneCase):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Upper(_OneCase):
     """No small letter. "CATS SLEEP." passes, "Cats sleep." fails."""
 
@@ -87,7 +84,6 @@ class Upper(_OneCase):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class TitleCase(Rule):
     """Every word that begins with a letter begins with a capital. "Cats Sleep." passes, "Cats sleep." fails."""
 
@@ -127,7 +123,6 @@ class TitleCase(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SentenceStarts(Rule):
     """Every sentence begins with a capital letter. "Cats sleep. Dogs bark." passes, "Cats sleep. dogs bark." fails."""
 
@@ -176,7 +171,6 @@ def _first_letter(text: str, span: tuple[int, int]) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class CapitalWords(Rule):
     """At least `count` words of two or more letters in capitals. With 1: "Cats SLEEP." passes, "I sleep." fails."""
 
@@ -194,18 +188,11 @@ class CapitalWords(Rule):
     passing = ({"count": 1}, "Cats SLEEP.")
     failing = ({"count": 1}, "I sleep.")
 
-    count: int = param(Whole(1, 1000))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "words": plural(self.count, "word")}
+    count: int = param(Whole(1, 1000), drawn=(1, 2, 2, 3), noun="word")
 
     def judge(self, text: str) -> Finding:
         count = sum(1 for word in words(text) if len(word) > 1 and word.isupper())
         return at_least(count, self.count, "word in capitals")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         spans = word_spans(text)
@@ -231,7 +218,6 @@ class CapitalWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class CapitalKeyword(Rule):
     """`word` occurs in capitals, and never otherwise.
 
@@ -252,7 +238,7 @@ class CapitalKeyword(Rule):
     passing = ({"word": "milk"}, "Cats drink MILK.")
     failing = ({"word": "milk"}, "Cats drink milk.")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def problem(self) -> str | None:
         return (
@@ -267,10 +253,6 @@ class CapitalKeyword(Rule):
         if small:
             return reject(f'found "{small[0].group()}", needed it in capitals', span=small[0].span())
         return accept(f'found "{hits[0].group()}"', measured=len(hits), needed=1, span=hits[0].span())
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         word = self.word.upper()

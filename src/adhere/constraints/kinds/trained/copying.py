@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -57,7 +56,6 @@ class _Exact(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class RepeatLine(_Exact):
     r"""Exactly `count` lines hold `phrase` and nothing else. With ("Go", 2): "Go\nGo" passes, "Go" and "Go Go" fail."""
 
@@ -75,23 +73,15 @@ class RepeatLine(_Exact):
     passing = ({"phrase": "Go", "count": 2}, "Go\nGo")
     failing = ({"phrase": "Go", "count": 2}, "Go")
 
-    phrase: str = param(Words())
-    count: int = param(Whole(1, 100))
+    phrase: str = param(Words(), drawn=_PHRASES)
+    count: int = param(Whole(1, 100), drawn=(2, 2, 3), noun="time")
 
     def problem(self) -> str | None:
         return _phrase_problem(phrase=self.phrase)
 
-    def wording(self) -> dict[str, object]:
-        times = "once" if self.count == 1 else f"{self.count} times"
-        return {"phrase": self.phrase, "count": self.count, "times": times}
-
     def judge(self, text: str) -> Finding:
         measured = sum(line.strip() == self.phrase for line in lines(text))
         return exactly(measured, self.count, "line with the phrase")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_PHRASES), rng.choice((2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         kept = [line for line in lines(text) if line.strip() != self.phrase]
@@ -108,7 +98,6 @@ class RepeatLine(_Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class QuoteFirst(_Exact):
     r"""The first line is `sentence` in double quotation marks; the answer stands below.
 
@@ -161,7 +150,6 @@ class QuoteFirst(_Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class FirstIsLast(_Exact):
     """The last of at least three sentences repeats the first.
 
@@ -257,7 +245,6 @@ class _Spelling(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Acrostic(_Spelling):
     r"""The first letters of the lines spell `word`. With "no": "Now\nOr never" passes, "Now or never" fails."""
 
@@ -284,7 +271,6 @@ class Acrostic(_Spelling):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Initials(_Spelling):
     """The first letters of the sentences spell `word`. With "no": "Now. Or never." passes, "Now or never." fails."""
 
@@ -311,7 +297,6 @@ class Initials(_Spelling):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Refrain(_Exact):
     r"""Exactly `count` paragraphs that each end with `phrase`, in its case. With ("Go", 2): "A: Go.\n\nGo!" passes."""
 
@@ -372,7 +357,6 @@ class Refrain(_Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class CopyList(_Exact):
     r"""Each of `items` stands alone on a line, in this order, with text below. With ("a", "b"): "a\nb\nSo." passes."""
 
@@ -428,7 +412,6 @@ class CopyList(_Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Code(_Exact):
     r"""`code` occurs exactly once, alone on the last line.
 
@@ -482,7 +465,6 @@ class Code(_Exact):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Echo(Rule):
     """The last `count` words repeat the first ones.
 
@@ -503,7 +485,7 @@ class Echo(Rule):
     passing = ({"count": 2}, "Cats sleep, yes, cats sleep.")
     failing = ({"count": 2}, "Cats sleep.")
 
-    count: int = param(Whole(2, 50))
+    count: int = param(Whole(2, 50), drawn=(2, 3, 3))
 
     def judge(self, text: str) -> Finding:
         every = words(text)
@@ -513,10 +495,6 @@ class Echo(Rule):
         right = sum(one.casefold() == other.casefold() for one, other in zip(first, last, strict=True))
         reason = f'the answer begins "{" ".join(first)[:80]}" and ends "{" ".join(last)[:80]}"'
         return decide(right == self.count, reason, measured=right, needed=self.count, score=right / self.count)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         every = words(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -49,7 +48,6 @@ class _SomeWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Reversed(_SomeWords):
     """The words occur first in the reverse of the given order. With ("a", "b"): "B or a" passes, "A or b" fails."""
 
@@ -95,7 +93,6 @@ class Reversed(_SomeWords):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Sorted(_SomeWords):
     r"""One line holds exactly the words in alphabetical order, with ", " between.
 
@@ -185,7 +182,6 @@ class _OneWord(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Spelled(_OneWord):
     """The word is spelled out with hyphens. With "cat": "It is c-a-t." passes, "It is a cat." fails."""
 
@@ -209,7 +205,6 @@ class Spelled(_OneWord):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Backwards(_OneWord):
     """The word occurs backwards. With "cat": "It is tac." passes, "It is a cat." fails."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 import unicodedata
@@ -31,7 +30,6 @@ _NUMBER = re.compile(r"(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}(?![0-9])|[0-9]+
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NumberSum(Rule):
     """The numbers written in digits add up to `total`. With 7: "3 cats, 4 dogs" passes, "3 cats, 3 dogs" fails.
 
@@ -51,7 +49,7 @@ class NumberSum(Rule):
     passing = ({"total": 7}, "3 cats, 4 dogs")
     failing = ({"total": 7}, "3 cats, 3 dogs")
 
-    total: int = param(Whole(1, 1_000_000))
+    total: int = param(Whole(1, 1_000_000), drawn=range(3, 21))
 
     def judge(self, text: str) -> Finding:
         numbers = [hit.group().replace(",", "") for hit in _NUMBER.finditer(text)]
@@ -63,10 +61,6 @@ class NumberSum(Rule):
         reason = f"{plural(len(numbers), 'number')} add up to {total.normalize():f}, needed {self.total}"
         closeness = min(total, Decimal(self.total)) / max(total, Decimal(self.total))
         return decide(total == self.total, reason, measured=float(total), needed=self.total, score=float(closeness))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.randint(3, 20))
 
     def repairs(self, text: str) -> Iterator[str]:
         measured = self.judge(text).measured
@@ -92,7 +86,6 @@ _FILLERS = {
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class WordsOfLength(Rule):
     """At least `count` words have exactly `letters` letters. With (2, 4): "Cats rest." passes, "Cats sleep." fails."""
 
@@ -109,20 +102,13 @@ class WordsOfLength(Rule):
     passing = ({"count": 2, "letters": 4}, "Cats rest.")
     failing = ({"count": 2, "letters": 4}, "Cats sleep.")
 
-    count: int = param(Whole(1, 1000))
-    letters: int = param(Whole(1, 30))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "letters": self.letters, "words": plural(self.count, "word")}
+    count: int = param(Whole(1, 1000), drawn=(2, 3, 3), noun="word")
+    letters: int = param(Whole(1, 30), drawn=range(4, 9))
 
     def judge(self, text: str) -> Finding:
         composed = unicodedata.normalize("NFC", text)  # an accent of its own is no letter
         measured = sum(1 for word in words(composed) if len(word) == self.letters and word.isalpha())
         return at_least(measured, self.count, f"word of exactly {self.letters} letters")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3)), rng.randint(4, 8))
 
     def repairs(self, text: str) -> Iterator[str]:
         measured = self.judge(text).measured
@@ -144,7 +130,6 @@ _QUESTIONS = ("Did you know that?", "What do you think?", "Does that help?", "Is
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Questions(Rule):
     """Exactly `count` sentences end in a question mark. With 1: "Do cats sleep? Yes." passes, "Cats sleep." fails."""
 
@@ -161,18 +146,11 @@ class Questions(Rule):
     passing = ({"count": 1}, "Do cats sleep? Yes.")
     failing = ({"count": 1}, "Cats sleep.")
 
-    count: int = param(Whole(1, 200))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "questions": plural(self.count, "question")}
+    count: int = param(Whole(1, 200), drawn=(1, 1, 2), noun="question")
 
     def judge(self, text: str) -> Finding:
         asked = [piece for piece in first_sentences(text) if piece.rstrip(_CLOSERS).endswith(("?", "？"))]
         return exactly(len(asked), self.count, "question")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = self.count - text.count("?")
@@ -192,7 +170,6 @@ class Questions(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SentencesWithNumber(Rule):
     """At least `count` sentences hold a digit. With 1: "Cats sleep 15 hours." passes, "Cats sleep." fails."""
 
@@ -209,18 +186,11 @@ class SentencesWithNumber(Rule):
     passing = ({"count": 1}, "Cats sleep 15 hours.")
     failing = ({"count": 1}, "Cats sleep.")
 
-    count: int = param(Whole(1, 200))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "sentences": plural(self.count, "sentence")}
+    count: int = param(Whole(1, 200), drawn=(1, 1, 2), noun="sentence")
 
     def judge(self, text: str) -> Finding:
         measured = sum(1 for piece in first_sentences(text) if _DIGIT.search(piece))
         return at_least(measured, self.count, "sentence with a digit")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         edited = text
@@ -249,7 +219,6 @@ _TAILS = {1: " indeed", 2: " as well", 3: " in most cases", 4: ", as we all know
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class MultipleOf(Rule):
     """The number of words is a multiple of `number`. With 2: "Cats sleep." passes, "Cats sleep long." fails."""
 
@@ -266,16 +235,12 @@ class MultipleOf(Rule):
     passing = ({"number": 2}, "Cats sleep.")
     failing = ({"number": 2}, "Cats sleep long.")
 
-    number: int = param(Whole(2, 100))
+    number: int = param(Whole(2, 100), drawn=(2, 2, 3, 4, 5))
 
     def judge(self, text: str) -> Finding:
         count = count_words(text)
         reason = f"found {plural(count, 'word')}, needed a multiple of {self.number}"
         return decide(count % self.number == 0, reason, measured=count, needed=self.number)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3, 4, 5)))
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = -count_words(text) % self.number
@@ -290,7 +255,6 @@ class MultipleOf(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Marks(Rule):
     """The punctuation mark occurs exactly `count` times.
 
@@ -371,7 +335,6 @@ class Marks(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Balance(Rule):
     """`first` and `second` occur equally often, at least once. With ("cat", "dog"): "A cat and a dog." passes."""
 

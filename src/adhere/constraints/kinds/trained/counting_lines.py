@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 from adhere.constraints.base import Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
@@ -57,7 +56,6 @@ def _match(measured: Sequence[int], needed: Sequence[int], noun: str) -> Finding
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class BulletWords(Rule):
     r"""A list of `bullets` bullets with exactly `words` words each.
 
@@ -78,15 +76,11 @@ class BulletWords(Rule):
     passing = ({"bullets": 2, "words": 1}, "- Cats\n- Dogs")
     failing = ({"bullets": 2, "words": 1}, "- Cats")
 
-    bullets: int = param(Whole(1, 200))
-    words: int = param(Whole(1, 200))
+    bullets: int = param(Whole(1, 200), drawn=(2, 3))
+    words: int = param(Whole(1, 200), drawn=range(3, 7))
 
     def judge(self, text: str) -> Finding:
         return _match(_lengths([bullet.text for bullet in bullets(text)]), [self.words] * self.bullets, "bullet")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3)), rng.randint(3, 6))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [edits.cut_words_only(piece, self.words) for piece in edits.split_into(text, self.bullets) or ()]
@@ -107,7 +101,6 @@ class BulletWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ShrinkingSentences(Rule):
     """Exactly `count` sentences, each with fewer words than the one before.
 
@@ -128,7 +121,7 @@ class ShrinkingSentences(Rule):
     passing = ({"count": 2}, "All cats sleep. Dogs bark.")
     failing = ({"count": 2}, "Cats sleep. Dogs bark.")
 
-    count: int = param(Whole(2, 50))
+    count: int = param(Whole(2, 50), drawn=(2, 2, 3))
 
     def judge(self, text: str) -> Finding:
         lengths = _lengths(first_sentences(text))
@@ -139,10 +132,6 @@ class ShrinkingSentences(Rule):
         return decide(
             right == self.count - 1, reason, measured=lengths[:50], needed=self.count, score=right / (self.count - 1)
         )
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield " ".join(sorted(edits.split_into(text, self.count) or (), key=count_words, reverse=True))
@@ -159,7 +148,6 @@ class ShrinkingSentences(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EvenParagraphs(Rule):
     r"""`paragraphs` paragraphs with exactly `sentences` sentences each.
 
@@ -181,10 +169,7 @@ class EvenParagraphs(Rule):
     failing = ({"paragraphs": 2, "sentences": 1}, "Cats sleep.\n\nDogs bark. They do.")
 
     paragraphs: int = param(Whole(2, 50))
-    sentences: int = param(Whole(1, 50))
-
-    def wording(self) -> dict[str, Any]:
-        return {"paragraphs": self.paragraphs, "sentences": plural(self.sentences, "sentence")}
+    sentences: int = param(Whole(1, 50), noun="sentence")
 
     def judge(self, text: str) -> Finding:
         pieces = [piece for piece in paragraphs(text) if has_words(piece)]
@@ -214,7 +199,6 @@ class EvenParagraphs(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SentenceWords(Rule):
     """Every sentence has `low` to `high` words. With (2, 4): "Cats sleep. Dogs bark a lot." passes, "Cats." fails."""
 
@@ -276,7 +260,6 @@ class SentenceWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class LineWords(Rule):
     r"""Exactly `lines` lines of exactly `words` words each.
 
@@ -297,15 +280,11 @@ class LineWords(Rule):
     passing = ({"lines": 2, "words": 2}, "Cats sleep\nDogs bark")
     failing = ({"lines": 2, "words": 2}, "Cats sleep")
 
-    lines: int = param(Whole(1, 200))
-    words: int = param(Whole(1, 200))
+    lines: int = param(Whole(1, 200), drawn=(2, 3, 3))
+    words: int = param(Whole(1, 200), drawn=range(3, 7))
 
     def judge(self, text: str) -> Finding:
         return _match(_lengths(word_lines(text, most=MOST_SENTENCES)), [self.words] * self.lines, "line")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3)), rng.randint(3, 6))
 
     def repairs(self, text: str) -> Iterator[str]:
         every = " ".join(sentences(edits.plain(text))).split()
@@ -325,7 +304,6 @@ class LineWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ThreeLines(Rule):
     r"""Three lines with `first`, `second` and `third` words. With (1, 2, 1): "Cats\nsleep long\nthere" passes."""
 

@@ -6,7 +6,6 @@ The whole answer has to be the data: text around it fails, a code fence as well,
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import itertools
 import random
@@ -23,7 +22,6 @@ from adhere.text.words import has_words, lines
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Csv(Data):
     r"""CSV with the row `header` and `rows` rows below it.
 
@@ -44,8 +42,8 @@ class Csv(Data):
     passing = ({"header": ("a", "b"), "rows": 1}, "a,b\ncats,dogs")
     failing = ({"header": ("a", "b"), "rows": 1}, "a,b\ncats")
 
-    header: tuple[str, ...] = param(ListOf(Words(40), 2, 12))
-    rows: int = param(Whole(1, 500))
+    header: tuple[str, ...] = param(ListOf(Words(40), 2, 12), drawn=KEYS)
+    rows: int = param(Whole(1, 500), drawn=(2, 2, 3))
 
     def wording(self) -> dict[str, Any]:
         return {"header": quoted_list(self.header), "rows": plural(self.rows, "row")}
@@ -64,10 +62,6 @@ class Csv(Data):
             reason = f"row {odd} has {plural(len(table[odd]), 'field')}, the header has {len(header)}"
             return reject(reason, measured=len(table[odd]), needed=len(header), score=0.5)
         return exactly(sum(has_words("".join(row)) for row in table[1:]), self.rows, "row")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(KEYS), rng.choice((2, 2, 3)))
 
     def _write(self, pieces: Sequence[str]) -> str:
         file = io.StringIO()
@@ -90,7 +84,6 @@ class Csv(Data):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class KeyValues(Data):
     r"""One line "key: value" for each of `keys`, in order, and no other. With ("a", "b"): "a: cats\nb: dogs" passes."""
 
@@ -111,7 +104,9 @@ class KeyValues(Data):
     passing = ({"keys": ("a", "b")}, "a: cats\nb: dogs")
     failing = ({"keys": ("a", "b")}, "b: dogs\na: cats")
 
-    keys: tuple[str, ...] = param(ListOf(Words(40), 1, 12))
+    keys: tuple[str, ...] = param(
+        ListOf(Words(40), 1, 12), drawn=(*KEYS, ("topic", "summary", "tip"), ("who", "what", "why"))
+    )
 
     def problem(self) -> str | None:
         wrong = next((key for key in self.keys if ":" in key), None)
@@ -130,10 +125,6 @@ class KeyValues(Data):
                 reason = f"line {number + 1} is {line[:60]!r}, needed {f'{key}: …'!r}"
                 return reject(reason, measured=number, needed=len(self.keys), score=number / len(self.keys))
         return accept(f"found {quoted_list(self.keys)}", measured=len(self.keys), needed=len(self.keys), score=1)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((*KEYS, ("topic", "summary", "tip"), ("who", "what", "why"))))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, len(self.keys)) or []
@@ -155,7 +146,6 @@ _TAG = re.compile(r"<(/?)([A-Za-z_][A-Za-z0-9_.-]*)>")
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Xml(Data):
     """One `root` tag around exactly `count` `item` tags that hold text. "<list><cat>Tom</cat></list>" may pass."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import random
@@ -77,7 +76,6 @@ class _Json(Data):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonArray(_Json):
     """The answer is a JSON array of exactly `count` texts. With 2: '["Cats", "Dogs"]' passes, '["Cats"]' fails."""
 
@@ -95,17 +93,10 @@ class JsonArray(_Json):
     passing = ({"count": 2}, '["Cats", "Dogs"]')
     failing = ({"count": 2}, '["Cats"]')
 
-    count: int = param(Whole(1, 1000))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "strings": plural(self.count, "string")}
+    count: int = param(Whole(1, 1000), drawn=(2, 3, 3, 4), noun="string")
 
     def shape(self) -> dict[str, Any]:
         return {"type": "array", "minItems": self.count, "maxItems": self.count, "items": _TEXT}
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3, 4)))
 
     def fill(self, pieces: Sequence[str]) -> object:
         return list(pieces)
@@ -115,7 +106,6 @@ class JsonArray(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonRecords(_Json):
     """The answer is a JSON array of `count` objects with exactly `keys`. With (1, ("a",)): '[{"a": "cats"}]' passes."""
 
@@ -164,7 +154,6 @@ class JsonRecords(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonTypes(_Json):
     """A JSON object with a text, a number and a true or false.
 
@@ -227,7 +216,6 @@ class JsonTypes(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonEnum(_Json):
     """A JSON object with one of `values` under `key` and a text under `text`.
 
@@ -283,7 +271,6 @@ class JsonEnum(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonNested(_Json):
     """A JSON object whose one key `outer` holds an object with exactly `inner`. '{"a": {"b": "cats"}}' may pass."""
 
@@ -301,18 +288,14 @@ class JsonNested(_Json):
     passing = ({"outer": "a", "inner": ("b",)}, '{"a": {"b": "cats"}}')
     failing = ({"outer": "a", "inner": ("b",)}, '{"a": "cats", "b": "cats"}')
 
-    outer: str = param(Words(40))
-    inner: tuple[str, ...] = param(ListOf(Words(40), 1, 8))
+    outer: str = param(Words(40), drawn=("response", "data", "output", "content"))
+    inner: tuple[str, ...] = param(ListOf(Words(40), 1, 8), drawn=KEYS)
 
     def wording(self) -> dict[str, Any]:
         return {"outer": self.outer, "inner": quoted_list(self.inner)}
 
     def shape(self) -> dict[str, Any]:
         return _object({self.outer: _object(dict.fromkeys(self.inner, _TEXT))})
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(("response", "data", "output", "content")), rng.choice(KEYS))
 
     def fill(self, pieces: Sequence[str]) -> object:
         return {self.outer: dict(zip(self.inner, pieces, strict=True))}
@@ -325,7 +308,6 @@ class JsonNested(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonSchema(_Json):
     """The answer is JSON that matches `schema`, in the subset of JSON Schema that `json_shape` names."""
 
@@ -387,7 +369,6 @@ class JsonSchema(_Json):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonDepth(Data):
     """Valid JSON, nested exactly `levels` deep. With 2: '{"a": ["cats"]}' passes, '["cats"]' fails."""
 
@@ -405,17 +386,13 @@ class JsonDepth(Data):
     passing = ({"levels": 2}, '{"a": ["cats"]}')
     failing = ({"levels": 2}, '["cats"]')
 
-    levels: int = param(Whole(1, 50))
+    levels: int = param(Whole(1, 50), drawn=(2, 3, 3, 4))
 
     def judge(self, text: str) -> Finding:
         value, problem = parse(text.strip())
         if problem is not None:
             return reject(f"the answer is {problem}", score=0)
         return exactly(depth(value), self.levels, "level of nesting")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3, 4)))
 
     def _nest(self, text: str) -> str:
         value: object = text
@@ -431,7 +408,6 @@ class JsonDepth(Data):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonSortedKeys(Data):
     """A JSON object of at least `count` keys in alphabetical order.
 
@@ -452,10 +428,7 @@ class JsonSortedKeys(Data):
     passing = ({"count": 2}, '{"a": 1, "b": 2}')
     failing = ({"count": 2}, '{"b": 1, "a": 2}')
 
-    count: int = param(Whole(2, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "keys": plural(self.count, "key")}
+    count: int = param(Whole(2, 100), drawn=(2, 3, 3), noun="key")
 
     def judge(self, text: str) -> Finding:
         value, problem = parse(text.strip())
@@ -475,10 +448,6 @@ class JsonSortedKeys(Data):
         reason = "the keys are sorted" if wrong is None else f"the key {wrong[:40]!r} stands behind a later one"
         return decide(wrong is None, reason, measured=len(keys), needed=self.count, score=0.5)
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 3, 3)))
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
         yield _dump({f"point{number:02d}": piece for number, piece in enumerate(pieces, start=1)})
@@ -491,7 +460,6 @@ class JsonSortedKeys(Data):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonLines(Data):
     r"""`count` lines, each a JSON object with exactly `keys`.
 
@@ -512,8 +480,8 @@ class JsonLines(Data):
     passing = ({"count": 2, "keys": ("a",)}, '{"a": 1}\n{"a": 2}')
     failing = ({"count": 2, "keys": ("a",)}, '[{"a": 1}, {"a": 2}]')
 
-    count: int = param(Whole(1, 200))
-    keys: tuple[str, ...] = param(ListOf(Words(40), 1, 8))
+    count: int = param(Whole(1, 200), drawn=(2, 2, 3))
+    keys: tuple[str, ...] = param(ListOf(Words(40), 1, 8), drawn=(*KEYS, ("text",), ("point",)))
 
     def wording(self) -> dict[str, Any]:
         return {"count": self.count, "lines": plural(self.count, "line"), "keys": quoted_list(self.keys)}
@@ -530,10 +498,6 @@ class JsonLines(Data):
                 reason = f"line {number + 1}: {problem}"
                 return reject(reason, measured=number, needed=self.count, score=number / self.count)
         return accept(f"found {plural(self.count, 'line')} of JSON", measured=self.count, needed=self.count, score=1)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3)), rng.choice((*KEYS, ("text",), ("point",))))
 
     def repairs(self, text: str) -> Iterator[str]:
         width = len(self.keys)

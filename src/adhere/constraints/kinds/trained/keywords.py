@@ -9,7 +9,18 @@ from typing import Any, ClassVar, Self
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import Rule, accept, at_least, decide, exactly, pick, quoted_list, reject, topic_words
+from adhere.constraints.rule import (
+    Rule,
+    accept,
+    at_least,
+    decide,
+    exactly,
+    pick,
+    quoted_list,
+    reject,
+    topic_word,
+    topic_words,
+)
 from adhere.text.words import count_words, sentence_spans, sentences
 
 # Words that ordinary answers use often, with what can stand in their place.
@@ -58,7 +69,6 @@ def _weave(text: str, words: Sequence[str], *, again: bool = False) -> Iterator[
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Include(Rule):
     """Every one of `words` occurs. With ("milk",): "Cats drink milk." passes, "Cats drink water." fails."""
 
@@ -122,7 +132,6 @@ def _without(words: Sequence[str]) -> str:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Forbid(Rule):
     """None of `words` occurs. With ("milk",): "Cats drink water." passes, "Cats drink milk." fails."""
 
@@ -186,10 +195,7 @@ class _KeywordCount(Rule):
     """Base of the kinds that count one keyword."""
 
     word: str = param(Words(60))
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"word": self.word, "count": self.count, "times": "once" if self.count == 1 else f"{self.count} times"}
+    count: int = param(Whole(1, 100), noun="time")
 
     def repairs(self, text: str) -> Iterator[str]:
         for variant in (0, 1):
@@ -212,7 +218,6 @@ class _KeywordCount(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AtLeastTimes(_KeywordCount):
     """`word` occurs at least `count` times. With ("milk", 2): "Milk is milk." passes, "Milk is good." fails."""
 
@@ -247,7 +252,6 @@ class AtLeastTimes(_KeywordCount):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class ExactTimes(_KeywordCount):
     """`word` occurs exactly `count` times. With ("milk", 1): "Cats drink milk." passes, "Milk is milk." fails."""
 
@@ -295,7 +299,6 @@ class ExactTimes(_KeywordCount):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Opening(Rule):
     """`word` occurs in the first sentence. With "milk": "Cats like milk. They do." passes, "They do. Milk." fails."""
 
@@ -313,7 +316,7 @@ class Opening(Rule):
     failing = ({"word": "milk"}, "They do. Milk is good.")
     _openers: ClassVar[tuple[str, ...]] = ("As for {word}, ", "Speaking of {word}, ", "About {word}: ")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         start, end = sentence_spans(text, most=1)[0]
@@ -322,10 +325,6 @@ class Opening(Rule):
             return accept(f'found "{self.word}" in the first sentence', span=(start + span[0], start + span[1]))
         where = "only in a later one" if phrases.contains(text, self.word) else "nowhere"
         return reject(f'needed "{self.word}" in the first sentence, found it {where}', span=(start, end))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         opener = pick(self._openers, text, self.word).format(word=self.word)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
@@ -52,7 +51,6 @@ def _pad(text: str, least: int) -> Iterator[str]:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AtMostWords(Rule):
     """At most `limit` words. With limit 5: "Cats sleep a lot." passes, "Cats sleep for most of the day." fails."""
 
@@ -70,14 +68,10 @@ class AtMostWords(Rule):
     passing = ({"limit": 5}, "Cats sleep a lot.")
     failing = ({"limit": 5}, "Cats sleep for most of the day.")
 
-    limit: int = param(Whole(1, 100_000))
+    limit: int = param(Whole(1, 100_000), drawn=range(8, 31))
 
     def judge(self, text: str) -> Finding:
         return at_most(count_words(text), self.limit, "word")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.randint(8, 30))
 
     def repairs(self, text: str) -> Iterator[str]:
         if (cut := edits.cut_to_words(text, self.limit)) is not None:
@@ -100,7 +94,6 @@ class AtMostWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AtLeastWords(Rule):
     """At least `least` words. With least 5: "Cats sleep for most of the day." passes, "Cats sleep a lot." fails."""
 
@@ -118,14 +111,10 @@ class AtLeastWords(Rule):
     passing = ({"least": 5}, "Cats sleep for most of the day.")
     failing = ({"least": 5}, "Cats sleep a lot.")
 
-    least: int = param(Whole(2, 100_000))
+    least: int = param(Whole(2, 100_000), drawn=range(12, 31))
 
     def judge(self, text: str) -> Finding:
         return at_least(count_words(text), self.least, "word")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.randint(12, 30))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield from _pad(text, self.least)
@@ -141,7 +130,6 @@ class AtLeastWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class BetweenWords(Rule):
     """From `low` to `high` words. With 4 and 6: "Cats sleep a lot." passes, "Cats sleep." fails."""
 
@@ -200,7 +188,6 @@ class BetweenWords(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class AtMostCharacters(Rule):
     """At most `limit` characters, blanks and marks counted.
 
@@ -221,14 +208,10 @@ class AtMostCharacters(Rule):
     passing = ({"limit": 20}, "Cats sleep a lot.")
     failing = ({"limit": 20}, "Cats sleep for most of the day.")
 
-    limit: int = param(Whole(10, 1_000_000))
+    limit: int = param(Whole(10, 1_000_000), drawn=range(80, 201, 10))
 
     def judge(self, text: str) -> Finding:
         return at_most(len(text.strip()), self.limit, "character")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.randrange(80, 201, 10))
 
     def repairs(self, text: str) -> Iterator[str]:
         if (cut := edits.cut_to_characters(text, self.limit)) is not None:
@@ -264,7 +247,6 @@ def _fewest_sentences(other: Constraint) -> int:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Sentences(Rule):
     """Exactly `count` sentences. With 2: "Cats sleep. Dogs bark." passes, "Cats sleep." fails."""
 
@@ -282,17 +264,10 @@ class Sentences(Rule):
     passing = ({"count": 2}, "Cats sleep. Dogs bark.")
     failing = ({"count": 2}, "Cats sleep.")
 
-    count: int = param(Whole(1, 500))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "sentences": plural(self.count, "sentence")}
+    count: int = param(Whole(1, 500), drawn=(1, 2, 2, 3, 3), noun="sentence")
 
     def judge(self, text: str) -> Finding:
         return exactly(len(sentence_spans(text, most=MOST_SENTENCES)), self.count, "sentence")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2, 3, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = sentences(edits.plain(text))
@@ -324,7 +299,6 @@ class Sentences(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Paragraphs(Rule):
     """Exactly `count` paragraphs with a blank line between them. With 1: "Cats sleep." passes; two paragraphs fail."""
 
@@ -342,17 +316,10 @@ class Paragraphs(Rule):
     passing = ({"count": 2}, "Cats sleep.\n\nDogs bark.")
     failing = ({"count": 2}, "Cats sleep.\nDogs bark.")
 
-    count: int = param(Whole(1, 500))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "paragraphs": plural(self.count, "paragraph")}
+    count: int = param(Whole(1, 500), drawn=(2, 2, 3), noun="paragraph")
 
     def judge(self, text: str) -> Finding:
         return exactly(sum(map(has_words, paragraphs(text))), self.count, "paragraph")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((2, 2, 3)))
 
     def repairs(self, text: str) -> Iterator[str]:
         if (pieces := edits.split_into(text, self.count)) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import random
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -21,6 +20,7 @@ from adhere.constraints.rule import (
     pick,
     plural,
     reject,
+    topic_word,
     topic_words,
 )
 from adhere.text.words import count_words, has_words, paragraphs, sentence_spans, word_lines, word_spans
@@ -56,7 +56,6 @@ class _Position(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NthWord(_Position):
     """The word with that number is `word`. With ("cats", 2): "All cats sleep." passes, "Cats sleep." fails."""
 
@@ -105,7 +104,6 @@ class NthWord(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NthParagraph(_Position):
     r"""The paragraph with that number holds `word`.
 
@@ -158,7 +156,6 @@ class NthParagraph(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class FirstHalf(_Position):
     """`word` occurs, and only in the first half of the words.
 
@@ -179,7 +176,7 @@ class FirstHalf(_Position):
     passing = ({"word": "cats"}, "Cats sleep.")
     failing = ({"word": "cats"}, "Sleep, cats.")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         hits = [hit.span() for hit in phrases.pattern(self.word).finditer(text)]
@@ -189,10 +186,6 @@ class FirstHalf(_Position):
         late = [span for span in hits if 2 * _word_at(starts, span[1] - 1) >= len(starts)]
         reason = f'found "{self.word}" {plural(len(hits), "time")}, {len(late)} of them in the second half'
         return decide(not late, reason, measured=len(hits), span=(late or hits)[0], score=1 - len(late) / len(hits))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         if not phrases.contains(text, self.word):
@@ -211,7 +204,6 @@ def _word_at(starts: Sequence[int], position: int) -> int:
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class FirstAndLast(_Position):
     """The first and the last of several sentences hold `word`. With "cat": "A cat. A dog. My cat." passes."""
 
@@ -228,7 +220,7 @@ class FirstAndLast(_Position):
     passing = ({"word": "cat"}, "A cat. A dog. My cat.")
     failing = ({"word": "cat"}, "A cat. A dog.")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
@@ -238,10 +230,6 @@ class FirstAndLast(_Position):
         names = [name for name, ok in zip(("first", "last"), held, strict=True) if not ok]
         reason = f'"{self.word}" is missing in the {" and the ".join(names)} sentence' if names else "found in both"
         return decide(all(held), reason, measured=sum(held), needed=2, span=spans[0], score=sum(held) / 2)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         spans = sentence_spans(text)
@@ -261,7 +249,6 @@ class FirstAndLast(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EverySentence(_Position):
     """At least `count` sentences, and every one holds `word`.
 
@@ -317,7 +304,6 @@ class EverySentence(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EveryParagraph(_Position):
     r"""Exactly `count` paragraphs that all hold `word`. With ("cat", 2): "A cat.\n\nMy cat." passes, "A cat." fails."""
 
@@ -370,7 +356,6 @@ class EveryParagraph(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class OnlyLastSentence(_Position):
     """Of several sentences only the last holds `word`. With "cat": "A dog. A cat." passes, "A cat. A cat." fails."""
 
@@ -388,7 +373,7 @@ class OnlyLastSentence(_Position):
     passing = ({"word": "cat"}, "A dog. A cat.")
     failing = ({"word": "cat"}, "A cat. A cat.")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
@@ -400,10 +385,6 @@ class OnlyLastSentence(_Position):
             return reject(f'found "{self.word}" before the last sentence', span=early)
         ok = phrases.contains(text[start:], self.word)
         return decide(ok, f'the last sentence {"holds" if ok else "lacks"} "{self.word}"', span=spans[-1])
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         without = edits.replace_matches(text, phrases.pattern(self.word), "it")
@@ -417,7 +398,6 @@ class OnlyLastSentence(_Position):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class LastLine(_Position):
     r"""The last of several lines holds `word` and nothing else.
 
@@ -438,7 +418,7 @@ class LastLine(_Position):
     passing = ({"word": "cats"}, "They sleep.\nCats")
     failing = ({"word": "cats"}, "Cats")
 
-    word: str = param(Words(60))
+    word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         written = word_lines(text)
@@ -449,10 +429,6 @@ class LastLine(_Position):
         if ok:
             return accept(f'the last line is "{self.word}"')
         return reject(f'the last line is {last[:40]!r}, needed "{self.word}" alone', needed=self.word)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"{text.rstrip()}\n{edits.capitalise(self.word)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -86,7 +85,6 @@ class _Pair(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Before(_Pair):
     """`first` occurs before `second` does. With ("cat", "dog"): "A cat and a dog." passes, "A dog and a cat." fails."""
 
@@ -126,7 +124,6 @@ class Before(_Pair):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Apart(_Pair):
     """At least `distance` words between the first `first` and `second`.
 
@@ -176,7 +173,6 @@ class Apart(_Pair):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Near(_Pair):
     """At most `distance` words between the first `first` and `second`. With 1: "A cat and dog." passes."""
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import random
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
@@ -36,7 +34,6 @@ class _Without(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoCommas(_Without):
     """No comma. "Cats sleep." passes, "Well, cats sleep." fails."""
 
@@ -61,7 +58,6 @@ class NoCommas(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoPeriods(_Without):
     """No full stop anywhere. "Cats sleep!" passes, "Cats sleep." fails."""
 
@@ -93,7 +89,6 @@ class NoPeriods(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class NoExclamation(_Without):
     """No exclamation mark. "Cats sleep." passes, "Cats sleep!" fails."""
 
@@ -118,7 +113,6 @@ class NoExclamation(_Without):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Exclamations(Rule):
     """At least `count` exclamation marks. With 2: "Cats sleep! They do!" passes, "Cats sleep!" fails."""
 
@@ -136,7 +130,7 @@ class Exclamations(Rule):
     passing = ({"count": 2}, "Cats sleep! They do!")
     failing = ({"count": 2}, "Cats sleep!")
 
-    count: int = param(Whole(1, 1000))
+    count: int = param(Whole(1, 1000), drawn=(1, 2, 2))
 
     def wording(self) -> dict[str, Any]:
         times = "once" if self.count == 1 else f"{self.count} times"
@@ -144,10 +138,6 @@ class Exclamations(Rule):
 
     def judge(self, text: str) -> Finding:
         return at_least(text.count("!") + text.count("！"), self.count, "exclamation mark")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 2, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = self.count - text.count("!")
@@ -165,7 +155,6 @@ class Exclamations(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EndsWith(Rule):
     """The last character is `mark`. With "?": "Do cats sleep?" passes, "Cats sleep." fails."""
 
@@ -192,7 +181,7 @@ class EndsWith(Rule):
         "Would you like to know more?", "Isn't that interesting?", "Did you know that?",
     )  # fmt: skip
 
-    mark: str = param(Choice(("?", "!", "...")))
+    mark: str = param(Choice(("?", "!", "...")), drawn=("?", "?", "!", "..."))
 
     def wording(self) -> dict[str, Any]:
         return {"name": self._names[self.mark]}
@@ -201,10 +190,6 @@ class EndsWith(Rule):
         body = text.rstrip()
         reason = f"found the end {body[-12:]!r}, needed {self.mark!r} at the end"
         return decide(body.endswith(self.mark), reason, span=(max(0, len(body) - 1), len(body)))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(("?", "?", "!", "...")))
 
     def repairs(self, text: str) -> Iterator[str]:
         if self.mark == "?":
@@ -225,7 +210,6 @@ class EndsWith(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Semicolons(Rule):
     """At least `count` semicolons. With 1: "Cats sleep; dogs bark." passes, "Cats sleep." fails."""
 
@@ -233,26 +217,19 @@ class Semicolons(Rule):
     version = 2
     order = 63
     phrasings = (
-        "Use at least {marks}.",
+        "Use at least {semicolons}.",
         "Your answer must contain {count} or more semicolons (;).",
-        "Include no fewer than {marks} in your answer.",
-        "Join some of your clauses: at least {marks} must occur.",
-        "The answer needs {marks} or more.",
+        "Include no fewer than {semicolons} in your answer.",
+        "Join some of your clauses: at least {semicolons} must occur.",
+        "The answer needs {semicolons} or more.",
     )
     passing = ({"count": 1}, "Cats sleep; dogs bark.")
     failing = ({"count": 1}, "Cats sleep.")
 
-    count: int = param(Whole(1, 100))
-
-    def wording(self) -> dict[str, Any]:
-        return {"count": self.count, "marks": plural(self.count, "semicolon")}
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2), noun="semicolon")
 
     def judge(self, text: str) -> Finding:
         return at_least(text.count(";"), self.count, "semicolon")
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         edited = text
@@ -273,7 +250,6 @@ class Semicolons(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Parentheses(Rule):
     """At least `count` remarks in round brackets. With 1: "Cats (big ones) sleep." passes, "Cats sleep." fails."""
 
@@ -294,7 +270,7 @@ class Parentheses(Rule):
         " (in short)",
     )  # fmt: skip
 
-    count: int = param(Whole(1, 100))
+    count: int = param(Whole(1, 100), drawn=(1, 1, 2))
 
     def wording(self) -> dict[str, Any]:
         times = "once" if self.count == 1 else f"{self.count} times"
@@ -304,10 +280,6 @@ class Parentheses(Rule):
         remarks = [match for match in _REMARK.finditer(text) if has_words(match.group())]
         span = remarks[0].span() if remarks else None
         return at_least(len(remarks), self.count, "remark in parentheses", span=span)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice((1, 1, 2)))
 
     def repairs(self, text: str) -> Iterator[str]:
         first = self._remarks.index(pick(self._remarks, text))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 import re
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 from adhere.constraints.base import Finding, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import Rule, accept, decide, pick, reject, topic_words
+from adhere.constraints.rule import Rule, accept, decide, pick, reject, topic_word
 from adhere.text.words import count_words, word_spans
 
 _OPENERS = " \t\r\n\"'“‘«([{*_#>"
@@ -50,7 +49,6 @@ class _AtAnEnd(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class StartPhrase(_AtAnEnd):
     """The answer begins with `phrase`. With "In short": "In short, cats sleep." passes, "Cats sleep." fails."""
 
@@ -68,7 +66,7 @@ class StartPhrase(_AtAnEnd):
     passing = ({"phrase": "In short"}, "In short, cats sleep.")
     failing = ({"phrase": "In short"}, "Cats sleep.")
 
-    phrase: str = param(Words())
+    phrase: str = param(Words(), drawn=_ADVERBS + _OPENINGS)
 
     def judge(self, text: str) -> Finding:
         pattern = phrases.pattern(self.phrase)
@@ -80,10 +78,6 @@ class StartPhrase(_AtAnEnd):
         reason = f"found the start {text[body:end]!r}, needed {self.phrase!r}"
         return reject(reason, span=(body, end))
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_ADVERBS + _OPENINGS))
-
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_opening(text, self.phrase, clause=self.phrase in _ADVERBS)
 
@@ -92,7 +86,6 @@ class StartPhrase(_AtAnEnd):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class EndPhrase(_AtAnEnd):
     """The answer ends with `phrase`, marks after it aside.
 
@@ -113,7 +106,7 @@ class EndPhrase(_AtAnEnd):
     passing = ({"phrase": "The end"}, "Cats sleep. The end.")
     failing = ({"phrase": "The end"}, "The end is near.")
 
-    phrase: str = param(Words())
+    phrase: str = param(Words(), drawn=_ENDINGS)
 
     def judge(self, text: str) -> Finding:
         last = self.phrase.rstrip(_CLOSERS) or self.phrase
@@ -126,10 +119,6 @@ class EndPhrase(_AtAnEnd):
         reason = f"found the end {body[start:]!r}, needed {self.phrase!r}"
         return reject(reason, span=(start, len(body)))
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_ENDINGS))
-
     def repairs(self, text: str) -> Iterator[str]:
         ending = "?" if self.phrase.startswith(("Is there", "Any other")) else "."
         phrase = self.phrase if self.phrase[-1] in _CLOSERS else self.phrase + ending
@@ -141,7 +130,6 @@ class EndPhrase(_AtAnEnd):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Quotes(Rule):
     """The whole answer stands in double quotes (straight or curly). '"Cats sleep."' passes, 'Cats "sleep".' fails."""
 
@@ -174,7 +162,6 @@ class Quotes(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class FirstWord(_AtAnEnd):
     """The first word is `word`. With "cats": "Cats sleep." passes, "Some cats sleep." fails."""
 
@@ -197,17 +184,13 @@ class FirstWord(_AtAnEnd):
         "{word} comes first: {text}",
     )
 
-    word: str = param(Words(40))
+    word: str = param(Words(40), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         start = len(text) - len(text.lstrip(_OPENERS))
         hit = phrases.pattern(self.word).match(text, start)
         reason = f"found {text[start : start + 20]!r} at the start, needed the word {self.word!r}"
         return decide(hit is not None, reason, span=(start, min(len(text), start + len(self.word))))
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         word = edits.capitalise(self.word)
@@ -221,7 +204,6 @@ class FirstWord(_AtAnEnd):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class LastWord(_AtAnEnd):
     """The last word is `word`, marks after it aside. With "milk": "Cats like milk." passes, "Milk is good." fails."""
 
@@ -245,14 +227,10 @@ class LastWord(_AtAnEnd):
         "The key word is {word}.",
     )
 
-    word: str = param(Words(40))
+    word: str = param(Words(40), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
         return EndPhrase(self.word).judge(text)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_sentence(text, pick(self._endings, text, self.word).format(word=self.word))
@@ -266,7 +244,6 @@ class LastWord(_AtAnEnd):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class SameWord(Rule):
     """The first word is also the last. "Cats like other cats." passes, "Cats sleep." fails."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import re
@@ -48,7 +47,6 @@ class _LineCount(Rule):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Bullets(_LineCount):
     r"""Exactly `count` lines behind a bullet (-, *, + or •). With 2: "- Cats\n- Dogs" passes, "- Cats" fails.
 
@@ -78,7 +76,6 @@ class Bullets(_LineCount):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Numbered(_LineCount):
     r"""Exactly `count` lines numbered from 1. With 2: "1. Cats\n2. Dogs" passes, "1. Cats\n3. Dogs" fails.
 
@@ -116,7 +113,6 @@ class Numbered(_LineCount):
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Lines(_LineCount):
     r"""Exactly `count` lines that hold a word. With 2: "Cats\nDogs" passes, "Cats and dogs" fails."""
 
@@ -148,7 +144,6 @@ _LABELS = (
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class Labels(Rule):
     r"""Each label begins one line, in this order, with text behind it.
 
@@ -169,7 +164,7 @@ class Labels(Rule):
     passing = ({"labels": ("Answer", "Reason")}, "Answer: cats\nReason: they sleep")
     failing = ({"labels": ("Answer", "Reason")}, "Answer: cats")
 
-    labels: tuple[str, ...] = param(ListOf(Words(30), 1, 6))
+    labels: tuple[str, ...] = param(ListOf(Words(30), 1, 6), drawn=_LABELS)
 
     def wording(self) -> dict[str, Any]:
         return {"labels": quoted_list([f"{label}:" for label in self.labels])}
@@ -187,10 +182,6 @@ class Labels(Rule):
                 return reject(reason, measured=number, needed=len(self.labels), score=number / len(self.labels))
             at = hit.end()
         return accept(f"found {quoted_list(self.labels)}", measured=len(self.labels), needed=len(self.labels), score=1)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_LABELS))
 
     def repairs(self, text: str) -> Iterator[str]:
         if (pieces := edits.split_into(text, len(self.labels))) is not None:
@@ -215,7 +206,6 @@ _KEYS = (
 
 
 @kind
-@dataclasses.dataclass(frozen=True)
 class JsonObject(Rule):
     """The whole answer is one JSON object with exactly `keys`, none of them empty. With ("a",): '{"a": "cats"}' passes.
 
@@ -236,7 +226,7 @@ class JsonObject(Rule):
     passing = ({"keys": ("a",)}, '{"a": "cats"}')
     failing = ({"keys": ("a",)}, '```json\n{"a": "cats"}\n```')
 
-    keys: tuple[str, ...] = param(ListOf(Words(40), 1, 8))
+    keys: tuple[str, ...] = param(ListOf(Words(40), 1, 8), drawn=_KEYS)
 
     def wording(self) -> dict[str, Any]:
         one = len(self.keys) == 1
@@ -257,10 +247,6 @@ class JsonObject(Rule):
         present = sum(key in names for key in self.keys) / len(self.keys)
         reason = f"the JSON object {wrong[0]}" if wrong else f"found a JSON object with {quoted_list(self.keys)}"
         return decide(not wrong, reason, measured=len(names), needed=len(self.keys), score=(1 + present) / 2)
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls(rng.choice(_KEYS))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, len(self.keys))
