@@ -194,7 +194,10 @@ BROKEN = {
         "",
         r"SaysArr must be decorated with @dataclasses.dataclass\(frozen=True\)",
     ),
-    "param(Whole(1, 100))": ("2", r"SaysArr.times must declare its domain: `times: … = param\(Whole\(1, 10\)\)`"),
+    "param(Whole(1, 100), drawn=(2, 3))": (
+        "2",
+        r"SaysArr.times must declare its domain: `times: … = param\(Whole\(1, 10\)\)`",
+    ),
     "phrasings = (": ("wordings = (", "SaysArr must say its rule in words: give it a tuple of phrasings"),
 }
 
@@ -274,8 +277,8 @@ LIES = [
     ),
     ("'Use the word \"arr\" {times} times or more.'", "'Say arr.'", "says_its_parameters: must say [23]"),
     (
-        "rng.choice((2, 3))",
-        "__import__('random').randrange(2, 100)",
+        "drawn=(2, 3)",
+        "drawn=lambda rng, words: __import__('random').randrange(2, 100)",
         "draws_the_same_for_a_seed: must draw the same twice",
     ),
 ]
