@@ -305,15 +305,12 @@ def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set
     found = numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
     if need == 1:
         found |= {word.lower() for word in set(_CHOICE.findall(asked)).intersection(told)}
-    glued = (
-        "|".join(map(re.escape, sorted(word for word in listed if len(word) >= 3)))
-        if len(listed) <= _FEW_LISTED
-        else ""
-    )
-    if not glued:
+    parts = tuple(sorted(word for word in listed if len(word) >= 3)) if len(listed) <= _FEW_LISTED else ()
+    longer = [word for word in found if word.startswith(parts)]
+    if not longer:  # before a pattern is made of the rules' words, which takes longer than all else here
         return found
-    is_glued_word = re.compile(rf"(?:(?:{glued})[-_'’]?){{2,}}").fullmatch
-    return {word for word in found if is_glued_word(word) is None}
+    is_glued_word = re.compile(rf"(?:(?:{'|'.join(map(re.escape, parts))})[-_'’]?){{2,}}").fullmatch
+    return found.difference(word for word in longer if is_glued_word(word) is not None)
 
 
 # What stands before a colon, and a heading, name what ought to follow.
@@ -386,6 +383,8 @@ def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> 
     """
     if len(pieces) > 1 and len(set(pieces)) == 1:
         return True
+    if len(pieces) < _FEWEST_FRAMES:
+        return False
     count = Counter(word for piece in pieces for word in set(piece))
     frame = {word for word, n in count.items() if n * 4 >= len(pieces) * 3}
     alike = [piece for piece in pieces if len(set(piece) - frame) <= 1 and len(piece) > 2]
@@ -398,11 +397,12 @@ def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> 
 def _is_said_again(said: Sequence[str]) -> bool:
     """Whether a text is one piece again and again, its numbers aside: two words or more twice, one word three times."""
     bare = [word for word in said if not word.isdecimal()] or list(said)
-    return any(
-        len(bare) % n == 0 and bare[n] == bare[0] and bare[:n] * (len(bare) // n) == bare
-        for n in range(1, len(bare) // 2 + 1)
-        if n > 1 or len(bare) > 2
-    )
+    n = 0
+    for _ in range(bare.count(bare[0]) - 1 if bare else 0):  # a piece begins anew where its first word stands
+        n = bare.index(bare[0], n + 1)
+        if len(bare) % n == 0 and (n > 1 or len(bare) > 2) and bare[:n] * (len(bare) // n) == bare:
+            return True
+    return False
 
 
 def _is_off_topic(prompt: Sequence[str], said: Sequence[str], params: frozenset[str]) -> bool:

@@ -25,7 +25,7 @@ _OWN = "\x00"
 _REMEMBERED, _SHORT = 1024, 1024
 
 Runs = frozenset[tuple[str, ...]]
-_NOWHERE: Counter[str] = Counter()  # never changed
+_NOWHERE: dict[str, int] = {}  # never changed
 
 
 def frame_of(request: Request, text: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Others:
         self._answers: deque[tuple[str, Runs]] = deque()
         self._most = most
         self._requests: Counter[str] = Counter()
-        self._of_run: dict[tuple[str, ...], Counter[str]] = {}
+        self._of_run: dict[tuple[str, ...], dict[str, int]] = {}
         for request, text in answers:
             self.add(request, text)
 
@@ -81,9 +81,8 @@ class Others:
         self._answers.append((request.text, runs))
         self._requests[request.text] += 1
         for run in runs:
-            if run not in self._of_run:
-                self._of_run[run] = Counter()
-            self._of_run[run][request.text] += 1
+            of = self._of_run.setdefault(run, {})
+            of[request.text] = of.get(request.text, 0) + 1
         if self._most is not None and len(self._answers) > self._most:
             self._forget(*self._answers.popleft())
 
@@ -106,7 +105,7 @@ class Others:
         return min(shared) if len(shared) >= _SHARE * len(runs) else 0
 
 
-def _take_one(counts: Counter[str], name: str) -> None:
+def _take_one(counts: dict[str, int], name: str) -> None:
     counts[name] -= 1
     if counts[name] <= 0:
         del counts[name]
