@@ -2,7 +2,8 @@
 
 LABELS has a folder a session: a rule file, one session file, and `labels.jsonl` with a row a rule (`rule`, `line`,
 `outcome`, `kind`, `reader_can_decide`). Nothing of it is written. A prohibition that nobody came near is kept by the
-labels' convention, so there an untriggered counts as kept. Several checks of one line count as one.
+labels' convention, so there an untriggered counts as kept. Several checks of one line count as one: the line is
+broken where one of them is, and kept where each sentence of it that tells something has a check that is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from adhere.rules.examine import examine, read_rules
 from adhere.stats import wilson_clustered
 
-ORDER = ("broken", "undecided", "kept", "untriggered")
+ORDER = ("broken", "undecided", "no check", "kept", "untriggered")
 
 
 def verdicts_of(folder: Path) -> dict[int, str]:
@@ -27,6 +28,9 @@ def verdicts_of(folder: Path) -> dict[int, str]:
     outcomes: dict[int, set[str]] = {}
     for one in examine(rules, [session]).verdicts:
         outcomes.setdefault(lines[one.rule], set()).add(one.outcome)
+    for rule in rules:
+        if rule.check is None and rule.line in outcomes:
+            outcomes[rule.line].add("no check")
     return {line: next(outcome for outcome in ORDER if outcome in found) for line, found in outcomes.items()}
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from adhere.rules.checks.spec import Event
 from adhere.rules.session.acts import Act, asks
 from adhere.rules.session.paths import may_match, path_matches
-from adhere.rules.shell.patterns import matches
+from adhere.rules.shell.patterns import chooses_part, matches
 
 Met = bool | None
 """None: the log does not show it."""
@@ -57,6 +57,8 @@ def _command(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a con
             return None
         if not any(fnmatchcase(act.branch, pattern) for pattern in event.on):
             return False
+    if event.whole and (part := chooses_part(act.run)) is not False:
+        return None if part is None else False
     if event.status != "any":
         if act.passed is None or act.ran is None:
             return None

@@ -40,8 +40,9 @@ from adhere.rules.session.secrets import redact
 from adhere.schema import Record
 
 VerdictOutcome = Literal["kept", "broken", "untriggered", "undecided"]
-CHECKS_VERSION = "1"
+CHECKS_VERSION = "2"
 """Raised when a check and a session would come to another verdict."""
+CONDITIONAL = "the rule says more than its check, so a person has to read it"
 MOST_EVIDENCE = 5
 LONGEST_QUOTE = 300
 _SCOPED = frozenset({"edit", "opaque"})
@@ -76,6 +77,11 @@ def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict
     if rule.scope:
         acts = _in_scope(rule.scope, acts)
     occasions = list(_occasions(rule.check, acts))
+    if getattr(rule.check, "conditional", False):
+        occasions = [
+            one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one
+            for one in occasions
+        ]
     decided = [one for one in occasions if one.kept is not None]
     kept = sum(one.kept is True for one in decided)
     outcome, reason, shown = _outcome(occasions, session)

@@ -100,7 +100,10 @@ def does(check: Does, acts: Acts) -> Iterator[Occasion]:
         return
     hit, doubt = _first(check.event, acts)
     if hit is not None:
-        if triggers:
+        hits = [act for act in acts if meets(check.event, act) is True]
+        if triggers and all(one.passed is False for one in hits) and check.event.status == "any":
+            yield _open(f"{_did(hit)}, and failed", (hit,))
+        elif triggers:
             yield _keeping(_did(hit), (hit,))
     elif doubt is not None:
         yield _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))

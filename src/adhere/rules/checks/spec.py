@@ -34,7 +34,7 @@ Status = Literal["any", "passes", "fails"]
 How = Literal["any", "create", "modify", "delete"]
 By = Literal["any", "tool", "shell"]
 At = Literal["final", "every"]
-Of = Literal["replies", "final", "files", "commits", "branches"]
+Of = Literal["replies", "final", "files", "commits", "pull_requests", "branches"]
 SHAPES = ("conventional", "kebab", "snake", "capital", "imperative-ending", "ticket")
 
 
@@ -51,6 +51,7 @@ class Event(Record, frozen=True, omit_defaults=True):
         asks: A question to the user.
         done: The reply that ends a turn.
         status: Of a command: how it must have ended.
+        whole: Of a command that runs tests: it chooses no part of them.
         on: Of a commit or push: patterns of the branch.
         how, by: Of edits.
         arguments: Of a tool: patterns of its arguments' texts.
@@ -66,6 +67,7 @@ class Event(Record, frozen=True, omit_defaults=True):
     asks: bool = False
     done: bool = False
     status: Status = "any"
+    whole: bool = False
     on: Words = ()
     how: How = "any"
     by: By = "any"
@@ -83,20 +85,26 @@ class Event(Record, frozen=True, omit_defaults=True):
 class Never(Record, frozen=True, tag="never", tag_field="kind", omit_defaults=True):
     """`event` does not happen; triggered where something of its sort does, or by `when`.
 
-    `unless` lifts it from where that happens. With `at` = final an edit that is taken back does not count.
+    `unless` lifts it from where that happens. With `at` = final an edit that is taken back does not count. With
+    `conditional` the rule has a condition that the check does not know: what would break it is undecided.
     """
 
     event: Event
     when: Event | None = None
     unless: Event | None = None
     at: At = "every"
+    conditional: bool = False
 
 
 class Does(Record, frozen=True, tag="does", tag_field="kind", omit_defaults=True):
-    """`event` happens in a session in which `when` does; without `when`: in which a file is edited."""
+    """`event` happens in a session in which `when` does; without `when`: in which a file is edited.
+
+    `conditional` is that of Never.
+    """
 
     event: Event
     when: Event | None = None
+    conditional: bool = False
 
 
 class Before(Record, frozen=True, tag="before", tag_field="kind", omit_defaults=True):
@@ -150,21 +158,25 @@ class Text(Record, frozen=True, tag="text", tag_field="kind", omit_defaults=True
     """Texts keep to what is set here.
 
     Attributes:
-        of: Which texts: every reply, those that end a turn, written files, commit messages, names of branches.
+        of: Which texts: every reply, those that end a turn, written files, commit messages, titles and bodies of
+            pull requests, names of branches.
         paths: Of files: patterns.
         constraint: Any kind that `adhere list constraints` names.
         must: Whether the constraint has to pass or to fail.
         without: Texts that do not occur.
+        use: Texts that stand instead of `without`; a text with neither triggers nothing.
         has: A text that occurs.
         words: Whether `without` and `has` mean whole words in any case.
         begins: One of these begins the text.
         ends: One of these ends it.
         shape: A shape of names and messages.
-        no: Things of Markdown and the like that do not occur: emoji, headings, tables, bullets, code.
+        no: Things that do not occur: emoji, headings, tables, bullets, code; tabs or spaces at the beginning of a line;
+            functions of Python without types.
         longest_line: Characters of a line.
         most_lines: Lines of a text.
         first_line: Whether only the first line counts, as of commit messages.
         at: Of files: each state, or the last one.
+        conditional: See Never.
     """
 
     of: Of
@@ -172,16 +184,18 @@ class Text(Record, frozen=True, tag="text", tag_field="kind", omit_defaults=True
     constraint: ConstraintRef | None = None
     must: Literal["pass", "fail"] = "pass"
     without: Words = ()
+    use: Words = ()
     has: str = ""
     words: bool = False
     begins: Words = ()
     ends: Words = ()
     shape: str = ""
-    no: tuple[Literal["emoji", "headings", "tables", "bullets", "code"], ...] = ()
+    no: tuple[Literal["emoji", "headings", "tables", "bullets", "code", "tabs", "spaces", "untyped"], ...] = ()
     longest_line: int | None = None
     most_lines: int | None = None
     first_line: bool = False
     at: At = "every"
+    conditional: bool = False
 
     def __post_init__(self) -> None:
         tests = (self.constraint, self.without, self.has, self.begins, self.ends, self.shape, self.no)
@@ -297,5 +311,5 @@ def _key(key: str) -> str:
 
 __all__ = [
     "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How", "Instead", "Never",
-    "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
+    "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
 ]  # fmt: skip

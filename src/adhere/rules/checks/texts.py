@@ -25,6 +25,8 @@ _SHAPES = {
     "ticket": (re.compile(r"#\d+|\b[A-Z][A-Z0-9]+-\d+\b"), "with the number of an issue"),
 }
 _PLAIN_SIGNS = frozenset("©®™↔↕↩↪▪▫▶◀◻◼#*‼⁉〰〽\u2139") | frozenset("0123456789")
+_KINDS = {"commits": "commit", "pull_requests": "pull_request", "branches": "branch"}
+_INDENTS = {"tabs": r"^\t.*", "spaces": r"^ {2,}(?![ *]).+"}
 FEWEST_LETTERS = 20
 """Of a text whose language is told."""
 
@@ -44,10 +46,13 @@ def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
         if text is None:
             yield Occasion(None, "the log does not show the text", (act,))
             continue
-        if _is_too_short(check, text):
+        if _is_too_short(check, text) or (check.use and not any(one in text for one in (*check.use, *check.without))):
             continue
         kept, reason = _judge(check, _part(check, text), is_whole=is_whole)
-        yield Occasion(kept, reason, (act,))
+        if act.ran:
+            yield Occasion(kept, reason, (act,))
+        elif not kept:  # it keeps to it, if it was made at all
+            yield Occasion(None, f"{reason}, if it was made", (act,))
 
 
 def _is_too_short(check: Text, text: str) -> bool:
@@ -66,9 +71,8 @@ def _pieces(check: Text, acts: Sequence[Act]) -> Iterator[_Piece]:
         elif check.of == "files":
             if act.kind == "edit" and act.how != "delete" and path_matches(act.path, check.paths):
                 yield from _file(check, act)
-        elif act.kind == ("commit" if check.of == "commits" else "branch"):
-            is_shown = act.ran is True and act.sure
-            yield _Piece(act, act.text if is_shown else None)
+        elif act.kind == _KINDS[check.of]:
+            yield _Piece(act, act.text if act.sure else None)
 
 
 def _file(check: Text, act: Act) -> Iterator[_Piece]:
@@ -78,8 +82,13 @@ def _file(check: Text, act: Act) -> Iterator[_Piece]:
     elif act.added is not None and act.ran:
         if act.added.strip():
             yield _Piece(act, act.added, is_whole=False)
-    else:
+    elif not check.without or any(one in (act.text or "") for one in check.without) or not _shows_all(act):
         yield _Piece(act, None)
+
+
+def _shows_all(act: Act) -> bool:
+    """Whether what a command puts into a file stands in its text, wherever: a program or a substitution of its own."""
+    return act.run is not None and act.run.words[:1] in {("sed",), ("perl",), ("python",)} and "-f" not in act.run.words
 
 
 def _needs_whole(check: Text) -> bool:
@@ -111,9 +120,9 @@ def _finding(constraint: ConstraintRef, text: str) -> tuple[str, str]:
 
 def _faults(check: Text, text: str) -> Iterator[str]:
     for one in check.without:
-        if _occurs(one, text, words=check.words):
+        if _occurs(one, text, words=check.words, is_code=check.of == "files"):
             yield f"{one!r} stands in it"
-    if check.has and not _occurs(check.has, text, words=check.words):
+    if check.has and not _occurs(check.has, text, words=check.words, is_code=check.of == "files"):
         yield f"{check.has!r} is not in it"
     bare = text.strip()
     if check.begins and not bare.lower().startswith(tuple(one.lower() for one in check.begins)):
@@ -148,11 +157,27 @@ def _thing(thing: str, text: str) -> Iterator[str]:
         yield "bullet points stand in it"
     elif thing == "code" and code_blocks(text):
         yield "a block of code stands in it"
+    elif thing in _INDENTS and (line := re.search(_INDENTS[thing], text, re.MULTILINE)):
+        yield f"a line begins with {thing}: {line[0].strip()[:60]}"
+    elif thing == "untyped" and _is_untyped(text):
+        yield "a function has a parameter or a result without a type"
 
 
-def _occurs(one: str, text: str, *, words: bool) -> bool:
+def _is_untyped(text: str) -> bool:
+    """Whether a function of Python has a parameter or a result without a type."""
+    for match in re.finditer(r"^[ \t]*(?:async )?def \w+\(([^()]*)\)\s*(->)?", text, re.MULTILINE):
+        names = [one.strip() for one in re.sub(r"\[[^\]]*\]", "", match[1]).split(",")]
+        if not match[2] or any(":" not in one for one in names if one and one not in {"self", "cls", "*", "/"}):
+            return True
+    return False
+
+
+def _occurs(one: str, text: str, *, words: bool, is_code: bool) -> bool:
     if not words:
         return one in text
+    if is_code:
+        before, behind = r"(?<!\w)" * one[:1].isalnum(), r"(?!\w)" * one[-1:].isalnum()
+        return re.search(f"{before}{re.escape(one)}{behind}", text) is not None
     return re.search(rf"(?<!\w){re.escape(one.lower())}(?!\w)", text.lower().replace("’", "'")) is not None
 
 

@@ -10,16 +10,26 @@ from msgspec.structs import replace
 
 from adhere.rules.checks.spec import After, AsksBefore, Before, Check, Does, Event, How, Instead, Never
 from adhere.rules.compile.events import (
-    bare_programs, codes_of, commands_in, event_of, forms, is_command, is_path, paths_in, pattern, says,
+    TESTS,
+    bare_programs,
+    begun_event,
+    codes_of,
+    commands_in,
+    event_of,
+    forms,
+    is_command,
+    is_path,
+    paths_in,
+    pattern,
+    says,
 )  # fmt: skip
 from adhere.rules.shell.patterns import groups, patterns_of
 
-_TESTS = (
-    "tests/**", "test/**", "spec/**", "__tests__/**", "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "tests.py",
-)  # fmt: skip
 _STALE = ("tests", "lint", "format", "typecheck", "build")
 _ANY_EDIT = Event(edits=("**", "!*.md", "!*.txt", "!*.rst", "!*.log"))
 """What makes a check of files stale."""
+_MANAGERS = (("uv", "poetry", "pipenv", "conda", "pip"), ("pnpm", "npm", "yarn", "bun"))
+_EVERY_EDIT = Event(edits=("**",))
 Match = re.Match[str]
 
 
@@ -31,7 +41,12 @@ class _Clauses(NamedTuple):
 
 def clause_check(said: str) -> Check | None:
     """The check of a statement about what is done; None: it is none that a program decides."""
-    said = said.strip().rstrip(".!")
+    said = re.sub(
+        r"^(?:never|do not|don't|must not) (?:skip|omit|forget(?: to)?|bypass) (?=.+(?:before|after)\b)",
+        "",
+        said.strip().rstrip(".!"),
+        flags=re.IGNORECASE,
+    )
     barred = pattern("not").match(said)
     rest = said[barred.end() :] if barred is not None else None
     texts = {"whole": said, "barred": rest, "open": said if barred is None else None}
@@ -43,24 +58,27 @@ def clause_check(said: str) -> Check | None:
     return _order_check(said)
 
 
-def _named(match: Match) -> str:
+def _group(match: Match) -> str:
     """What a form's one group holds, whichever of its readings fits."""
     return match[match.lastindex or 0]
 
 
 def _asks(match: Match) -> Check | None:
-    event = event_of(_named(match))
-    stems = pattern("granted").findall(_named(match).lower())
+    event = event_of(_group(match))
+    stems = pattern("granted").findall(_group(match).lower())
     return AsksBefore(event, granted=tuple(dict.fromkeys(stems))) if event is not None else None
 
 
 def _instead(match: Match) -> Check | None:
+    text = re.split(r"[;(—]|\s[-–]\s", match["avoid"])[0] if match["avoid"].count("`") != 1 else match["avoid"]
     if says(match["use"], "before|after|when"):
         return None
-    use, avoid = _usable(match["use"]), _usable(match["avoid"])
+    use, avoid = _usable(match["use"]), _usable(text)
+    is_conditional = says(re.sub("`[^`]*`", "", text), "when|if|unless|while|whenever")
     if use is not None and avoid is not None:
-        return Instead(use, avoid) if use != avoid else None
-    return Never(avoid) if avoid is not None and re.search(r"instead of|rather than", match.string) else None
+        return Instead(use, avoid) if use != avoid and not is_conditional else None
+    is_bar = avoid is not None and re.search(r"instead of|rather than", match.string)
+    return Never(avoid, conditional=is_conditional) if avoid is not None and is_bar else None
 
 
 def _usable(text: str) -> Event | None:
@@ -79,17 +97,17 @@ def _usable(text: str) -> Event | None:
 
 
 def _edits_only(match: Match) -> Check | None:
-    paths = paths_in(_named(match))
+    paths = paths_in(_group(match))
     return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths else None
 
 
-def _tested(match: Match) -> Check | None:
+def _pass_before(match: Match) -> Check | None:
     event = event_of(match[1])
     return Before(Event(command=("@tests",), status="passes"), event, since=_ANY_EDIT) if event is not None else None
 
 
 def _searches(match: Match) -> Check | None:
-    used = _usable(_named(match))
+    used = _usable(_group(match))
     return Instead(used, Event(command=("grep", "egrep"))) if used is not None else None
 
 
@@ -98,9 +116,18 @@ def _does(match: Match) -> Check | None:
     return Does(used) if used is not None else None
 
 
-def _needs_test(_match: Match) -> Check:
-    sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", *(f"!{one}" for one in _TESTS))
-    return Does(Event(edits=_TESTS), when=Event(edits=sources))
+def _needs_test(match: Match) -> Check:
+    """A test is edited where code is; whether a change is a feature or a fix is for a person."""
+    sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", "!*.toml", "!*.yml", "!*.yaml", *(f"!{one}" for one in TESTS))
+    is_all = says(match["what"], "(?:all|every|any|each) (?:code )?changes?|(?:all|any) code")
+    return Does(Event(edits=TESTS), when=Event(edits=sources), conditional=not is_all)
+
+
+def _manager(match: Match) -> Check:
+    """One manager of packages and none of its rivals."""
+    use = match["use"].lower()
+    rivals = next(names for names in _MANAGERS if use in names)
+    return Instead(Event(command=(use,)), Event(command=tuple(one for one in rivals if one != use)))
 
 
 def _entry(match: Match) -> Check | None:
@@ -138,9 +165,11 @@ def _read_only(match: Match) -> Check | None:
 
 
 _MAKERS: Mapping[str, Callable[[Match], Check | None]] = {
-    "asks": _asks, "instead": _instead, "edits_only": _edits_only, "tested": _tested, "searches": _searches,
+    "asks": _asks, "instead": _instead, "edits_only": _edits_only, "tested": _pass_before, "searches": _searches,
     "does": _does, "needs_test": _needs_test, "entry": _entry, "passive": _passive, "forbidden": _forbidden,
-    "read_only": _read_only,
+    "read_only": _read_only, "manager": _manager,
+    "changeset": lambda _: Does(Event(edits=(".changeset/**",)), conditional=True),
+    "draft": lambda _: Never(Event(command=("gh pr create !--draft",)), when=Event(command=("gh pr create",))),
     "not_on_main": lambda _: Never(Event(command=("git commit",), on=("main", "master"))),
     "stages_by_name": lambda _: Never(Event(command=("git add -A", "git add .", "git add --all", "git commit -a"))),
     "tool": lambda match: Never(Event(tool=(match[1],))),
@@ -169,14 +198,13 @@ def _order_check(said: str) -> Check | None:
     if pattern("last_edit").search(said) and (check := _after_last(said, main, other)) is not None:
         return check
     barred = pattern("not").match(main)
-    event = event_of(main[barred.end() :] if barred else pattern("lead").sub("", main))
-    second = event_of(other)
-    if event is None or event == second or (second is None and link != "unless"):
+    if barred is not None:
+        return _bars(main[barred.end() :], link, other)
+    event, second = event_of(pattern("lead").sub("", main)), event_of(other)
+    if event is None or second is None or event == second:
         return None
     if says(main, "say|claim|state|mention|tell|write that") or (link == "if" and re.search(r"not|n't", other)):
         return None
-    if barred is not None:
-        return _bars(event, link, second)
     is_passing = event.command and pattern("passing").search(main)
     return _requirement(replace(event, status="passes") if is_passing else event, link, second)
 
@@ -194,25 +222,31 @@ def _after_last(said: str, main: str, other: str) -> Check | None:
     return Before(run, Event(command=("git commit",)), since=edits) if is_commit else After(edits, run)
 
 
-def _bars(event: Event, link: str, second: Event | None) -> Check | None:
+def _bars(text: str, link: str, other: str) -> Check | None:
+    event, second = event_of(text), event_of(other.removeprefix("just "))
+    if event is None or event.asks or event == second:
+        return None
+    if event.done:
+        is_check = second is not None and link in {"until", "unless", "before", "without"} and _goes_stale(second)
+        return After(_ANY_EDIT, replace(second, status="passes")) if is_check and second is not None else None
     if link in {"without", "until", "before", "unless"} and second is not None:
-        first = replace(second, status="passes") if second.command else second
-        return AsksBefore(event) if second.asks else Before(first, event)
-    if link in {"when", "whenever", "if", "while"} and second is not None and not second.done:
-        return None
-    return Never(event)
+        first = replace(second, status="passes") if _goes_stale(second) else second
+        return (
+            AsksBefore(event)
+            if second.asks
+            else Before(first, event, since=_EVERY_EDIT if other.startswith("just ") else None)
+        )
+    return Never(event, conditional=second is None or not second.done)
 
 
-def _requirement(event: Event, link: str, second: Event | None) -> Check | None:
-    if second is None:
-        return None
+def _requirement(event: Event, link: str, second: Event) -> Check | None:
     if link in {"before", "prior to"}:
         if event.asks:
             return AsksBefore(second)
         return After(_ANY_EDIT, event) if second.done and not event.reads else Before(event, second)
-    if link in {"after", "once", "every time", "each time"}:
+    if link in {"after", "once", "every time", "each time"} and not second.done:
         return After(second, event)
-    if link in {"when", "whenever", "if", "while"}:
+    if link in {"after", "once", "when", "whenever", "if", "while"}:
         if second.done:
             return After(_ANY_EDIT, event) if _goes_stale(event) else Does(event)
         return After(second, event) if _goes_stale(event) else Does(event, when=second)
@@ -231,15 +265,17 @@ def _plain(said: str) -> Check | None:
         return _plainly_barred(said[barred.end() :])
     bare = pattern("lead").sub("", said)
     is_strong = bare != said or re.match(r"(?:run|use|execute|update|read|create|write)\b", said, re.IGNORECASE)
-    event = event_of(bare)
+    event, is_all = begun_event(bare)
     if event is None or not is_strong or event.done or event.asks or "**" in event.edits:
         return None
-    if says(bare, "never|not|forbidden|only"):
+    if says(re.sub(r"`[^`]*`", "", bare), "never|not|forbidden|only|full|whole|entire|if|when|unless|otherwise"):
         return None
     verbs = r"(?:run|execute|use)\b" if event.command else r"(?:update|add|write|create|maintain|keep)\b"
     if re.match(r"read\b" if event.reads else verbs, bare, re.IGNORECASE):
-        return Does(event)
-    is_passing = event.command and says(said, "(?:must|should) pass")
+        is_demanded = says(said[: len(said) - len(bare)], "must|always|shall|make sure|ensure|required|sure")
+        is_sure = is_all and is_demanded and not re.search(" to | for ", bare)
+        return Does(event, conditional=not is_sure) if is_all or event.command else None
+    is_passing = event.command and is_all and says(said, "(?:must|should) pass")
     return After(_ANY_EDIT, replace(event, status="passes")) if is_passing else None
 
 
@@ -249,12 +285,12 @@ def _plainly_barred(rest: str) -> Check | None:
         return None
     options = [one for one in codes if re.fullmatch(r"--?[A-Za-z][\w-]*", one)]
     if options and "--no-verify" not in options and len(options) == len(codes):
-        return Never(Event(command=tuple(f"* {one}" for one in options)))
-    event = event_of(rest)
-    if event is None or event.done or event.asks or says(rest, r"(?:full|whole|entire|all)(?: \w+)? tests?"):
+        return Never(Event(command=tuple(f"* {one}" for one in options)), conditional=says(rest, "unless|when|if|for"))
+    event, is_all = begun_event(rest)
+    if event is None or event.done or event.asks or says(rest, "full|whole|entire|all"):
         return None
     is_unknown = event.command and codes and is_path(codes[0]) and not commands_in(rest)
-    return None if is_unknown else Never(event)
+    return None if is_unknown else Never(event, conditional=not is_all)
 
 
 __all__ = ["clause_check"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,23 @@ from adhere.rules.compile.statements import Statement, statements_of
 from adhere.rules.compile.texts import text_check
 
 Modality = Literal["must", "should", "may"]
-_CLAUSES = re.compile(r";\s+|,? and (?=(?:don't|do not|never|no) )|, (?=(?:never|do not|don't) )")
+_CLAUSES = re.compile(
+    r"\s+[-–—]\s+(?=(?:never|do not|don't) )|;\s+|,? and (?=(?:don't|do not|never) )|, (?=(?:never|do not|don't) )"
+)
+_DEPENDS = re.compile(
+    r"\(|(?:otherwise|then|if that|in that case|else|instead|if not|if so|if yes|if none)\b", re.IGNORECASE
+)
+"""Begins a sentence that holds only after what the one before says."""
+_BACK = re.compile(r"(?<!\w)(?:it|them|this|that|these|instead|one|so)(?!\w)", re.IGNORECASE)
+"""Points back to what was said before, so that a part of a sentence tells nothing of its own."""
+_CONDITION = re.compile(
+    r"(?:if|when|unless|where|once)\b|.*(?:fail\w*|errors?|unsure|timing out)\"?(?:: |$)", re.IGNORECASE
+)
+_TAIL = re.compile(
+    r"\s+[-–—→]\s+|\s->\s|;\s|,? (?:because|since (?:it|they|this)|so that|in order to|to (?:avoid|prevent))\b|, (?:as|so|which|otherwise|prefer|use|instead)\b| as (?:it|they|this|these)\b",
+    re.IGNORECASE,
+)
+"""Begins the reason of a rule, or what to do instead."""
 UNDECIDED = "no program decides this; a person or a model has to read it"
 _SHOULD = re.compile(
     r"(?<!\w)(?:should|prefer|try to|ideally|aim|recommend\w*|when possible|where possible|if possible|consider|generally|favor|favour)(?!\w)",
@@ -54,8 +70,8 @@ def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     names: set[str] = set()
     for one in statements:
-        checks: list[Check | None] = [*checks_of(one)]
-        if not checks and not tells(one.text, one.lead):
+        checks = checks_of(one)
+        if not checks and not tells(one.text, one.lead, one.code):
             continue
         modality = _modality(f"{one.lead} {one.text}")
         for check in checks or [None]:
@@ -64,10 +80,10 @@ def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def tells(text: str, lead: str = "") -> bool:
-    """Tell whether a statement tells somebody to do something."""
+def tells(text: str, lead: str = "", code: str = "") -> bool:
+    """Tell whether a statement tells somebody to do something; `code` is that of the block below it."""
     words = re.findall(r"[A-Za-z'’]+", re.sub(r"`[^`]*`", " ", text))
-    if text.endswith(":") or (len(words) < 2 and not (lead and _TELLS.search(lead))):
+    if (text.endswith(":") and not code) or (len(words) < 2 and not (lead and _TELLS.search(lead))):
         return False
     if _DESCRIBES.match(text) and not _TELLS.search(text):
         return False
@@ -76,21 +92,34 @@ def tells(text: str, lead: str = "") -> bool:
     return bool(_TELLS.search(text)) or (bool(words) and words[0].lower() in _VERBS)
 
 
-def checks_of(one: Statement) -> list[Check]:
-    """The checks of a statement; one that requires several commands has one for each. Empty: none that we know."""
-    if _DESCRIBES.match(one.text) and not _TELLS.search(one.text):
+def checks_of(one: Statement) -> Sequence[Check | None]:
+    """The checks of a statement; one that requires several commands has one for each. Empty: none that we know.
+
+    None stands for a part of it that tells something else.
+    """
+    if (
+        (_DESCRIBES.match(one.text) and not _TELLS.search(one.text))
+        or _DEPENDS.match(one.text)
+        or _CONDITION.match(one.behind)
+    ):
         return []
-    clauses = [part for part in _CLAUSES.split(one.text) if part.strip()]
+    text = f"{_without_brackets(one.text)} {one.code}".strip()
+    whole = clause_check(text)
+    if isinstance(whole, Instead):
+        return [whole]
+    clauses = [part for part in _CLAUSES.split(text) if part.strip()]
     if (
         len(clauses) > 1
-        and not isinstance(clause_check(one.text), Instead)
-        and " on `main`" not in one.text
-        and " on main" not in one.text
+        and not re.search(" on `?main", text)
+        and not re.search(r"(?:never|not|don't) (?:in|on|at|with|for|just) ", text)
     ):
-        parts = [checks_of(one._replace(text=part.strip())) for part in clauses]
-        loose = [check for check in parts[0] if isinstance(check, Does) and re.match(r"use\b", one.text, re.IGNORECASE)]
-        return [check for part in parts for check in part if check not in loose]
-    for said in _readings(one):
+        known = [(part.strip(), checks_of(one._replace(text=part.strip(), code=""))) for part in clauses]
+        is_open = any(not checks and tells(part) and not re.search(_BACK, part) for part, checks in known)
+        loose = [one for one in known[0][1] if isinstance(one, Does) and re.match(r"use\b", text, re.IGNORECASE)]
+        found = [check for _, checks in known for check in checks]
+        kept = [check for check in found if check not in loose] if any(checks for _, checks in known[1:]) else found
+        return [*kept, None] if kept and is_open else kept
+    for said in _readings(one._replace(text=text)):
         both = re.match(
             r"(?:never|do not|don't|must not) read (?:or|and) (?:write|edit|modify|change)\w*(?: to)? (.+)",
             said,
@@ -118,32 +147,55 @@ def _apart(check: Check, said: str) -> list[Check]:
     return [replace(check, **{str(name): replace(event, command=(one,))}) for one in event.command]
 
 
+def _core(text: str) -> str:
+    """A statement without its reason and what to do instead; code stays whole."""
+    masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
+    tail = _TAIL.search(masked, 1)
+    return (text[: tail.start()] if tail else text).strip()
+
+
+def _without_brackets(text: str) -> str:
+    """A text without what stands in brackets outside code, but for `(not …)`."""
+    masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
+    for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", masked))):
+        if bracket.start():
+            text = text[: bracket.start()] + text[bracket.end() :]
+    return text
+
+
 def _readings(one: Statement) -> Iterator[str]:
     """The statement alone, behind the sentence that its list stands under, and without a condition's label."""
-    text = re.sub(
-        r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*",
-        "",
-        one.text,
-        flags=re.IGNORECASE,
+    text = _core(
+        re.sub(
+            r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*",
+            "",
+            one.text,
+            flags=re.IGNORECASE,
+        )
     )
-    text = re.sub(r"\s*\((?:[^()`]*)\)\s*$", "", text)
-    lead = one.lead.rstrip(": ")
-    if not lead and re.fullmatch(
-        r"(?:never|do not|don't|don’t|avoid|forbidden|not allowed|must not|no-gos?|prohibited|what not to do)[.!:]?",
-        one.heading,
-        re.IGNORECASE,
-    ):
-        lead = "Never"
+    text = re.sub(r"^\W*?(?=[\w`\"“])", "", text, count=1)
+    lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", said) for said in (one.lead, one.heading))
+    lead = lead or (
+        title
+        if re.fullmatch(_BARRING_TITLE, title, re.IGNORECASE) or re.fullmatch(_ASKING_TITLE, title, re.IGNORECASE)
+        else ""
+    )
+    is_barred = re.match(r"(?:never|do not|don't|avoid|must not|mustn't)\b", text, re.IGNORECASE)
+    if re.fullmatch(_ASKING_TITLE, lead, re.IGNORECASE):
+        yield f"Ask before {text[0].lower()}{text[1:]}"
+        return
     if (
         lead
-        and re.match(r"(?:never|do not|don't|avoid|you must not|must not|must never)\b", lead, re.IGNORECASE)
-        and not re.match(r"(?:never|do not|don't|avoid)\b", text, re.IGNORECASE)
-    ):
-        yield (
-            f"Never {text[0].lower()}{text[1:]}"
-            if not re.search(r"(?:edit|modify|touch|change|run|use|commit)\w*$", lead, re.IGNORECASE)
-            else f"{lead} {text}"
+        and re.match(
+            rf"(?:you )?(?:{_BARRING_TITLE}|never|do not|don't|avoid|must not|must never)\b", lead, re.IGNORECASE
         )
+        and not is_barred
+    ):
+        is_verb = re.search(
+            r"(?:edit|modify|touch|change|run|use|commit)(?: these| the following| any of these)?(?: \w+ly)?$",
+            re.split(r"\s+[-–—]\s+", lead)[0],
+        )
+        yield f"Never {is_verb[0].split()[0]} {text}" if is_verb else f"Never {text[0].lower()}{text[1:]}"
         return
     yield text
     if lead and re.match(r"(?:before|after|when|whenever)\b", lead, re.IGNORECASE):
@@ -152,9 +204,14 @@ def _readings(one: Statement) -> Iterator[str]:
     if (
         mark
         and "`" not in label
+        and not re.match(r"(?:if|when|for)\b", label, re.IGNORECASE)
         and (len(label.split()) <= 4 or re.match(r"(?:never|always|use|do not|don't|no|run)\b", rest))
     ):
         yield rest
+
+
+_BARRING_TITLE = r"never(?: do)?|do not|don'?ts?|don’ts?|avoid|forbidden|not allowed|must not|no-gos?|prohibited|what not to do|common mistakes(?: to avoid)?|anti-?patterns?"
+_ASKING_TITLE = r"ask first|ask before(?: doing)?|(?:requires?|needs?) (?:approval|permission|confirmation)|ask (?:for )?(?:permission|approval|confirmation)"
 
 
 def _modality(text: str) -> Modality:

@@ -15,7 +15,7 @@ from adhere.rules.checks.spec import Event, How
 from adhere.schema import convert
 
 PHRASES_FILE = Path(__file__).with_name("phrases.toml")
-_RAN = re.compile(r"(?<!\w)(?:run|running|call|calling|execute|executing|invoke)\w* (?:the )?`([^`]+)`", re.IGNORECASE)
+_RAN = re.compile(r"(?<!\w)(?:run|running|execute|executing)\w* (?:the )?`([^`]+)`", re.IGNORECASE)
 _PROGRAMS = frozenset(
     "cd git npm npx pnpm yarn bun node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
     "eslint prettier tsc jest vitest mocha cargo rustc rustfmt go gofmt make just task docker docker-compose podman kubectl helm terraform mvn gradle gradlew rspec "
@@ -35,12 +35,28 @@ _FILE = re.compile(
     rf"[\w*.{{}},-]*\.(?:{_ENDINGS})|\.[\w.-]+|\*+|\*\.[\w.{{}},-]+|Makefile|Dockerfile|LICENSE|Jenkinsfile|Gemfile"
 )
 _BARE_FILE = re.compile(
-    r"(?<![\w`/@])((?:[\w.-]+/)+[\w.*-]*|\.env(?:\.\w+)?"
-    r"|[\w-]+\.(?:lock|toml|json|ya?ml|md|env|py|ts|tsx|js|go|rs|sql|proto|cfg|ini|txt|generated\.\w+))(?![\w`/])"
+    r"(?<![\w`/@])((?:[\w.*-]+/)+(?![\w*.-])|(?:[\w.*-]+/)*(?:[\w*-]+\.)+(?:lock|toml|json|ya?ml|md|env|py|tsx?|go|rs|sql|proto|cfg|ini|txt|config|csproj|props|sln|generated\.\w+)"
+    r"|\.env(?:\.\w+)?|[a-z-]+\.js)(?![\w`/])"
 )
 _SMALL = frozenset(
-    "the a an any your you all every each of to in at last final first again without code file files existing".split()
+    "the a an any your you all every each of to in at on last final first again without code file files existing please directly must should pass passes passing succeed clean green "
+    "manually hand by yourself ever just also always new own changed affected relevant related local locally contents content folder folders "
+    "directory directories under inside within or and then run running runs use using with via through command commands execute executing re yet".split()
 )
+"""Words that say nothing of their own beside a phrase, a command or a path."""
+LANGUAGE_FILES = {
+    "python": ("**/*.py",), "typescript|ts": ("**/*.ts", "**/*.tsx"), "javascript|js": ("**/*.js", "**/*.jsx"), "go": ("**/*.go",),
+    "rust": ("**/*.rs",), "java": ("**/*.java",), "css": ("**/*.css",), "html": ("**/*.html",), "markdown": ("**/*.md",), "react": ("**/*.tsx", "**/*.jsx"),
+}  # fmt: skip
+TESTS = (
+    "tests/**", "test/**", "spec/**", "__tests__/**", "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "tests.py",
+)  # fmt: skip
+"""Where tests stand."""
+_RUN_CODE = re.compile(
+    r"(?:run|running|runs|rerun|re-run|execute|executing|us(?:e|ing)|via|through|with|call(?:ing)?|invoke|invoking):? (?:the |a |your |only )?`",
+    re.IGNORECASE,
+)
+_FILE_VERBS = "(?:edit|modif|chang|touch|alter|updat|writ|overwrit|rewrit|refactor|work|creat|add|introduc|delet|remov)\\w*|hand-edit\\w*"
 
 
 class _Phrase(msgspec.Struct, forbid_unknown_fields=True, dict=True):
@@ -65,11 +81,20 @@ class Form(msgspec.Struct, forbid_unknown_fields=True, dict=True):
         return re.compile(self.says, re.IGNORECASE)
 
 
+class Thing(msgspec.Struct, forbid_unknown_fields=True):
+    """What rules bar by a name, and the texts that it is in code; `tests`: it stands in tests."""
+
+    says: str
+    texts: tuple[str, ...]
+    tests: bool = False
+
+
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
     """`phrases.toml`."""
 
     phrases: list[_Phrase]
     forms: list[Form]
+    things: list[Thing]
     patterns: dict[str, str]
 
 
@@ -81,6 +106,11 @@ def _table() -> _Table:
 def forms() -> list[Form]:
     """The forms of statements about what is done, in the order in which they are tried."""
     return _table().forms
+
+
+def things() -> list[Thing]:
+    """What rules bar in code by a name."""
+    return _table().things
 
 
 @functools.cache
@@ -106,7 +136,7 @@ def is_command(text: str) -> bool:
 def is_path(text: str) -> bool:
     """Tell whether code in a rule names files."""
     bare = text.strip()
-    if not bare or re.search(r"[\s()=;:<>|\"']", bare) or bare.startswith(("--", "@/")):
+    if not bare or re.search(r"[\s()=;:|\"']", bare) or bare.startswith(("--", "@/")):
         return False
     return "/" in bare or _FILE.fullmatch(bare) is not None
 
@@ -120,6 +150,8 @@ def pattern_of(code: str) -> str:
     """A path of a rule as a pattern; a folder means all in it."""
     if re.fullmatch(rf"\.(?:{_ENDINGS})", code) and code != ".env":
         return f"*{code}"
+    code = re.sub(r"<[^<>]*>", "*", code)
+    code = f"**/{code[2:]}" if code.startswith("*/") else code  # written so, `*` means any folder
     return f"{code}**" if code.endswith("/") else code
 
 
@@ -138,7 +170,7 @@ def commands_in(text: str) -> tuple[str, ...]:
 def event_of(text: str) -> Event | None:
     """The event that a phrase names, or one of those that it joins by `or`; None: none that is known."""
     bare = text.strip(" .,;:!")
-    parts = re.split(r",? or ", bare)
+    parts = re.split(r",? or |, ", bare)
     if len(parts) > 1 and not codes_of(bare):
         events = [one for part in parts if (one := _event_of(part)) is not None and one.command and not one.on]
         if len(events) == len(parts):
@@ -148,39 +180,90 @@ def event_of(text: str) -> Event | None:
 
 def bare_programs(text: str) -> tuple[str, ...]:
     """`npm or yarn` without backticks, after `use` or `run`."""
+    text = text.lower()
     match = pattern("programs").match(text)
     words = re.split(r",? (?:or|and) |, ", match[1].strip()) if match else []
     known = _PROGRAMS if re.match(r"us|run|call", text) else _PROGRAMS - _WORDS_TOO
-    return tuple(words) if words and all(word in known for word in words) else ()
+    is_named = all(word in known for word in words) or (
+        any(word in known for word in words) and "commands" in text and len(words) > 1
+    )
+    return tuple(words) if is_named else ()
+
+
+def begun_event(text: str) -> tuple[Event | None, bool]:
+    """The event that a phrase begins with, and whether the phrase says nothing else."""
+    event = event_of(text)
+    if event is not None:
+        is_named = event.command and commands_in(text)
+        return event, not is_named or _is_small(re.sub("`[^`]*`", " ", text))
+    masked = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), text)
+    for cut in reversed([one.start() for one in _QUALIFIER.finditer(masked)]):
+        if (event := event_of(text[:cut])) is not None:
+            return event, False
+    return None, False
+
+
+_QUALIFIER = re.compile(
+    r",? (?:in|on|for|to|with|from|when|that|which|while|if|unless|during|into|by|as|where|outside|other than)\b",
+    re.IGNORECASE,
+)
+"""Begins what qualifies an event."""
 
 
 def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
+    if remote := re.fullmatch(
+        r"push\w*(?: \w+){0,2} to (?:the )?`(?!main`|master`)([\w-]+)`(?: remote)?", bare, re.IGNORECASE
+    ):
+        return Event(command=(f"git push {remote[1]}",))
+    plain = re.sub(r"`[^`]*`", " ", bare)
     commands = commands_in(bare) or bare_programs(bare)
-    paths = paths_in(bare)
+    paths = paths_in(bare) or language_files(plain, "(?:source )?(?:files?|code)")
     if commands and not re.match(r"(?:reading|read|see|consult)\b", bare, re.IGNORECASE):
-        return Event(command=commands)
-    if paths and says(bare, r"(?:read|consult|check|review|open)(?:ing)?|look(?:ing)? at"):
+        is_said = "`" not in bare or _RUN_CODE.search(bare) or _is_small(plain)
+        return Event(command=tuple(map(_without_places, commands))) if is_said else None
+    if paths and says(plain, r"(?:read|consult|check|review|open)(?:ing)?|look(?:ing)? at"):
         return Event(reads=paths)
-    if paths and (how := _how(bare)) is not None:
-        return Event(edits=paths, how="any" if " to `" in bare else how)
+    if paths and (how := _how(plain)) is not None:
+        rest = _without_paths(re.sub(rf"(?<!\w)(?:{_FILE_VERBS})(?!\w)", " ", plain, flags=re.IGNORECASE))
+        return Event(edits=paths, how="any" if " to `" in bare else how) if _is_small(rest) else None
     for phrase in _table().phrases:
         event, match = phrase.event, phrase.pattern.search(bare)
-        is_any_edit = event.edits == ("**",) and event.how == "any"
-        if match is not None and (paths or not is_any_edit or _is_all(match, bare)):
+        if match is None:
+            continue
+        rest = f"{bare[: match.start()]} {bare[match.end() :]}"
+        rest = _without_paths(re.sub(r"`[^`]*`", " ", rest)) if event.edits and paths else rest.replace("`", " xcode ")
+        if _is_small(rest):
             return replace(event, edits=paths) if event.edits and paths else event
-    run = re.fullmatch(r"(?:run|call|execute|invoke)(?:ning|ing)? ([a-z][a-z0-9_-]+[a-rt-z0-9])(?: yourself| directly)?", bare)
+    run = re.fullmatch(
+        r"(?:run|call|execute|invoke)(?:ning|ing)? ([a-z][a-z0-9_-]+[a-rt-z0-9])(?: yourself| directly)?", bare
+    )
     if run is not None and run[1] not in {"it", "them", "everything", "anything", "code", "commands"}:
         return Event(command=(run[1],))
-    is_name = len(bare) <= 60 and re.match(
-        r"(?![a-z]+ing\b)(?:the |any |a |files? |anything )*(?:in |under |inside |matching )?`?[\w./*]", bare
-    )
+    is_name = _is_small(_without_paths(plain)) and not re.match(r"(?:in|on)\b", bare, re.IGNORECASE)
     return Event(edits=paths) if paths and is_name else None
 
 
-def _is_all(match: re.Match[str], text: str) -> bool:
-    """Whether a phrase is all of a text but small words: "change the version number" is about more than changes."""
-    rest = f"{text[: match.start()]} {text[match.end() :]}"
-    return not set(re.findall(r"[a-z_]+", rest.lower())) - _SMALL
+def language_files(text: str, behind: str = "") -> tuple[str, ...]:
+    """The files of a language that a text names, before words such as `files`; empty: it names none."""
+    return next((files for name, files in LANGUAGE_FILES.items() if says(text, f"(?:{name}) {behind}".rstrip())), ())
+
+
+def _is_small(text: str) -> bool:
+    """Whether words say nothing of their own: "change the version number" is about more than changes."""
+    return not set(re.findall(r"[a-z_]+", text.lower())) - _SMALL
+
+
+def _without_paths(text: str) -> str:
+    return _BARE_FILE.sub(" ", text)
+
+
+def _without_places(command: str) -> str:
+    """A command up to the first word that stands for another: `pytest <file>`, `make [target]`."""
+    words = command.split()
+    place = next(
+        (number for number, word in enumerate(words) if number and re.search(r"[<>\[\]{}|]|\.\.\.|…", word)), len(words)
+    )
+    return " ".join(words[:place]).removesuffix(" --")
 
 
 def _how(text: str) -> How | None:
@@ -195,6 +278,6 @@ def _how(text: str) -> How | None:
 
 
 __all__ = [
-    "PHRASES_FILE", "Form", "bare_programs", "codes_of", "commands_in", "event_of", "forms", "is_command", "is_path",
-    "paths_in", "pattern", "pattern_of", "says",
+    "PHRASES_FILE", "TESTS", "Form", "bare_programs", "begun_event", "codes_of", "commands_in", "event_of", "forms", "is_command", "is_path",
+    "language_files", "paths_in", "pattern", "pattern_of", "says",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", "CONVENTIONS.md"
 """Files that are looked for in folders below."""
 DEEPEST = 5
 MOST_BYTES = 2_000_000
+MOST_COMMANDS = 3
+"""Of a block of code that a sentence ends before; more are an example."""
 _IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w./-]+\.(?:md|mdc|txt))\b")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _BULLET = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -30,6 +33,8 @@ class Statement(NamedTuple):
         heading: Of the section that it stands in.
         scope: Patterns of files that its section or file is about; empty: all.
         lead: The sentence with a colon that its list stands under; empty: none.
+        behind: The sentence before it in the same item or paragraph; empty: none.
+        code: The commands of the block of code that it ends with a colon before, as code; empty: none.
     """
 
     text: str
@@ -38,6 +43,8 @@ class Statement(NamedTuple):
     heading: str = ""
     scope: tuple[str, ...] = ()
     lead: str = ""
+    behind: str = ""
+    code: str = ""
 
 
 def statements_of(path: Path, *, root: Path | None = None, nested: bool = True) -> Iterator[Statement]:
@@ -114,13 +121,15 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
     leads: list[tuple[int, str]] = []  # sentences with a colon, and how far they are indented
     block: list[tuple[int, str]] = []
     fenced = False
-    for number, line in enumerate([*text.splitlines(), ""], start=1 + offset):
+    lines = [*text.splitlines(), ""]
+    for number, line in enumerate(lines, start=1 + offset):
         if _FENCE.match(line):
             fenced = not fenced
         is_text = not (fenced or _FENCE.match(line) or line.lstrip().startswith(("|", "<!--", ">")))
         title, bullet = _HEADING.match(line), _BULLET.match(line)
         if block and (title or bullet or not line.strip() or not is_text):
-            yield from _of_block(block, leads, Statement("", file, 0, heading, own))
+            code = _code_below(lines[number - 1 - offset :])
+            yield from _of_block(block, leads, Statement("", file, 0, heading, own, code=code))
             block = []
         if title and is_text:
             heading, leads = _bare(title[1]), []
@@ -130,6 +139,20 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
             block.append((number, line if bullet else line.strip()))
         elif not fenced and line.lstrip().startswith("|"):
             yield from _of_table_row(line, Statement("", file, number, heading, own))
+
+
+def _code_below(lines: list[str]) -> str:
+    """The commands of the block of code that lines begin with, as code; empty: there is none, or not of commands."""
+    begin = next((place for place, line in enumerate(lines) if line.strip()), 0)
+    opening = re.match(r"\s*(?:```|~~~)(?:bash|sh|shell|console|zsh)?\s*$", lines[begin])
+    body = list(itertools.takewhile(lambda line: not _FENCE.match(line), lines[begin + 1 :])) if opening else []
+    commands = [
+        re.sub(r"\s#.*|^\$ ", "", line.strip()).strip()
+        for line in body
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    link = " or " if any(re.search(r"#.*\bor\b", line, re.IGNORECASE) for line in body) else " and "
+    return link.join(f"`{one}`" for one in commands) if len(commands) <= MOST_COMMANDS else ""
 
 
 def _of_table_row(line: str, place: Statement) -> Iterator[Statement]:
@@ -157,8 +180,9 @@ def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place:
         if one.strip():
             at = joined.index(one, at)
             row = max(number for number, start in enumerate(starts) if start <= at)
-            last = one.strip()
-            yield place._replace(text=last, line=block[row][0], lead=lead)
+            behind, last = last, one.strip()
+            code = place.code if last.endswith(":") and at + len(last) >= len(joined.rstrip()) else ""
+            yield place._replace(text=last, line=block[row][0], lead=lead, behind=behind, code=code)
             at += len(one)
     if last.endswith(":"):
         leads.append((depth, last))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from adhere.rules.shell.effects import How, effects_of, opaque_text
 from adhere.rules.shell.forms import Run, message_of, runs_of
 from adhere.rules.shell.patterns import matches
 
-Kind = Literal["user", "reply", "command", "edit", "read", "call", "commit", "branch", "opaque"]
+Kind = Literal["user", "reply", "command", "edit", "read", "call", "commit", "pull_request", "branch", "opaque"]
 Ran = bool | None
 _SHELLS = frozenset(
     "bash shell exec_command shell_command local_shell local_shell_call shell_call "
@@ -46,6 +47,8 @@ _PATHS = (
     "TargetFile",
 )
 _TEXTS = ("content", "contents", "file_text", "text", "new_source", "CodeContent")
+_OLD = re.compile(r"old_?(?:str|string|text|content|code)?|search", re.IGNORECASE)
+_NEW = re.compile(r"new_?(?:str|string|text|content|code|source)?|insert_text|replace", re.IGNORECASE)
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|errors?|failing)\b|\bFAILED\b|^FAIL\b"
     r"|--- FAIL|Tests:.*\bfailed\b|test result: FAILED",
@@ -114,7 +117,7 @@ def acts_of(session: Session, *, repo: Path | None = None) -> list[Act]:
 class _Reader:
     def __init__(self, session: Session, repo: Path | None) -> None:
         self.session, self.repo = session, repo
-        self.root = session.cwd
+        self.root = session.cwd or _common_folder(session)
         self.branch = session.branch
         self.has_branch = False
         self.files = Files()
@@ -180,17 +183,8 @@ class _Reader:
         edits = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else [fields]
         pairs = []
         for one in edits:
-            old = next(
-                (one[name] for name in ("old_string", "old_str", "search") if isinstance(one.get(name), str)), ""
-            )
-            new = next(
-                (
-                    one[name]
-                    for name in ("new_string", "new_str", "insert_text", "new_source", "replace")
-                    if isinstance(one.get(name), str)
-                ),
-                "",
-            )
+            old = next((one[name] for name in one if _OLD.fullmatch(name) and isinstance(one[name], str)), "")
+            new = next((one[name] for name in one if _NEW.fullmatch(name) and isinstance(one[name], str)), "")
             pairs.append((old, new, bool(one.get("replace_all"))))
         if call.before is not None:
             self.files.know(path, call.before)
@@ -287,13 +281,36 @@ class _Reader:
                 yield Act(act.line, "branch", act.branch, act.ran, act.passed, agent=act.agent)
             for text in _messages(run):
                 yield Act(act.line, "commit", text, act.ran, act.passed, branch=act.branch, agent=act.agent)
+        if matches(run, ("gh pr create", "gh pr edit")) and act.passed is not False:
+            yield Act(act.line, "pull_request", self._pull_request(run), act.ran, act.passed, agent=act.agent)
         name = _new_branch(run.words)
         if name and act.passed is not False:
             self.has_branch = True
             yield Act(act.line, "branch", name, act.ran, act.passed, sure=run.fixed, agent=act.agent)
 
+    def _pull_request(self, run: Run) -> str | None:
+        """Title and body of a pull request; None: not all of it is in the command line, or in a file that is known."""
+        texts: list[str | None] = []
+        for option, value in pairwise(run.simple.words):
+            if option.text in {"--title", "-t", "--body", "-b"}:
+                texts.append(message_of(value))
+            elif option.text in {"--body-file", "-F"}:
+                heredoc = next((one.body for one in run.redirects if one.operator == "<<"), None)
+                texts.append(
+                    heredoc if value.text == "-" else self.files.text(self._below(value.text, self.session.cwd))
+                )
+        return "\n\n".join(text for text in texts if text is not None) if len(texts) > 1 and None not in texts else None
+
     def _below(self, path: str, cwd: str) -> str:
         return below(path, cwd=cwd, root=self.root) if path else ""
+
+
+def _common_folder(session: Session) -> str:
+    """The folder that all calls with a folder of their own lie in; empty: none has one."""
+    folders = {folder for one in session.events if isinstance(one, Call) and (folder := command_of(one.arguments)[1])}
+    if not folders or not all(folder.startswith("/") for folder in folders):
+        return ""
+    return posixpath.commonpath(folders)
 
 
 def _switches(runs: list[Run]) -> bool:

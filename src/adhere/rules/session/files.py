@@ -33,6 +33,10 @@ class Files:
         """Tell whether the file is there, as far as the log shows."""
         return path in self._texts
 
+    def text(self, path: str) -> str | None:
+        """The text of a file; None: the log does not show it."""
+        return self._texts.get(path)
+
     def know(self, path: str, text: str) -> None:
         """Take a text that the log shows."""
         self.put(path, text)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from adhere.rules.shell.forms import Run
+from adhere.rules.shell.scripts import Written, written_by
 
 How = Literal["create", "modify", "delete", "read"]
 
@@ -46,13 +47,26 @@ def effects_of(run: Run) -> Iterator[Effect]:
             yield _effect(redirect.target, "read")
     words = run.words
     if words:
+        yield from (_effect(one.path, "modify", text=one.added) for one in _script(run) or ())
         effects = _of_program(words[0], words[1:])
         yield from (one for one in effects if one.path not in {"{}", ";", "+", ""})
+
+
+def _script(run: Run) -> list[Written] | None:
+    """What a Python program in the command line writes; None: there is none, or it does not say."""
+    if run.words[0] != "python":
+        return None
+    code = next((two for one, two in pairwise(run.words) if one == "-c"), None)
+    body = next((one.body for one in run.redirects if one.operator in {"<<", "<<<"}), None)
+    source = code if code is not None else body if run.words[1:] in {(), ("-",)} else None
+    return written_by(source) if source is not None else None
 
 
 def opaque_text(run: Run) -> str | None:
     """The text of a program that the command runs and that may write anything; None: it runs none."""
     name = run.words[0] if run.words else ""
+    if name == "python" and _script(run) is not None:
+        return None
     if name not in _OPAQUE or (name in {"awk", "gawk"} and "-i" not in run.words):
         return None
     bodies = [one.body for one in run.redirects if one.body]
@@ -134,7 +148,23 @@ def _in_place(name: str, words: Sequence[str]) -> Iterator[Effect]:
         paths = paths[1:]
     if in_place and "" in words and not has_script and len(plain) > 2:  # BSD's sed -i '' s/a/b/ f
         paths = [path for path in plain if path][1:]
-    yield from (_effect(path, "modify" if in_place else "read") for path in paths)
+    scripts = [two for one, two in pairwise(words) if one in valued] or plain[:1]
+    added = _substitutions(scripts) if in_place else None
+    yield from (_effect(path, "modify" if in_place else "read", text=added) for path in paths)
+
+
+def _substitutions(scripts: Sequence[str]) -> str | None:
+    """The texts that `s/old/new/` puts in; None: another command, or one that puts in what it found."""
+    texts = []
+    for script in scripts:
+        match = re.fullmatch(r"(?:[\d,$]+)?s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gIi\d]*;?", script, re.DOTALL)
+        if (put := re.fullmatch(r"(?:[\d,$]+|/(?:\\.|[^/])*/)?[aic](?:\\\s*|\s+)(.*)", script, re.DOTALL)) is not None:
+            texts.append(put[1])
+            continue
+        if match is None:
+            return None
+        texts.append(re.sub(r"\\(\W)", r"\1", match[3].replace("\\n", "\n")))
+    return "\n".join(texts)
 
 
 def _copies(name: str, words: Sequence[str]) -> Iterator[Effect]:

@@ -1,6 +1,7 @@
 """Whether a command is the one that a rule names: `git push --force`, `npm run build`, `@tests`.
 
-A pattern is a program, words that stand first among the command's own words, and options that stand anywhere. `@name`
+A pattern is a program, words that stand first among the command's own words, and options that stand anywhere, or with
+`!` nowhere. `@name`
 is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal is none.
 """
 
@@ -19,7 +20,7 @@ from adhere.rules.shell.forms import Run, program
 
 GROUPS_FILE = Path(__file__).with_name("groups.toml")
 _REHEARSALS = frozenset({"--help", "--version", "--dry-run", "--collect-only", "--co", "--just-print", "--fixtures"})
-_SHORT = {"--force": "-f", "--recursive": "-r", "--all": "-a"}
+_SHORT = {"--force": "-f", "--recursive": "-r", "--all": "-a", "--draft": "-d"}
 _VALUED = {
     "git": ("-C", "-c", "--git-dir", "--work-tree"), "docker": ("--context", "-H"), "gh": ("-R", "--repo"),
     "kubectl": ("-n", "--namespace", "--context"), "npm": ("--prefix", "-w", "--workspace"), "make": ("-C", "-f", "-I"),
@@ -55,6 +56,8 @@ def patterns_of(written: str) -> tuple[tuple[str, ...], ...]:
         raise SpecError(f"the command {written!r} cannot be read: {error}") from error
     while len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0]):
         words = words[1:]
+    if words == ["npm"]:
+        return (("npm",), ("npx",))  # one program under two names
     return ((program(words[0]), *words[1:]),) if words else ()
 
 
@@ -93,9 +96,26 @@ def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
         return False
     if not all(_has_option(own, option) for option in wanted):
         return False
-    names = [word for word in pattern[1:] if not word.startswith("-")]
+    if any(_has_option(own, word[1:]) for word in pattern[1:] if word.startswith("!-")):
+        return False
+    names = [word for word in pattern[1:] if not word.startswith(("-", "!-"))]
     words = _own_words(form)
     return len(words) >= len(names) and all(_is_word(word, name) for word, name in zip(words, names, strict=False))
+
+
+def chooses_part(run: Run) -> bool | None:
+    """Tell whether a command that runs tests runs some of them: by a path, a name or a filter; None: it may."""
+    form = next(
+        (one for one in reversed(run.forms) if any(_matches(one, pattern) for pattern in patterns_of("@tests"))), ()
+    )
+    if any(
+        re.match(r"-(?:k|m|t|run|p|-filter\S*|-testNamePattern|-grep|-last-failed|-lf|-package)(?:=|$)", word)
+        for word in form
+    ):
+        return True
+    chosen = [word for word in _own_words(form) if re.search(r"::|\.\w+$|[A-Z]\w+Test|_test|test_", word)]
+    rest = [word for word in _own_words(form) if word not in {"test", "run", "tests", "./...", "verify", "check", "."}]
+    return True if chosen else None if rest else False
 
 
 def _is_word(word: str, name: str) -> bool:
@@ -127,4 +147,4 @@ def _has_option(words: Sequence[str], option: str) -> bool:
     return set(option[1:].replace("R", "r")) <= {"r" if letter == "R" else letter for letter in letters}
 
 
-__all__ = ["GROUPS_FILE", "groups", "matches", "patterns_of"]
+__all__ = ["GROUPS_FILE", "chooses_part", "groups", "matches", "patterns_of"]

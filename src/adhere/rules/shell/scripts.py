@@ -1,0 +1,93 @@
+"""The files that a small Python program writes, and what it puts into them, as its text says; nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+_PUTS_IN = {"replace": 1, "sub": 1, "subn": 1, "write": 0, "write_text": 0, "insert": 1}
+"""Methods that put a text in, and which of their arguments it is."""
+
+
+class Written(NamedTuple):
+    """A file that a program writes; `added` is None where its text does not show what it puts in."""
+
+    path: str
+    added: str | None
+
+
+def written_by(source: str) -> list[Written] | None:
+    """The files that a program writes; None: it may write others, or it cannot be read."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    names: dict[str, ast.expr] = {}
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
+            names.setdefault(one.targets[0].id, one.value)
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    paths = [path for call in calls if (path := _target(call)) is not None]
+    known = [_text(path, names) for path in paths]
+    if any(path is None for path in known) or any(_is_hidden(call) for call in calls):
+        return None
+    added = _texts_put_in(calls, names)
+    return [Written(path, added) for path in dict.fromkeys(known) if path is not None]
+
+
+def _target(call: ast.Call) -> ast.expr | None:
+    """What a call opens for writing."""
+    name = call.func
+    if isinstance(name, ast.Attribute) and name.attr in {"write_text", "write_bytes", "unlink", "touch"}:
+        return name.value
+    is_open = (isinstance(name, ast.Name) and name.id == "open") or (
+        isinstance(name, ast.Attribute) and name.attr == "open"
+    )
+    mode = next((one.value for one in call.keywords if one.arg == "mode"), None)
+    given = call.args
+    if isinstance(name, ast.Attribute) and not (isinstance(name.value, ast.Name) and name.value.id in {"io", "codecs"}):
+        given = [name.value, *call.args]  # `Path(…).open(mode)`
+    mode = mode or (given[1] if len(given) > 1 else None)
+    is_read = mode is None or (isinstance(mode, ast.Constant) and not set("wax+") & set(str(mode.value)))
+    return given[0] if is_open and given and not is_read else None
+
+
+def _is_hidden(call: ast.Call) -> bool:
+    """Whether a call may write what its program does not name."""
+    name = call.func
+    owner = name.value.id if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) else ""
+    return owner in {"os", "shutil", "subprocess"} or (isinstance(name, ast.Name) and name.id in {"exec", "eval"})
+
+
+def _text(one: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | None:
+    """A constant text, that of a name, of `Path(…)`, or of texts that are joined; None: it is computed."""
+    if deep > 9:
+        return None
+    match one:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name) if name in names:
+            return _text(names[name], names, deep + 1)
+        case ast.Call(func=ast.Name(id="Path") | ast.Attribute(attr="Path"), args=[path]):
+            return _text(path, names, deep + 1)
+        case ast.BinOp(op=ast.Add() | ast.Div(), left=left, right=right):
+            parts = [_text(left, names, deep + 1), _text(right, names, deep + 1)]
+            return None if None in parts else ("/" if isinstance(one.op, ast.Div) else "").join(map(str, parts))
+    return None
+
+
+def _texts_put_in(calls: list[ast.Call], names: dict[str, ast.expr]) -> str | None:
+    """Every text that is put in; None where there is none, or none is shown."""
+    texts: list[str] = []
+    for call in calls:
+        place = _PUTS_IN.get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+        if place is not None and len(call.args) > place:
+            text = _text(call.args[place], names)
+            if text is not None:
+                texts.append(text)
+            elif isinstance(call.args[place], ast.JoinedStr):
+                return None
+    return "\n".join(texts) if texts else None
+
+
+__all__ = ["Written", "written_by"]
