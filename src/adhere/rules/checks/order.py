@@ -12,6 +12,7 @@ from typing import NamedTuple
 from adhere.rules.checks.events import Met, meets, of_sort
 from adhere.rules.checks.spec import After, AsksBefore, AtMost, Before, Between, Does, Event, Instead, Never
 from adhere.rules.session.acts import Act, asks
+from adhere.rules.shell.patterns import matches
 
 
 class Occasion(NamedTuple):
@@ -101,7 +102,7 @@ def does(check: Does, acts: Acts) -> Iterator[Occasion]:
     hit, doubt = _first(check.event, acts)
     if hit is not None:
         hits = [act for act in acts if meets(check.event, act) is True]
-        if triggers and all(one.passed is False for one in hits) and check.event.status == "any":
+        if triggers and all(_has_failed(one) for one in hits):
             yield _open(f"{_did(hit)}, and failed", (hit,))
         elif triggers:
             yield _keeping(_did(hit), (hit,))
@@ -184,7 +185,9 @@ def _after(check: After, acts: Acts) -> Iterator[Occasion]:
         ends = next((place for place, act in enumerate(rest) if meets(check.until, act) is True), len(rest))
         rest = rest[:ends]
     hit, doubt = _first(check.then, rest)
-    if hit is not None:
+    if hit is not None and all(_has_failed(act) for act in rest if meets(check.then, act) is True):
+        yield _open(f"{_did(hit)} after it, and failed", (last, hit))
+    elif hit is not None:
         yield _keeping(f"{_did(hit)} after it", (last, hit))
     elif doubt is not None:
         yield _open(f"the log does not show whether {_doubt(doubt)}", (last, doubt))
@@ -280,6 +283,12 @@ def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
         yield _open(f"the log does not show whether {_doubt(doubts[0])}", (doubts[0],))
     else:
         yield _keeping(said, tuple(hits[:1]))
+
+
+def _has_failed(act: Act) -> bool:
+    """Whether a command failed, and is none that says by it what it found: tests, a linter."""
+    is_command = act.kind == "command" and act.run is not None and act.passed is False
+    return is_command and act.run is not None and not matches(act.run, ("@tests", "@lint", "@typecheck", "@build"))
 
 
 def _did(act: Act) -> str:

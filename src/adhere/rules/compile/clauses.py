@@ -28,6 +28,8 @@ from adhere.rules.shell.patterns import groups, patterns_of
 _STALE = ("tests", "lint", "format", "typecheck", "build")
 _ANY_EDIT = Event(edits=("**", "!*.md", "!*.txt", "!*.rst", "!*.log"))
 """What makes a check of files stale."""
+_SAME = (("delet", "remov"), ("install", "dependenc", "package"), ("publish", "releas"))
+"""Words by which a user may ask for the same."""
 _MANAGERS = (("uv", "poetry", "pipenv", "conda", "pip"), ("pnpm", "npm", "yarn", "bun"))
 _EVERY_EDIT = Event(edits=("**",))
 Match = re.Match[str]
@@ -44,7 +46,7 @@ def clause_check(said: str) -> Check | None:
     said = re.sub(
         r"^(?:never|do not|don't|must not) (?:skip|omit|forget(?: to)?|bypass) (?=.+(?:before|after)\b)",
         "",
-        said.strip().rstrip(".!"),
+        said.strip().rstrip(".!:"),
         flags=re.IGNORECASE,
     )
     barred = pattern("not").match(said)
@@ -65,8 +67,12 @@ def _group(match: Match) -> str:
 
 def _asks(match: Match) -> Check | None:
     event = event_of(_group(match))
+    if event is None:
+        return None
     stems = pattern("granted").findall(_group(match).lower())
-    return AsksBefore(event, granted=tuple(dict.fromkeys(stems))) if event is not None else None
+    stems += [other for one in stems for family in _SAME if one in family for other in family]
+    stems += [one.rpartition("/")[2] for one in event.edits if not re.search(r"[*?{!]", one)]
+    return AsksBefore(event, granted=tuple(dict.fromkeys(stems)))
 
 
 def _instead(match: Match) -> Check | None:
@@ -108,7 +114,8 @@ def _pass_before(match: Match) -> Check | None:
 
 def _searches(match: Match) -> Check | None:
     used = _usable(_group(match))
-    return Instead(used, Event(command=("grep", "egrep"))) if used is not None else None
+    rivals = tuple(one for one in ("grep", "egrep", "rg") if used is not None and one not in used.command)
+    return Instead(used, Event(command=rivals)) if used is not None else None
 
 
 def _does(match: Match) -> Check | None:
@@ -116,11 +123,16 @@ def _does(match: Match) -> Check | None:
     return Does(used) if used is not None else None
 
 
-def _needs_test(match: Match) -> Check:
-    """A test is edited where code is; whether a change is a feature or a fix is for a person."""
+def _needs_test(_match: Match) -> Check:
+    """A test is edited where code is; which change needs one, and whether it stands elsewhere, is for a person."""
     sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", "!*.toml", "!*.yml", "!*.yaml", *(f"!{one}" for one in TESTS))
-    is_all = says(match["what"], "(?:all|every|any|each) (?:code )?changes?|(?:all|any) code")
-    return Does(Event(edits=TESTS), when=Event(edits=sources), conditional=not is_all)
+    return Does(Event(edits=TESTS), when=Event(edits=sources), conditional=True)
+
+
+def _note(match: Match) -> Check | None:
+    """A file is edited in a session that changes code; which changes are meant is for a person."""
+    paths = paths_in(match["then"])
+    return Does(Event(edits=paths), when=_ANY_EDIT, conditional=bool(match["what"])) if paths else None
 
 
 def _manager(match: Match) -> Check:
@@ -169,6 +181,7 @@ _MAKERS: Mapping[str, Callable[[Match], Check | None]] = {
     "does": _does, "needs_test": _needs_test, "entry": _entry, "passive": _passive, "forbidden": _forbidden,
     "read_only": _read_only, "manager": _manager,
     "changeset": lambda _: Does(Event(edits=(".changeset/**",)), conditional=True),
+    "noted": _note,
     "draft": lambda _: Never(Event(command=("gh pr create !--draft",)), when=Event(command=("gh pr create",))),
     "not_on_main": lambda _: Never(Event(command=("git commit",), on=("main", "master"))),
     "stages_by_name": lambda _: Never(Event(command=("git add -A", "git add .", "git add --all", "git commit -a"))),
@@ -245,7 +258,8 @@ def _requirement(event: Event, link: str, second: Event) -> Check | None:
             return AsksBefore(second)
         return After(_ANY_EDIT, event) if second.done and not event.reads else Before(event, second)
     if link in {"after", "once", "every time", "each time"} and not second.done:
-        return After(second, event)
+        is_any = second.edits == ("**",) and second.how == "any" and _goes_stale(event)
+        return After(_ANY_EDIT if is_any else second, event)
     if link in {"after", "once", "when", "whenever", "if", "while"}:
         if second.done:
             return After(_ANY_EDIT, event) if _goes_stale(event) else Does(event)

@@ -23,6 +23,8 @@ _DEPENDS = re.compile(
     r"\(|(?:otherwise|then|if that|in that case|else|instead|if not|if so|if yes|if none)\b", re.IGNORECASE
 )
 """Begins a sentence that holds only after what the one before says."""
+_OWN = re.compile(r"(?<!\w)(?:always|never|must|do not|don't|avoid)(?!\w)", re.IGNORECASE)
+"""Makes a later part of a sentence a rule of its own, not what to do instead."""
 _BACK = re.compile(r"(?<!\w)(?:it|them|this|that|these|instead|one|so)(?!\w)", re.IGNORECASE)
 """Points back to what was said before, so that a part of a sentence tells nothing of its own."""
 _CONDITION = re.compile(
@@ -114,7 +116,10 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
         and not re.search(r"(?:never|not|don't) (?:in|on|at|with|for|just) ", text)
     ):
         known = [(part.strip(), checks_of(one._replace(text=part.strip(), code=""))) for part in clauses]
-        is_open = any(not checks and tells(part) and not re.search(_BACK, part) for part, checks in known)
+        is_open = any(
+            not checks and tells(part) and not re.search(_BACK, part) and (not number or _OWN.search(part))
+            for number, (part, checks) in enumerate(known)
+        )
         loose = [one for one in known[0][1] if isinstance(one, Does) and re.match(r"use\b", text, re.IGNORECASE)]
         found = [check for _, checks in known for check in checks]
         kept = [check for check in found if check not in loose] if any(checks for _, checks in known[1:]) else found
@@ -200,6 +205,9 @@ def _readings(one: Statement) -> Iterator[str]:
     yield text
     if lead and re.match(r"(?:before|after|when|whenever)\b", lead, re.IGNORECASE):
         yield f"{lead}, {text[0].lower()}{text[1:]}"
+    behind = re.split(r"\s[-–—]\s", one.text, maxsplit=1)[1:]
+    if behind and re.match(r"(?:always )?run `", behind[0], re.IGNORECASE):
+        yield _core(behind[0])
     label, mark, rest = text.partition(": ")
     if (
         mark

@@ -17,7 +17,7 @@ from adhere.schema import convert
 PHRASES_FILE = Path(__file__).with_name("phrases.toml")
 _RAN = re.compile(r"(?<!\w)(?:run|running|execute|executing)\w* (?:the )?`([^`]+)`", re.IGNORECASE)
 _PROGRAMS = frozenset(
-    "cd git npm npx pnpm yarn bun node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
+    "cd git npm npx pnpm yarn bun ast-grep sg node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
     "eslint prettier tsc jest vitest mocha cargo rustc rustfmt go gofmt make just task docker docker-compose podman kubectl helm terraform mvn gradle gradlew rspec "
     "bundle rails rake ruby gem php composer dotnet swift gh glab curl wget ssh scp rm mv cp sed awk grep egrep rg find fd cat ls echo sudo chmod chown kill pkill "
     "bash sh zsh brew apt apt-get bazel cmake ninja ctest mix elixir flutter dart alembic prisma psql mysql sqlite3 redis-cli aws gcloud az vercel "
@@ -49,7 +49,8 @@ LANGUAGE_FILES = {
     "rust": ("**/*.rs",), "java": ("**/*.java",), "css": ("**/*.css",), "html": ("**/*.html",), "markdown": ("**/*.md",), "react": ("**/*.tsx", "**/*.jsx"),
 }  # fmt: skip
 TESTS = (
-    "tests/**", "test/**", "spec/**", "__tests__/**", "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "tests.py",
+    *(f"**/{one}/**" for one in ("tests", "test", "spec", "specs", "__tests__")),
+    "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "*Test.*", "*Tests.*", "tests.py",
 )  # fmt: skip
 """Where tests stand."""
 _RUN_CODE = re.compile(
@@ -226,11 +227,12 @@ def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
     if paths and (how := _how(plain)) is not None:
         rest = _without_paths(re.sub(rf"(?<!\w)(?:{_FILE_VERBS})(?!\w)", " ", plain, flags=re.IGNORECASE))
         return Event(edits=paths, how="any" if " to `" in bare else how) if _is_small(rest) else None
+    bare = re.sub(r"`(?!main`|master`|--no-verify`|\*\.)[^`]*`", "`xcode`", bare)
     for phrase in _table().phrases:
         event, match = phrase.event, phrase.pattern.search(bare)
         if match is None:
             continue
-        rest = f"{bare[: match.start()]} {bare[match.end() :]}"
+        rest = re.sub(r"`\s*`", " ", f"{bare[: match.start()]} {bare[match.end() :]}")
         rest = _without_paths(re.sub(r"`[^`]*`", " ", rest)) if event.edits and paths else rest.replace("`", " xcode ")
         if _is_small(rest):
             return replace(event, edits=paths) if event.edits and paths else event
@@ -254,7 +256,11 @@ def _is_small(text: str) -> bool:
 
 
 def _without_paths(text: str) -> str:
-    return _BARE_FILE.sub(" ", text)
+    """A text without bare names of files, and without languages whose files it names."""
+    languages = "|".join(LANGUAGE_FILES)
+    return re.sub(
+        rf"(?<!\w)(?:{languages})(?= (?:source )?(?:files?|code))", " ", _BARE_FILE.sub(" ", text), flags=re.IGNORECASE
+    )
 
 
 def _without_places(command: str) -> str:

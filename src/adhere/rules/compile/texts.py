@@ -43,7 +43,7 @@ _BARRED_ITEMS = re.compile(
     re.IGNORECASE,
 )
 _USED_NOT = re.compile(
-    rf"(?:(?:use|prefer|write|choose)\s+)?(?P<use>{_ITEMS})(?P<middle>(?: for [\w -]+)?),? ?\(?(?:instead of|rather than|not|over|never)\s+(?P<items>{_ITEMS})(?P<tail>.*)",
+    rf"(?:(?:use|prefer|write|choose)\s+)?(?P<use>{_ITEMS}|(?<=use )[\w /-]{{2,40}}?)(?P<middle>(?: for [\w -]+)?),? ?\(?(?:instead of|rather than|not|over|never)\s+(?P<items>{_ITEMS})(?P<tail>.*)",
     re.IGNORECASE,
 )
 _KNOWN_TAIL = (
@@ -131,6 +131,8 @@ def _limits(said: str, of: Of | None) -> Check | None:
             else None
         )
     if unit.startswith("line"):
+        if says(said, "functions?|methods?|class(?:es)?|components?|blocks?|prs?|changes?|diffs?"):
+            return None
         return Text(of=of, most_lines=limit, paths=_paths(said), at="final")
     if unit.startswith(("char", "column")) and of not in {"replies", "final"}:
         is_title = of in {"commits", "pull_requests"} and (not says(said, "body") or says(said, "subject|title"))
@@ -179,7 +181,7 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
         form is not None and form.lstrip("<").startswith("type") and (of == "commits" or re.match(r"messages?\b", low))
     )
     if is_form or (of != "branches" and "branch" not in low and says(low, "conventional[ -]commits?")):
-        return Text(of="commits", shape="conventional", first_line=True)
+        return Text(of="pull_requests" if of == "pull_requests" else "commits", shape="conventional", first_line=True)
     if of == "branches":
         if not re.match(r"(?:[\w']+[ :]+){0,4}?branch(?! coverage)", low):
             return None
@@ -259,12 +261,12 @@ def _used_instead(match: re.Match[str]) -> Check | None:
 
 def _not_in_files(codes: tuple[str, ...], tail: str) -> Text | None:
     """A check that texts do not stand in files; None: they are commands, paths, or examples of a form."""
-    is_text = [len(re.sub(r"\W", "", one)) > 1 or len(one) > 3 for one in codes]
+    is_text = [len(re.sub(r"\W", "", one)) > 2 or len(one) > 3 for one in codes]
     is_form = any(re.search(r"\{|\.\.\.|…", one) for one in codes)
     is_other = any(is_command(one) or is_path(one) or one.startswith("-") for one in codes)
     if not codes or not all(is_text) or is_form or is_other or codes_of(tail):
         return None
-    without = tuple(text for one in codes for text in _TYPES.get(one, (one,)))
+    without = tuple(re.sub(r"\(\)$", "(", text) for one in codes for text in _TYPES.get(one, (one,)))
     return Text(of="files", paths=_code_paths(tail), without=without, words=True, conditional=not _is_known(tail))
 
 
@@ -293,7 +295,7 @@ def _styles(said: str, _of: Of | None) -> Check | None:
         return Text(of="files", paths=_code_paths(said), longest_line=int(line["number"]), conditional=True)
     if pattern("type_hints").match(said) is not None:
         paths = ("**/*.py", *(f"!{one}" for one in TESTS))
-        return Text(of="files", paths=paths, no=("untyped",), use=("def ",))
+        return Text(of="files", paths=paths, no=("untyped",), use=("def ",), conditional=True)
     return None
 
 

@@ -13,7 +13,7 @@ Failed = bool | None
 MOST_RESULT = 4000
 """Characters of a result that are kept, half from its beginning and half from its end."""
 _EXIT = re.compile(
-    r"(?:^|\n)\W{0,3}(?:Exit [cC]ode:?|Process exited with code|exited with code|exit status:?|"
+    r"(?:^|\n)\W{0,3}(?:[Ee]xit [cC]ode:?|Process exited with code|exited with code|exit status:?|"
     r"returncode[:=])\s*(-?\d+)"
 )
 _REJECTED = re.compile(

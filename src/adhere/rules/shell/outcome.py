@@ -58,6 +58,8 @@ def _and_or(
         for place, command in enumerate(pipeline):
             is_last = place == len(pipeline) - 1
             mine = what if is_last else Knowledge(what.ran, None, None)
+            if not place and what.passed is False and len(pipeline) > 1 and all(map(_only_shows, pipeline[1:])):
+                mine = Knowledge(what.ran, passed=False)  # `pipefail`: what only shows its input does not fail
             if isinstance(command, Compound):
                 yield from _compound(command, mine, around=around, strict=strict)
             else:
@@ -68,6 +70,12 @@ def _hardly_fails(pipeline: list[Command]) -> bool:
     """Whether what stands behind it and `&&` is taken to have run: `cd src && …`."""
     first = pipeline[0]
     return isinstance(first, Simple) and (not first.words or first.words[0].text in _SURE)
+
+
+def _only_shows(command: Command) -> bool:
+    return (
+        isinstance(command, Simple) and bool(command.words) and command.words[0].text in {"tail", "head", "cat", "tee"}
+    )
 
 
 def _of_pipelines(operators: list[str], code: int | None, *, ran: bool | None, sure: int) -> list[Knowledge]:
