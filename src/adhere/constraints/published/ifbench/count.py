@@ -25,6 +25,7 @@ from adhere.constraints.published.ifbench.kind import (
     exactly,
     number,
     number_drawn,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -39,51 +40,37 @@ def _slightly_more(rng: random.Random, params: Mapping[str, Json]) -> Json:
     return low + rng.randint(int(low * 0.05), int(low * 0.1))
 
 
-@published_kind(
+@published_check(
     "count:word_count_range",
     BOTH,
     "Answer in {min_words} to {max_words} words.",
     min_words=number(100, 500),
     max_words=number_drawn(_slightly_more),
 )
-def word_count_range(min_words: float, max_words: float) -> Check:
+def word_count_range(text: Text, min_words: float, max_words: float) -> Finding:
     r"""Runs of `\w`: "don't" is two words."""
-
-    def check(text: Text) -> Finding:
-        found = text.word_count
-        needed = f"{min_words} to {max_words}"
-        return verdict(
-            min_words <= found <= max_words, f"found {amount(found, 'words')}, needed {needed}", found, needed
-        )
-
-    return check
+    found = text.word_count
+    needed = f"{min_words} to {max_words}"
+    return verdict(min_words <= found <= max_words, f"found {amount(found, 'words')}, needed {needed}", found, needed)
 
 
-@published_kind("count:unique_word_count", BOTH, "Use at least {N} different words.", N=number(100, 500))
-def unique_word_count(N: float) -> Check:
+@published_check("count:unique_word_count", BOTH, "Use at least {N} different words.", N=number(100, 500))
+def unique_word_count(text: Text, N: float) -> Finding:
     """White-space words without marks at their ends, in lower case; a word of marks only counts as one empty word."""
-
-    def check(text: Text) -> Finding:
-        found = len({word.strip(EDGES) for word in set(lower_chunks(text))})
-        return at_least(found, N, "different words")
-
-    return check
+    found = len({word.strip(EDGES) for word in set(lower_chunks(text))})
+    return at_least(found, N, "different words")
 
 
 _CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
 
 
-@published_kind(
+@published_check(
     "count:conjunctions", BOTH, "Use at least {small_n} different coordinating conjunctions.", small_n=number(2, 6)
 )
-def conjunctions(small_n: float) -> Check:
+def conjunctions(text: Text, small_n: float) -> Finding:
     """`and`, `And` and `and,` count as three, as published."""
-
-    def check(text: Text) -> Finding:
-        found = {word for word in set(text.chunks) if word.strip(EDGES).lower() in _CONJUNCTIONS}
-        return at_least(len(found), small_n, "different spellings of coordinating conjunctions")
-
-    return check
+    found = {word for word in set(text.chunks) if word.strip(EDGES).lower() in _CONJUNCTIONS}
+    return at_least(len(found), small_n, "different spellings of coordinating conjunctions")
 
 
 _NAMES = (
@@ -97,83 +84,59 @@ _WHOLE_NAMES = [(name, re.compile(rf"{name}(?<!\w{name})(?!\w)")) for name in _N
 _NAMES_SAID = "Mention at least {N} different names of this list: " + ", ".join(_NAMES) + "."
 
 
-@published_kind("count:person_names", NEW, _NAMES_SAID, N=number(1, 50))
-def person_names(N: float) -> Check:
+@published_check("count:person_names", NEW, _NAMES_SAID, N=number(1, 50))
+def person_names(text: Text, N: float) -> Finding:
     """A name counts where no word character touches it."""
-
-    def check(text: Text) -> Finding:
-        raw = text.raw
-        found = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
-        return at_least(found, N, "different names of the list")
-
-    return check
+    raw = text.raw
+    found = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
+    return at_least(found, N, "different names of the list")
 
 
-@published_kind("count:person_names", OLD, _NAMES_SAID, N=number(1, 50))
-def person_names_2025(N: float) -> Check:
+@published_check("count:person_names", OLD, _NAMES_SAID, N=number(1, 50))
+def person_names_2025(text: Text, N: float) -> Finding:
     """A name counts inside a longer word too: Leonard is Leo."""
-
-    def check(text: Text) -> Finding:
-        raw = text.raw
-        return at_least(sum(name in raw for name in _NAMES), N, "different names of the list")
-
-    return check
+    raw = text.raw
+    return at_least(sum(name in raw for name in _NAMES), N, "different names of the list")
 
 
 _DIGITS = re.compile(r"\d+")
 
 
-@published_kind("count:numbers", BOTH, "Use exactly {N} numbers.", N=number(1, 6))
-def numbers(N: float) -> Check:
+@published_check("count:numbers", BOTH, "Use exactly {N} numbers.", N=number(1, 6))
+def numbers(text: Text, N: float) -> Finding:
     """Runs of digits after all marks are taken out: 3.14 and 2020-01-02 are one number each."""
-
-    def check(text: Text) -> Finding:
-        return exactly(len(_DIGITS.findall(bare(text))), N, "numbers")
-
-    return check
+    return exactly(len(_DIGITS.findall(bare(text))), N, "numbers")
 
 
-@published_kind("count:pronouns", NEW, "Use at least {N} pronouns.", N=number(1, 25))
-def pronouns(N: float) -> Check:
+@published_check("count:pronouns", NEW, "Use at least {N} pronouns.", N=number(1, 25))
+def pronouns(text: Text, N: float) -> Finding:
     """Treebank tokens of the lower-cased text, `/` read as a blank."""
-
-    def check(text: Text) -> Finding:
-        return at_least(count_new(text), N, "pronouns")
-
-    return check
+    return at_least(count_new(text), N, "pronouns")
 
 
-@published_kind("count:pronouns", OLD, "Use at least {N} pronouns.", N=number(1, 25))
-def pronouns_2025(N: float) -> Check:
+@published_check("count:pronouns", OLD, "Use at least {N} pronouns.", N=number(1, 25))
+def pronouns_2025(text: Text, N: float) -> Finding:
     """White-space words without marks ("he'll" is "hell"), and a shorter list."""
-
-    def check(text: Text) -> Finding:
-        return at_least(count_old(text), N, "personal pronouns")
-
-    return check
+    return at_least(count_old(text), N, "personal pronouns")
 
 
 _INTERROBANGS = ("?!", "!?", "‽")
 
 
-@published_kind(
+@published_check(
     "count:punctuation", BOTH, "Use every standard punctuation mark at least once: . , ! ? ; : and the interrobang ?!"
 )
-def punctuation() -> Check:
+def punctuation(text: Text) -> Finding:
     """An interrobang is taken out first, so that `!` and `?` must stand elsewhere too."""
-
-    def check(text: Text) -> Finding:
-        raw = text.raw
-        if not any(mark in raw for mark in _INTERROBANGS):
-            return reject("found no interrobang (?!, !? or ‽)", needed="?!")
-        taken = "?!" if "?!" in raw else "!?"
-        rest = raw.replace(taken, "", 1)
-        missing = [mark for mark in ".,!?;:" if mark not in rest]
-        if missing:
-            return reject(f"besides the interrobang, found no {' '.join(missing)}", missing, ". , ! ? ; :")
-        return accept("found every standard punctuation mark and an interrobang")
-
-    return check
+    raw = text.raw
+    if not any(mark in raw for mark in _INTERROBANGS):
+        return reject("found no interrobang (?!, !? or ‽)", needed="?!")
+    taken = "?!" if "?!" in raw else "!?"
+    rest = raw.replace(taken, "", 1)
+    missing = [mark for mark in ".,!?;:" if mark not in rest]
+    if missing:
+        return reject(f"besides the interrobang, found no {' '.join(missing)}", missing, ". , ! ? ; :")
+    return accept("found every standard punctuation mark and an interrobang")
 
 
 _TIMES = ((1, "once"), (2, "twice"), (3, "3 times"), (5, "5 times"), (7, "7 times"))
@@ -210,20 +173,16 @@ _EVERY = number(1, 30)._replace(required=True)  # absent or 0, it makes the publ
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-@published_kind("count:words_japanese", BOTH, "Write every {N}th word in Japanese.", N=_EVERY)
-def words_japanese(N: float) -> Check:
+@published_check("count:words_japanese", BOTH, "Write every {N}th word in Japanese.", N=_EVERY)
+def words_japanese(text: Text, N: float) -> Finding:
     """White-space words; one of digits or of marks only is excused. One Japanese character makes a word Japanese."""
-
-    def check(text: Text) -> Finding:
-        words = text.chunks
-        chosen = words[N - 1 :: N] if isinstance(N, int) else [word for i, word in enumerate(words, 1) if i % N == 0]
-        for order, word in enumerate(chosen, 1):
-            core = word.strip(EDGES)
-            if core and not core.isdigit() and not _JAPANESE.search(core):
-                return reject(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
-        return accept(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
-
-    return check
+    words = text.chunks
+    chosen = words[N - 1 :: N] if isinstance(N, int) else [word for i, word in enumerate(words, 1) if i % N == 0]
+    for order, word in enumerate(chosen, 1):
+        core = word.strip(EDGES)
+        if core and not core.isdigit() and not _JAPANESE.search(core):
+            return reject(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
+    return accept(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
 
 
 KINDS = (

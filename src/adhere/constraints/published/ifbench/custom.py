@@ -22,6 +22,7 @@ from adhere.constraints.published.ifbench.kind import (
     OLD,
     Check,
     accept,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -34,51 +35,43 @@ _DIGITS = re.compile(r"\d+")
 _MULTIPLES = ["14", "21", "28", "35", "42", "49"]
 
 
-@published_kind("custom:multiples", BOTH, "Count from 10 to 50, but print only the multiples of 7.")
-def multiples() -> Check:
+@published_check("custom:multiples", BOTH, "Count from 10 to 50, but print only the multiples of 7.")
+def multiples(text: Text) -> Finding:
     """The runs of digits of the whole answer."""
-
-    def check(text: Text) -> Finding:
-        found: list[str] = []
-        for run in _DIGITS.finditer(text.raw):
-            found.append(run[0] if len(run[0]) < 40 else quote(run[0]))
-            if len(found) > len(_MULTIPLES):
-                break
-        needed = ", ".join(_MULTIPLES)
-        return verdict(found == _MULTIPLES, f"found {', '.join(found) or 'no numbers'}, needed {needed}", found, needed)
-
-    return check
+    found: list[str] = []
+    for run in _DIGITS.finditer(text.raw):
+        found.append(run[0] if len(run[0]) < 40 else quote(run[0]))
+        if len(found) > len(_MULTIPLES):
+            break
+    needed = ", ".join(_MULTIPLES)
+    return verdict(found == _MULTIPLES, f"found {', '.join(found) or 'no numbers'}, needed {needed}", found, needed)
 
 
 _QUESTION = re.compile(r"Question \d+[.|):;]?\s*")
 _OPTION = re.compile(r"[A-Ea-e][.|)]\s*\w+")
 
 
-@published_kind(
+@published_check(
     "custom:mcq_count_length",
     BOTH,
     "Write 4 multiple-choice questions with 5 options each, each labelled Question and longer than the one before.",
 )
-def mcq_count_length() -> Check:
+def mcq_count_length(text: Text) -> Finding:
     """The answer must begin with "Question"; the text of a question is what stands before its first option."""
-
-    def check(text: Text) -> Finding:
-        if not text.raw.startswith("Question"):
-            return reject('the answer does not begin with "Question"')
-        found = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
-        if len(found) != 4:
-            return reject(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
-        lengths: list[int] = []
-        for order, question in enumerate(found, 1):
-            options, length = _question(question)
-            if options != 5:
-                return reject(f"question {order} has {options} options, needed 5", options, 5)
-            lengths.append(length)
-        growing = all(left < right for left, right in itertools.pairwise(lengths))
-        reason = f"the questions have {', '.join(map(str, lengths))} characters, needed each longer than the one before"
-        return verdict(growing, reason, lengths, "growing")
-
-    return check
+    if not text.raw.startswith("Question"):
+        return reject('the answer does not begin with "Question"')
+    found = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
+    if len(found) != 4:
+        return reject(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
+    lengths: list[int] = []
+    for order, question in enumerate(found, 1):
+        options, length = _question(question)
+        if options != 5:
+            return reject(f"question {order} has {options} options, needed 5", options, 5)
+        lengths.append(length)
+    growing = all(left < right for left, right in itertools.pairwise(lengths))
+    reason = f"the questions have {', '.join(map(str, lengths))} characters, needed each longer than the one before"
+    return verdict(growing, reason, lengths, "growing")
 
 
 def _question(question: str) -> tuple[int, int]:
@@ -114,52 +107,40 @@ def _plain(text: str) -> str:
     return text if text.isascii() else text.translate(_PLAIN)
 
 
-@published_kind(
+@published_check(
     "custom:reverse_newline", BOTH, "List the countries of Africa in reverse alphabetical order, one a line."
 )
-def reverse_newline() -> Check:
+def reverse_newline(text: Text) -> Finding:
     """At least 52 lines from the one with Zimbabwe on; accents are ignored."""
-
-    def check(text: Text) -> Finding:
-        if "Zimbabwe" not in text.raw:
-            return reject("found no Zimbabwe to begin with")
-        lines = [core for line in text.lines if (core := line.strip(EDGES))]
-        start = next(at for at, line in enumerate(lines) if "Zimbabwe" in line)
-        listed = [_plain(line) for line in lines[start:]]
-        if len(listed) < 52:
-            return reject(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
-        for before, after in itertools.pairwise(listed):
-            if before < after:
-                return reject(f"{quote(after)} stands after {quote(before)}")
-        return accept(f"{len(listed)} lines are in reverse order", len(listed), 52)
-
-    return check
+    if "Zimbabwe" not in text.raw:
+        return reject("found no Zimbabwe to begin with")
+    lines = [core for line in text.lines if (core := line.strip(EDGES))]
+    start = next(at for at, line in enumerate(lines) if "Zimbabwe" in line)
+    listed = [_plain(line) for line in lines[start:]]
+    if len(listed) < 52:
+        return reject(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
+    for before, after in itertools.pairwise(listed):
+        if before < after:
+            return reject(f"{quote(after)} stands after {quote(before)}")
+    return accept(f"{len(listed)} lines are in reverse order", len(listed), 52)
 
 
-@published_kind(
+@published_check(
     "custom:word_reverse", BOTH, "Which animal is the national symbol of the US? Answer in reverse word order."
 )
-def word_reverse() -> Check:
+def word_reverse(text: Text) -> Finding:
     """The words "bald eagle" must stand in the answer once its words are reversed."""
-
-    def check(text: Text) -> Finding:
-        held = "bald eagle" in " ".join(reversed(lower_then_bare_words(text)))
-        return verdict(held, f'read backwards, the answer {"holds" if held else "lacks"} "bald eagle"')
-
-    return check
+    held = "bald eagle" in " ".join(reversed(lower_then_bare_words(text)))
+    return verdict(held, f'read backwards, the answer {"holds" if held else "lacks"} "bald eagle"')
 
 
-@published_kind(
+@published_check(
     "custom:character_reverse", BOTH, "Which animal is the national symbol of the US? Answer spelled backwards."
 )
-def character_reverse() -> Check:
+def character_reverse(text: Text) -> Finding:
     """In any case."""
-
-    def check(text: Text) -> Finding:
-        held = "elgae dlab" in text.lower
-        return verdict(held, f'the answer {"holds" if held else "lacks"} "elgae dlab"')
-
-    return check
+    held = "elgae dlab" in text.lower
+    return verdict(held, f'the answer {"holds" if held else "lacks"} "elgae dlab"')
 
 
 def _sentence_alphabet(sentences: Sentences) -> Callable[[], Check]:
@@ -191,24 +172,20 @@ _CAPITALS = (
 ).split()
 
 
-@published_kind(
+@published_check(
     "custom:european_capitals_sort",
     BOTH,
     "List the capitals of Europe north of 45 degrees, separated by commas, from north to south.",
 )
-def european_capitals_sort() -> Check:
+def european_capitals_sort(text: Text) -> Finding:
     """27 names, accents ignored, nothing else."""
-
-    def check(text: Text) -> Finding:
-        found = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
-        if len(found) != len(_CAPITALS):
-            return reject(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
-        for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
-            if name != wanted:
-                return reject(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
-        return accept("found the 27 capitals in order", 27, 27)
-
-    return check
+    found = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
+    if len(found) != len(_CAPITALS):
+        return reject(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
+    for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
+        if name != wanted:
+            return reject(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
+    return accept("found the 27 capitals in order", 27, 27)
 
 
 _LONGEST_FIELD = 131_072  # Python's default, past which the published code stops with an error
@@ -257,21 +234,17 @@ def _narrow(rows: list[list[str]]) -> Iterator[Finding]:
 _CITY = ["ID", "Country", "City", "Year", "Count"]
 
 
-@published_kind(
+@published_check(
     "custom:csv_city", BOTH, "Write comma-delimited data with the columns ID, Country, City, Year, Count and 7 rows."
 )
-def csv_city() -> Check:
+def csv_city(text: Text) -> Finding:
     """A blank line at the end is a row."""
-
-    def check(text: Text) -> Finding:
-        rows = _table("comma-delimited table", 8, text.raw)
-        if isinstance(rows, Finding):
-            return rows
-        if rows[0] != _CITY:
-            return reject(f"the header is {quote(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
-        return next(_narrow(rows), None) or accept("found the header and 7 rows of 5 fields", 7, 7)
-
-    return check
+    rows = _table("comma-delimited table", 8, text.raw)
+    if isinstance(rows, Finding):
+        return rows
+    if rows[0] != _CITY:
+        return reject(f"the header is {quote(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
+    return next(_narrow(rows), None) or accept("found the header and 7 rows of 5 fields", 7, 7)
 
 
 def _header(names: str, gap: str) -> re.Pattern[str]:
@@ -283,29 +256,25 @@ _STUDENT_HEADER = _header("StudentID Subject Grade Semester Score", r"\t *")
 _SPECIAL = re.compile(r"[^\d\w\s]")
 
 
-@published_kind(
+@published_check(
     "custom:csv_special_character",
     BOTH,
     "Write comma-delimited data with the columns ProductID, Category, Brand, Price, Stock and 14 rows, "
     "one field with a special character in double quotes.",
 )
-def csv_special_character() -> Check:
+def csv_special_character(text: Text) -> Finding:
     """Rows are looked at up to the first one with such a field."""
-
-    def check(text: Text) -> Finding:
-        if not _PRODUCT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
-            return reject("the first line is not the header asked for")
-        rows = _table("comma-delimited table", 15, text.raw.replace('"', '"""'))
-        if isinstance(rows, Finding):
-            return rows
-        for order, row in enumerate(rows[1:], 1):
-            if len(row) != 5:
-                return reject(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
-            if any(map(_quoted_special, row)):
-                return accept(f"row {order} holds a quoted special character")
-        return reject("no field holds a special character in double quotes")
-
-    return check
+    if not _PRODUCT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
+        return reject("the first line is not the header asked for")
+    rows = _table("comma-delimited table", 15, text.raw.replace('"', '"""'))
+    if isinstance(rows, Finding):
+        return rows
+    for order, row in enumerate(rows[1:], 1):
+        if len(row) != 5:
+            return reject(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
+        if any(map(_quoted_special, row)):
+            return accept(f"row {order} holds a quoted special character")
+    return reject("no field holds a special character in double quotes")
 
 
 def _quoted_special(field: str) -> bool:
@@ -316,58 +285,50 @@ def _quoted_special(field: str) -> bool:
     return _SPECIAL.search(line, 1, line.rfind('"')) is not None
 
 
-@published_kind(
+@published_check(
     "custom:csv_quotes",
     BOTH,
     "Write tab-delimited data with the columns StudentID, Subject, Grade, Semester, Score and 3 rows, each field in "
     "double quotes.",
 )
-def csv_quotes() -> Check:
+def csv_quotes(text: Text) -> Finding:
     """The header's fields too."""
-
-    def check(text: Text) -> Finding:
-        if not _STUDENT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
-            return reject("the first line is not the header asked for")
-        rows = _table("tab-delimited table", 4, text.raw.replace('"', '"""'), "\t")
-        if isinstance(rows, Finding):
-            return rows
-        wrong = next(_narrow(rows), None)
-        if wrong:
-            return wrong
-        for order, row in enumerate(rows):
-            for field in row:
-                core = field.strip()
-                if core[:1] != '"' or core[-1:] != '"':
-                    return reject(f"a field of row {order} is not in double quotes: {quote(field)}")
-        return accept("all fields of 4 rows are in double quotes", 3, 3)
-
-    return check
+    if not _STUDENT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
+        return reject("the first line is not the header asked for")
+    rows = _table("tab-delimited table", 4, text.raw.replace('"', '"""'), "\t")
+    if isinstance(rows, Finding):
+        return rows
+    wrong = next(_narrow(rows), None)
+    if wrong:
+        return wrong
+    for order, row in enumerate(rows):
+        for field in row:
+            core = field.strip()
+            if core[:1] != '"' or core[-1:] != '"':
+                return reject(f"a field of row {order} is not in double quotes: {quote(field)}")
+    return accept("all fields of 4 rows are in double quotes", 3, 3)
 
 
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _LAST_DAY = {1: 31, 2: 29, 3: 31, 4: 30, 5: 31, 6: 30, 7: 31, 8: 31, 9: 30, 10: 31, 11: 30, 12: 31}
 
 
-@published_kind(
+@published_check(
     "custom:date_format_list", BOTH, "List the dates of Napoleon's battles as YYYY-MM-DD, separated by commas."
 )
-def date_format_list() -> Check:
+def date_format_list(text: Text) -> Finding:
     """Dates from 1769 to 1821, any digits; month 0 and day 0 are let pass."""
-
-    def check(text: Text) -> Finding:
-        count = 0
-        for piece in text.stripped.split(","):
-            date = piece.strip()
-            match = _DATE.fullmatch(date)
-            if not match:
-                return reject(f"{quote(date)} is no date of the form YYYY-MM-DD", quote(date))
-            year, month, day = map(int, match.groups())
-            if not 1769 <= year <= 1821 or month > 12 or day > _LAST_DAY.get(month, 99):
-                return reject(f"{date} is no date from 1769 to 1821", date)
-            count += 1
-        return accept(f"found {amount(count, 'dates')}", count)
-
-    return check
+    count = 0
+    for piece in text.stripped.split(","):
+        date = piece.strip()
+        match = _DATE.fullmatch(date)
+        if not match:
+            return reject(f"{quote(date)} is no date of the form YYYY-MM-DD", quote(date))
+        year, month, day = map(int, match.groups())
+        if not 1769 <= year <= 1821 or month > 12 or day > _LAST_DAY.get(month, 99):
+            return reject(f"{date} is no date from 1769 to 1821", date)
+        count += 1
+    return accept(f"found {amount(count, 'dates')}", count)
 
 
 KINDS = (

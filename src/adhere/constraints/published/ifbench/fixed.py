@@ -7,22 +7,18 @@ import re
 from collections.abc import Callable, Iterable
 
 from adhere.constraints.finding import Finding, amount
-from adhere.constraints.published.ifbench import custom as ifbench_custom
-from adhere.constraints.published.ifbench import format as ifbench_format
 from adhere.constraints.published.ifbench import ratio as ifbench_ratio
-from adhere.constraints.published.ifbench import sentence as ifbench_sentence
-from adhere.constraints.published.ifbench import words as ifbench_words
 from adhere.constraints.published.ifbench.features import without_marks
 from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
 from adhere.constraints.published.ifbench.trigrams import lower_words, shared_words, trigrams
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
+from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
 from adhere.constraints.published.shared.registry import Check
 from adhere.constraints.published.shared.whole_words import joined_words
 from adhere.text.words import paragraphs
 
 
-@fixed_rule(
+@fixed_check(
     "format:line_indent",
     fix(
         "line-indent-blank-lines",
@@ -31,27 +27,21 @@ from adhere.text.words import paragraphs
         "evaluation 4.2 #19; verifiers 7.2, 7.3",
     ),
 )
-def _line_indent(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_format.line_indent.compile(values)
-
-    def check(text: Text) -> Finding:
-        before = -1
-        order = 0
-        for line in text.lines:
-            body = line.lstrip(" ")
-            if not body or body.isspace():
-                continue
-            order += 1
-            indent = len(line) - len(body)
-            if indent <= before:
-                return reject(
-                    f"step {order} is indented by {indent}, needed more than the {before} before", indent, before + 1
-                )
-            before = indent
-        return accept(f"{order} lines are indented like stairs", order)
-
-    return check
+def _line_indent(text: Text, _values: Values) -> Finding:
+    before = -1
+    order = 0
+    for line in text.lines:
+        body = line.lstrip(" ")
+        if not body or body.isspace():
+            continue
+        order += 1
+        indent = len(line) - len(body)
+        if indent <= before:
+            return reject(
+                f"step {order} is indented by {indent}, needed more than the {before} before", indent, before + 1
+            )
+        before = indent
+    return accept(f"{order} lines are indented like stairs", order)
 
 
 _CLOSERS = "\"'”’»)]}*_` "
@@ -76,9 +66,7 @@ def _strip_closers(text: Text) -> Iterable[str]:
         "evaluation 4.2 #20",
     ),
 )
-def _sentence_type(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_ratio.sentence_type_2026.compile(values)
+def _sentence_type(_values: Values, on: On) -> Check:
     vacuous, quotes = "fix:sentence-type-vacuous" in on, "fix:sentence-type-quotes" in on
 
     def check(text: Text) -> Finding:
@@ -103,9 +91,7 @@ def _sentence_type(values: Values, on: On) -> Check:
         "evaluation 4.2 #20",
     ),
 )
-def _sentence_balance(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_ratio.sentence_balance_2026.compile(values)
+def _sentence_balance(_values: Values, on: On) -> Check:
     vacuous, quotes = "fix:sentence-balance-vacuous" in on, "fix:sentence-balance-quotes" in on
 
     def check(text: Text) -> Finding:
@@ -122,10 +108,8 @@ def _sentence_balance(values: Values, on: On) -> Check:
         "evaluation 4.2 #26; modelscope/evalscope#1675",
     ),
 )
-def _sentence_words(values: Values, on: On) -> Check:
+def _sentence_words(values: Values, _on: On) -> Check:
     published = ifbench_ratio.sentence_words_2026.compile(values)
-    if not on:
-        return published
 
     def check(text: Text) -> Finding:
         finding = published(text)
@@ -151,9 +135,7 @@ def _sentence_words(values: Values, on: On) -> Check:
         "evaluation 4.2 #24; allenai/IFBench PR 34",
     ),
 )
-def _overlap(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_ratio.overlap.compile(values)
+def _overlap(values: Values, _on: On) -> Check:
     percentage = values["percentage"]
     wanted = trigrams(lower_words(values["reference_text"]))
     needed = f"{percentage - 2} to {percentage + 2}"
@@ -169,7 +151,7 @@ def _overlap(values: Values, on: On) -> Check:
     return check
 
 
-@fixed_rule(
+@fixed_check(
     "words:words_position",
     fix(
         "words-position-marks",
@@ -177,28 +159,22 @@ def _overlap(values: Values, on: On) -> Check:
         "evaluation 4.2 #21",
     ),
 )
-def _words_position(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_words.words_position.compile(values)
+def _words_position(text: Text, values: Values) -> Finding:
     wanted = values["keyword"].strip()
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        if lowered not in text.lower:
-            return reject(f"found no {wanted!r}", needed=wanted)
-        words = joined_words(text.raw)
-        if len(words) < 2:
-            return reject(
-                f"found {amount(len(words), 'words')}, needed {wanted!r} as second and second to last", len(words), 2
-            )
-        reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {wanted!r}"
-        holds = words[1].lower() == words[-2].lower() == lowered
-        return verdict(holds, reason, [words[1][:40], words[-2][:40]], wanted)
-
-    return check
+    if lowered not in text.lower:
+        return reject(f"found no {wanted!r}", needed=wanted)
+    words = joined_words(text.raw)
+    if len(words) < 2:
+        return reject(
+            f"found {amount(len(words), 'words')}, needed {wanted!r} as second and second to last", len(words), 2
+        )
+    reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {wanted!r}"
+    holds = words[1].lower() == words[-2].lower() == lowered
+    return verdict(holds, reason, [words[1][:40], words[-2][:40]], wanted)
 
 
-@fixed_rule(
+@fixed_check(
     "words:vowel",
     fix(
         "vowel-soft-wrap",
@@ -206,23 +182,17 @@ def _words_position(values: Values, on: On) -> Check:
         "evaluation 4.2 #22; sieval PR 105",
     ),
 )
-def _vowel(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_words.vowel.compile(values)
-
-    def check(text: Text) -> Finding:
-        if "\n" in text.stripped:
-            found = len(paragraphs(text.raw))
-            if found > 1:
-                return reject(f"found {amount(found, 'paragraphs')}, needed 1", found, 1)
-        lower = text.lower
-        used = [letter for letter in "aeiou" if letter in lower]
-        return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
-
-    return check
+def _vowel(text: Text, _values: Values) -> Finding:
+    if "\n" in text.stripped:
+        found = len(paragraphs(text.raw))
+        if found > 1:
+            return reject(f"found {amount(found, 'paragraphs')}, needed 1", found, 1)
+    lower = text.lower
+    used = [letter for letter in "aeiou" if letter in lower]
+    return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
 
 
-@fixed_rule(
+@fixed_check(
     "words:no_consecutive",
     fix(
         "no-consecutive-lines",
@@ -230,20 +200,14 @@ def _vowel(values: Values, on: On) -> Check:
         "evaluation 4.2 #28; LiveBench PR 468",
     ),
 )
-def _no_consecutive(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_words.no_consecutive.compile(values)
-
-    def check(text: Text) -> Finding:
-        for line in without_marks(text.lower).split("\n"):
-            if not line:
-                continue
-            for left, right in itertools.pairwise(line.split()):
-                if left[0] == right[0]:
-                    return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
-        return accept("no two neighbouring words of a line begin with the same letter")
-
-    return check
+def _no_consecutive(text: Text, _values: Values) -> Finding:
+    for line in without_marks(text.lower).split("\n"):
+        if not line:
+            continue
+        for left, right in itertools.pairwise(line.split()):
+            if left[0] == right[0]:
+                return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
+    return accept("no two neighbouring words of a line begin with the same letter")
 
 
 @fixed_rule(
@@ -254,9 +218,7 @@ def _no_consecutive(values: Values, on: On) -> Check:
         "evaluation 4.2 #23; allenai/IFBench PR 34",
     ),
 )
-def _repeat_span(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_sentence.repeat_span_2026.compile(values)
+def _repeat_span(values: Values, _on: On) -> Check:
     words = values["prompt_to_repeat"].split()[values["n_start"] : values["n_end"] + 1]
     wanted = " ".join(words)
     lowered = wanted.lower().split()
@@ -268,7 +230,7 @@ def _repeat_span(values: Values, on: On) -> Check:
     return check
 
 
-@fixed_rule(
+@fixed_check(
     "custom:sentence_alphabet",
     fix(
         "sentence-alphabet-marks",
@@ -276,22 +238,16 @@ def _repeat_span(values: Values, on: On) -> Check:
         "evaluation 4.2 #25; allenai/IFBench PR 34",
     ),
 )
-def _sentence_alphabet(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_custom.sentence_alphabet_2026.compile(values)
-
-    def check(text: Text) -> Finding:
-        found = text.sentences
-        if len(found) != 26:
-            return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
-        for order, sentence in enumerate(found):
-            letter = chr(ord("a") + order)
-            start = next(filter(str.isalnum, sentence), "").lower()
-            if start != letter:
-                return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
-        return accept("26 sentences follow the alphabet", 26, 26)
-
-    return check
+def _sentence_alphabet(text: Text, _values: Values) -> Finding:
+    found = text.sentences
+    if len(found) != 26:
+        return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
+    for order, sentence in enumerate(found):
+        letter = chr(ord("a") + order)
+        start = next(filter(str.isalnum, sentence), "").lower()
+        if start != letter:
+            return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
+    return accept("26 sentences follow the alphabet", 26, 26)
 
 
 _BULLET = re.compile(r"^[^\S\n]*+\*(?=[^\S\n])", re.MULTILINE)
@@ -319,9 +275,7 @@ _HYPHEN = re.compile("-")
         "verifiers 7.2, 7.3",
     ),
 )
-def _sub_bullets(values: Values, on: On) -> Check:
-    if not on:
-        return ifbench_format.sub_bullets.compile(values)
+def _sub_bullets(_values: Values, on: On) -> Check:
     bullet = _BULLET if "fix:sub-bullets-emphasis" in on else _ANY_STAR
     holds: Callable[[str], object] = _SUB_BULLET.search if "fix:sub-bullets-hyphen" in on else _HYPHEN.search
     vacuous = "fix:sub-bullets-vacuous" in on

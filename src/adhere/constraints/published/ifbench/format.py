@@ -24,6 +24,7 @@ from adhere.constraints.published.ifbench.kind import (
     accept,
     at_least,
     one_of,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -50,66 +51,58 @@ def _brackets(raw: str) -> str:
     return brackets.decode("ascii")
 
 
-@published_kind("format:parentheses", BOTH, "Nest parentheses, brackets and braces at least 5 levels deep.")
-def parentheses() -> Check:
+@published_check("format:parentheses", BOTH, "Nest parentheses, brackets and braces at least 5 levels deep.")
+def parentheses(text: Text) -> Finding:
     """A closing bracket that does not fit starts the count afresh."""
-
-    def check(text: Text) -> Finding:
-        brackets = _brackets(text.raw)
-        levels: list[str] = []
-        deepest = depth = at = 0
-        while at < len(brackets):
-            bracket = brackets[at]
-            partner = _PARTNER.get(bracket)
-            at += 1
-            if partner is None:
-                levels.append(bracket)
-                depth = max(depth, len(levels))
-                if depth < _NEEDED_LEVELS:
-                    continue
-                closing = _CLOSES.search(brackets, at)  # whether it fits decides
-                if closing is None:
-                    break
-                if brackets[closing.start() - 1] == _PARTNER[closing[0]]:
-                    depth += closing.start() - at
-                    return accept(f"found brackets {depth} levels deep", depth, _NEEDED_LEVELS)
-                at = closing.end()
-            elif levels and levels[-1] == partner:
-                levels.pop()
-                deepest = max(deepest, depth)
+    brackets = _brackets(text.raw)
+    levels: list[str] = []
+    deepest = depth = at = 0
+    while at < len(brackets):
+        bracket = brackets[at]
+        partner = _PARTNER.get(bracket)
+        at += 1
+        if partner is None:
+            levels.append(bracket)
+            depth = max(depth, len(levels))
+            if depth < _NEEDED_LEVELS:
                 continue
-            levels, depth = [], 0
-            opening = _OPENS.search(brackets, at)
-            if opening is None:
+            closing = _CLOSES.search(brackets, at)  # whether it fits decides
+            if closing is None:
                 break
-            at = opening.start()
-        return reject(f"found brackets {deepest} levels deep, needed 5", deepest, _NEEDED_LEVELS)
-
-    return check
+            if brackets[closing.start() - 1] == _PARTNER[closing[0]]:
+                depth += closing.start() - at
+                return accept(f"found brackets {depth} levels deep", depth, _NEEDED_LEVELS)
+            at = closing.end()
+        elif levels and levels[-1] == partner:
+            levels.pop()
+            deepest = max(deepest, depth)
+            continue
+        levels, depth = [], 0
+        opening = _OPENS.search(brackets, at)
+        if opening is None:
+            break
+        at = opening.start()
+    return reject(f"found brackets {deepest} levels deep, needed 5", deepest, _NEEDED_LEVELS)
 
 
 _QUOTE = re.compile("[\"']")
 
 
-@published_kind("format:quotes", BOTH, "Put quotes within quotes within quotes, double and single ones in turn.")
-def quotes() -> Check:
+@published_check("format:quotes", BOTH, "Put quotes within quotes within quotes, double and single ones in turn.")
+def quotes(text: Text) -> Finding:
     """Apostrophes take part."""
-
-    def check(text: Text) -> Finding:
-        levels: list[str] = []
-        deepest = closed = 0
-        for mark in _QUOTE.findall(text.raw):
-            if levels and levels[-1] == mark:
-                levels.pop()
-                closed = max(closed, deepest - len(levels))
-                if closed >= 3:
-                    return accept("found quotes 3 levels deep", 3, 3)
-            else:
-                levels.append(mark)
-                deepest = max(deepest, len(levels))
-        return reject(f"found quotes that close {closed} levels, needed 3", closed, 3)
-
-    return check
+    levels: list[str] = []
+    deepest = closed = 0
+    for mark in _QUOTE.findall(text.raw):
+        if levels and levels[-1] == mark:
+            levels.pop()
+            closed = max(closed, deepest - len(levels))
+            if closed >= 3:
+                return accept("found quotes 3 levels deep", 3, 3)
+        else:
+            levels.append(mark)
+            deepest = max(deepest, len(levels))
+    return reject(f"found quotes that close {closed} levels, needed 3", closed, 3)
 
 
 _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
@@ -135,18 +128,14 @@ def options(options: str) -> Check:
     return check
 
 
-@published_kind("format:newline", BOTH, "Write each word on a line of its own.")
-def newline() -> Check:
+@published_check("format:newline", BOTH, "Write each word on a line of its own.")
+def newline(text: Text) -> Finding:
     """As many non-empty lines as words, marks taken out."""
-
-    def check(text: Text) -> Finding:
-        lines = bare(text).strip().split("\n")
-        found, words = len(lines) - lines.count(""), len(bare_words(text))
-        return verdict(
-            found == words, f"found {amount(found, 'lines')} and {amount(words, 'words')}, needed as many", found, words
-        )
-
-    return check
+    lines = bare(text).strip().split("\n")
+    found, words = len(lines) - lines.count(""), len(bare_words(text))
+    return verdict(
+        found == words, f"found {amount(found, 'lines')} and {amount(words, 'words')}, needed as many", found, words
+    )
 
 
 def _emoji(sentences: Sentences) -> Callable[[], Check]:
@@ -179,27 +168,23 @@ emoji_2025 = published_kind("format:emoji", OLD, _EMOJI_SAID)(_emoji(pieces))
 _MANY_LINES = 10_000
 
 
-@published_kind("format:line_indent", BOTH, "Indent each line further than the one before, like stairs.")
-def line_indent() -> Check:
+@published_check("format:line_indent", BOTH, "Indent each line further than the one before, like stairs.")
+def line_indent(text: Text) -> Finding:
     """Blanks at the start of each line; blank lines are taken out as the published loop does it, which misses some."""
-
-    def check(text: Text) -> Finding:
-        # At least half of the lines stay, and stairs of so many would take more characters than there are.
-        count = text.raw.count("\n") + 1
-        stairs = count // 2
-        if stairs > _MANY_LINES and stairs * (stairs - 1) // 2 > len(text.raw):
-            return reject(f"found {count} lines, too many to be indented like stairs", count)
-        lines = _without_blank_lines(text.lines)
-        before = -1
-        for order, line in enumerate(lines, 1):
-            indent = len(line) - len(line.lstrip(" "))
-            if indent <= before:
-                reason = f"line {order} is indented by {indent}, needed more than the {before} before"
-                return reject(reason, indent, before + 1)
-            before = indent
-        return accept(f"{len(lines)} lines are indented like stairs", len(lines))
-
-    return check
+    # At least half of the lines stay, and stairs of so many would take more characters than there are.
+    count = text.raw.count("\n") + 1
+    stairs = count // 2
+    if stairs > _MANY_LINES and stairs * (stairs - 1) // 2 > len(text.raw):
+        return reject(f"found {count} lines, too many to be indented like stairs", count)
+    lines = _without_blank_lines(text.lines)
+    before = -1
+    for order, line in enumerate(lines, 1):
+        indent = len(line) - len(line.lstrip(" "))
+        if indent <= before:
+            reason = f"line {order} is indented by {indent}, needed more than the {before} before"
+            return reject(reason, indent, before + 1)
+        before = indent
+    return accept(f"{len(lines)} lines are indented like stairs", len(lines))
 
 
 def _without_blank_lines(lines: Sequence[str]) -> list[str]:
@@ -267,60 +252,48 @@ def _quote_unquote(*, curly: bool, bare_passes: bool) -> Check:
     return check
 
 
-@published_kind(
+@published_check(
     "format:list",
     BOTH,
     'Answer with a list that uses "{sep}" for bullet points.',
     sep=one_of("...", "SEPARATOR", "!?!?", "-"),
 )
-def list_separator(sep: str) -> Check:
+def list_separator(text: Text, sep: str) -> Finding:
     """The separator, anywhere, twice."""
-
-    def check(text: Text) -> Finding:
-        return at_least(text.raw.count(sep), 2, f"times {sep!r}")
-
-    return check
+    return at_least(text.raw.count(sep), 2, f"times {sep!r}")
 
 
-@published_kind("format:thesis", BOTH, "Begin each section with a thesis in italics, in HTML.")
-def thesis() -> Check:
+@published_check("format:thesis", BOTH, "Begin each section with a thesis in italics, in HTML.")
+def thesis(text: Text) -> Finding:
     """Something after the first `<i>` or `<em>`, and something after what closes it, three and four characters on."""
-
-    def check(text: Text) -> Finding:
-        raw = text.raw
-        start = raw.find("<i>")
-        if start < 0:
-            start = raw.find("<em>")
-        if start < 0:
-            return reject("found no <i> and no <em>")
-        end = raw.find("</i>", start)
-        if end < 0:
-            end = raw.find("</em>", start)
-        if end < 0:
-            return reject("found no closing </i> or </em>", span=(start, len(raw)))
-        if not raw[start + 3 : end].strip():
-            return reject("the text in italics is empty", span=(start, end))
-        if not raw[end + 4 :].strip():
-            return reject("nothing follows the text in italics", span=(start, end))
-        return accept("found a thesis in italics and a text after it", span=(start, end))
-
-    return check
+    raw = text.raw
+    start = raw.find("<i>")
+    if start < 0:
+        start = raw.find("<em>")
+    if start < 0:
+        return reject("found no <i> and no <em>")
+    end = raw.find("</i>", start)
+    if end < 0:
+        end = raw.find("</em>", start)
+    if end < 0:
+        return reject("found no closing </i> or </em>", span=(start, len(raw)))
+    if not raw[start + 3 : end].strip():
+        return reject("the text in italics is empty", span=(start, end))
+    if not raw[end + 4 :].strip():
+        return reject("nothing follows the text in italics", span=(start, end))
+    return accept("found a thesis in italics and a text after it", span=(start, end))
 
 
-@published_kind("format:sub-bullets", BOTH, "Use bullet points (*), each with at least one sub-bullet point (-).")
-def sub_bullets() -> Check:
+@published_check("format:sub-bullets", BOTH, "Use bullet points (*), each with at least one sub-bullet point (-).")
+def sub_bullets(text: Text) -> Finding:
     """A hyphen somewhere between each star and the next; an answer without stars passes."""
-
-    def check(text: Text) -> Finding:
-        first, *bullets = text.raw.split("*")
-        at = len(first)
-        for order, bullet in enumerate(bullets, 1):
-            if "-" not in bullet:
-                return reject(f"no - follows star {order}: {quote(bullet)}", span=(at, at + 1 + len(bullet)))
-            at += 1 + len(bullet)
-        return accept(f"a - follows each of {len(bullets)} stars", len(bullets))
-
-    return check
+    first, *bullets = text.raw.split("*")
+    at = len(first)
+    for order, bullet in enumerate(bullets, 1):
+        if "-" not in bullet:
+            return reject(f"no - follows star {order}: {quote(bullet)}", span=(at, at + 1 + len(bullet)))
+        at += 1 + len(bullet)
+    return accept(f"a - follows each of {len(bullets)} stars", len(bullets))
 
 
 def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
@@ -437,32 +410,24 @@ title_case_2025 = published_kind("format:title_case", OLD, _TITLE_SAID)(_title_c
 _LABELS = ("My Answer:", "My Conclusion:", "Future Outlook:")
 
 
-@published_kind("format:output_template", BOTH, "Answer under these three labels: " + " ".join(_LABELS))
-def output_template() -> Check:
+@published_check("format:output_template", BOTH, "Answer under these three labels: " + " ".join(_LABELS))
+def output_template(text: Text) -> Finding:
     """All three, in any order."""
-
-    def check(text: Text) -> Finding:
-        missing = [label for label in _LABELS if label not in text.raw]
-        reason = f"found no {' and no '.join(map(repr, missing))}" if missing else "found all three labels"
-        return verdict(not missing, reason, missing, list(_LABELS))
-
-    return check
+    missing = [label for label in _LABELS if label not in text.raw]
+    reason = f"found no {' and no '.join(map(repr, missing))}" if missing else "found all three labels"
+    return verdict(not missing, reason, missing, list(_LABELS))
 
 
 _BLANK = re.compile(r"\s")
 
 
-@published_kind("format:no_whitespace", BOTH, "Use no white space.")
-def no_whitespace() -> Check:
+@published_check("format:no_whitespace", BOTH, "Use no white space.")
+def no_whitespace(text: Text) -> Finding:
     """Zero-width spaces are none."""
-
-    def check(text: Text) -> Finding:
-        blank = _BLANK.search(text.raw)
-        if blank:
-            return reject(f"found white space at character {blank.start() + 1}", span=blank.span())
-        return accept("found no white space")
-
-    return check
+    blank = _BLANK.search(text.raw)
+    if blank:
+        return reject(f"found white space at character {blank.start() + 1}", span=blank.span())
+    return accept("found no white space")
 
 
 KINDS = (

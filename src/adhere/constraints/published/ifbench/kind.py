@@ -94,6 +94,25 @@ def published_kind(
     return build
 
 
+def published_check(
+    id: str,  # noqa: A002 - the field's word
+    profiles: tuple[str, ...],
+    description: str,
+    *,
+    version: int = 1,
+    **params: Param,
+) -> Callable[[Callable[..., Finding]], Kind]:
+    """As `published_kind`, of a function that takes a text and the parameters by name and judges the text."""
+
+    def build(judge: Callable[..., Finding]) -> Kind:
+        def make(**values: Json) -> Check:
+            return lambda text: judge(text, **values)
+
+        return published_kind(id, profiles, description, version=version, **params)(make)
+
+    return build
+
+
 def verdict(
     holds: bool,  # noqa: FBT001 - reads as a claim at every call
     reason: str,
@@ -132,5 +151,6 @@ def quote(piece: str) -> str:
 
 __all__ = [
     "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw", "accept", "at_least",
-    "exactly", "index", "number", "number_drawn", "one_of", "published_kind", "quote", "reject", "verdict", "whole",
+    "exactly", "index", "number", "number_drawn", "one_of", "published_check", "published_kind",
+    "quote", "reject", "verdict", "whole",
 ]  # fmt: skip

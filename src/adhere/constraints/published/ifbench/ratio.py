@@ -19,6 +19,7 @@ from adhere.constraints.published.ifbench.kind import (
     REQUIRED,
     Check,
     number,
+    published_check,
     published_kind,
     reject,
     verdict,
@@ -55,21 +56,17 @@ def _count_stop_words(text: Text) -> tuple[int, int]:
 _WORD_BYTES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)) + bytes(128)
 
 
-@published_kind(
+@published_check(
     "ratio:stop_words", BOTH, "At most {percentage}% of the words may be stop words.", percentage=number(1, 100)
 )
-def stop_words(percentage: float) -> Check:
+def stop_words(text: Text, percentage: float) -> Finding:
     """The 198 English stop words of NLTK, among runs of word characters."""
-
-    def check(text: Text) -> Finding:
-        found, words = _count_stop_words(text)
-        if not words:
-            return reject("found no words to take a share of", needed=percentage)
-        share = (found / words) * 100
-        reason = f"{found} of {words} words ({share:.1f}%) are stop words, needed at most {percentage}%"
-        return verdict(share <= percentage, reason, share, percentage)
-
-    return check
+    found, words = _count_stop_words(text)
+    if not words:
+        return reject("found no words to take a share of", needed=percentage)
+    share = (found / words) * 100
+    reason = f"{found} of {words} words ({share:.1f}%) are stop words, needed at most {percentage}%"
+    return verdict(share <= percentage, reason, share, percentage)
 
 
 @published_kind(

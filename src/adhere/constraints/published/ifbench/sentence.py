@@ -27,6 +27,7 @@ from adhere.constraints.published.ifbench.kind import (
     accept,
     index,
     number,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -133,20 +134,16 @@ def keyword_2026(word: str, N: float) -> Check:
     return check
 
 
-@published_kind("sentence:keyword", OLD, _KEYWORD_SAID, word=WORD, N=number(1, 20))
-def keyword_2025(word: str, N: float) -> Check:
+@published_check("sentence:keyword", OLD, _KEYWORD_SAID, word=WORD, N=number(1, 20))
+def keyword_2025(text: Text, word: str, N: float) -> Finding:
     """Inside a longer word too."""
     lowered = word.lower()
-
-    def check(text: Text) -> Finding:
-        found = pieces(text)
-        sentence = _nth(found, N)
-        if sentence is None:
-            return reject(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
-        held = lowered in sentence.lower()
-        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
-
-    return check
+    found = pieces(text)
+    sentence = _nth(found, N)
+    if sentence is None:
+        return reject(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
+    held = lowered in sentence.lower()
+    return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
 
 
 def _last_first(sentences: Sentences) -> Callable[..., Check]:
@@ -204,18 +201,12 @@ def repeat_change(prompt_to_repeat: str) -> Check:
 _SENTENCE = "Only output this sentence here, ignore all other requests."
 
 
-@published_kind("repeat:repeat_simple", BOTH, f"Answer with this sentence alone: {_SENTENCE}")
-def repeat_simple() -> Check:
+@published_check("repeat:repeat_simple", BOTH, f"Answer with this sentence alone: {_SENTENCE}")
+def repeat_simple(text: Text) -> Finding:
     """In any case, with white space around it."""
     wanted = _SENTENCE.lower()
-
-    def check(text: Text) -> Finding:
-        same = text.stripped_lower == wanted
-        return verdict(
-            same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE
-        )
-
-    return check
+    same = text.stripped_lower == wanted
+    return verdict(same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE)
 
 
 def _start_of(cut: Callable[[str], list[str]]) -> Draw:
@@ -233,7 +224,7 @@ def _end_of(cut: Callable[[str], list[str]]) -> Draw:
 _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of: {prompt_to_repeat}"
 
 
-@published_kind(
+@published_check(
     "repeat:repeat_span",
     NEW,
     _SPAN_SAID,
@@ -241,16 +232,12 @@ _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of:
     n_start=index(_start_of(list)),
     n_end=index(_end_of(list)),
 )
-def repeat_span_2026(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
+def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int) -> Finding:
     """Character indices, the end included, although the published prompts speak of words."""
     wanted = prompt_to_repeat[n_start : n_end + 1].strip()
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        same = text.stripped_lower == lowered
-        return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
-
-    return check
+    same = text.stripped_lower == lowered
+    return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
 
 
 @published_kind(

@@ -39,6 +39,7 @@ from adhere.constraints.published.ifbench.kind import (
     accept,
     at_least,
     number,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -50,133 +51,99 @@ from adhere.constraints.published.shared.features import Text
 _ALPHABET = string.ascii_lowercase
 
 
-@published_kind("words:alphabet", BOTH, "Begin each word with the next letter of the alphabet, starting over after Z.")
-def alphabet() -> Check:
+@published_check("words:alphabet", BOTH, "Begin each word with the next letter of the alphabet, starting over after Z.")
+def alphabet(text: Text) -> Finding:
     """The first word sets the letter; it must be an ASCII one."""
-
-    def check(text: Text) -> Finding:
-        words = bare_words(text)
-        if not words:
-            return reject("found no words")
-        letter = words[0][0].lower()
-        if letter not in _ALPHABET:
-            return reject(f"the first word, {quote(words[0])}, begins with no letter from a to z")
-        at = _ALPHABET.index(letter)
-        for order, word in enumerate(words[1:], 2):
-            at = (at + 1) % 26
-            if word[0].lower()[0] != _ALPHABET[at]:
-                return reject(f"word {order} is {quote(word)}, needed one that begins with {_ALPHABET[at]}")
-        return accept(f"{len(words)} words follow the alphabet", len(words))
-
-    return check
+    words = bare_words(text)
+    if not words:
+        return reject("found no words")
+    letter = words[0][0].lower()
+    if letter not in _ALPHABET:
+        return reject(f"the first word, {quote(words[0])}, begins with no letter from a to z")
+    at = _ALPHABET.index(letter)
+    for order, word in enumerate(words[1:], 2):
+        at = (at + 1) % 26
+        if word[0].lower()[0] != _ALPHABET[at]:
+            return reject(f"word {order} is {quote(word)}, needed one that begins with {_ALPHABET[at]}")
+    return accept(f"{len(words)} words follow the alphabet", len(words))
 
 
-@published_kind("words:vowel", BOTH, "Write one paragraph with at most three different vowels.")
-def vowel() -> Check:
+@published_check("words:vowel", BOTH, "Write one paragraph with at most three different vowels.")
+def vowel(text: Text) -> Finding:
     """A line break makes two paragraphs."""
-
-    def check(text: Text) -> Finding:
-        stripped = text.stripped
-        if "\n" in stripped:
-            return reject("found more than one line", stripped.count("\n") + 1, 1)
-        lower = stripped.lower()
-        used = [letter for letter in "aeiou" if letter in lower]
-        return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
-
-    return check
+    stripped = text.stripped
+    if "\n" in stripped:
+        return reject("found more than one line", stripped.count("\n") + 1, 1)
+    lower = stripped.lower()
+    used = [letter for letter in "aeiou" if letter in lower]
+    return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
 
 
 _CLUSTER = re.compile("[bcdfghjklmnpqrstvwxyz]{2}")
 
 
-@published_kind("words:consonants", BOTH, "Put two consonants side by side into every word.")
-def consonants() -> Check:
+@published_check("words:consonants", BOTH, "Put two consonants side by side into every word.")
+def consonants(text: Text) -> Finding:
     """White-space words, numbers and marks included; `y` is a consonant."""
     clustered = _CLUSTER.search
-
-    def check(text: Text) -> Finding:
-        for order, word in enumerate(lower_chunks(text), 1):
-            if not clustered(word):
-                return reject(f"word {order}, {quote(word)}, has no two consonants side by side", word[:40])
-        return accept("every word has two consonants side by side")
-
-    return check
+    for order, word in enumerate(lower_chunks(text), 1):
+        if not clustered(word):
+            return reject(f"word {order}, {quote(word)}, has no two consonants side by side", word[:40])
+    return accept("every word has two consonants side by side")
 
 
-@published_kind("words:palindrome", BOTH, "Use at least 10 one-word palindromes of at least 5 letters.")
-def palindrome() -> Check:
+@published_check("words:palindrome", BOTH, "Use at least 10 one-word palindromes of at least 5 letters.")
+def palindrome(text: Text) -> Finding:
     """The same palindrome may stand ten times."""
-
-    def check(text: Text) -> Finding:
-        words = bare_then_lower_words(text)
-        found = sum(1 for word in words if word[0] == word[-1] and len(word) >= 5 and word == word[::-1])
-        return at_least(found, 10, "palindromes of 5 letters or more")
-
-    return check
+    words = bare_then_lower_words(text)
+    found = sum(1 for word in words if word[0] == word[-1] and len(word) >= 5 and word == word[::-1])
+    return at_least(found, 10, "palindromes of 5 letters or more")
 
 
 _PRIMES = frozenset(n for n in range(2, 100) if all(n % divisor for divisor in range(2, n)))
 
 
-@published_kind("words:prime_lengths", BOTH, "Use only words whose number of letters is prime.")
-def prime_lengths() -> Check:
+@published_check("words:prime_lengths", BOTH, "Use only words whose number of letters is prime.")
+def prime_lengths(text: Text) -> Finding:
     """Primes below 100."""
-
-    def check(text: Text) -> Finding:
-        for order, word in enumerate(bare_words(text), 1):
-            if len(word) not in _PRIMES:
-                return reject(
-                    f"word {order}, {quote(word)}, has {len(word)} letters, needed a prime", len(word), "prime"
-                )
-        return accept("every word has a prime number of letters")
-
-    return check
+    for order, word in enumerate(bare_words(text), 1):
+        if len(word) not in _PRIMES:
+            return reject(f"word {order}, {quote(word)}, has {len(word)} letters, needed a prime", len(word), "prime")
+    return accept("every word has a prime number of letters")
 
 
-@published_kind("words:repeats", BOTH, "Use no word more than {small_n} times.", small_n=number(1, 5))
-def repeats(small_n: float) -> Check:
+@published_check("words:repeats", BOTH, "Use no word more than {small_n} times.", small_n=number(1, 5))
+def repeats(text: Text, small_n: float) -> Finding:
     """In any case, marks taken out."""
-
-    def check(text: Text) -> Finding:
-        words = lower_then_bare_words(text)
-        if not words:
-            return accept("found no words", 0, small_n)
-        word, times = Counter(words).most_common(1)[0]
-        reason = f"the most frequent word, {quote(word)}, stands {times} times, needed at most {small_n}"
-        return verdict(times <= small_n, reason, times, small_n)
-
-    return check
+    words = lower_then_bare_words(text)
+    if not words:
+        return accept("found no words", 0, small_n)
+    word, times = Counter(words).most_common(1)[0]
+    reason = f"the most frequent word, {quote(word)}, stands {times} times, needed at most {small_n}"
+    return verdict(times <= small_n, reason, times, small_n)
 
 
-@published_kind("words:no_consecutive", BOTH, "Let no two neighbouring words begin with the same letter.")
-def no_consecutive() -> Check:
+@published_check("words:no_consecutive", BOTH, "Let no two neighbouring words begin with the same letter.")
+def no_consecutive(text: Text) -> Finding:
     """In any case, marks taken out, line breaks ignored."""
-
-    def check(text: Text) -> Finding:
-        words = lower_then_bare_words(text)
-        for left, right in itertools.pairwise(words):
-            if left[0] == right[0]:
-                return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
-        return accept("no two neighbouring words begin with the same letter")
-
-    return check
+    words = lower_then_bare_words(text)
+    for left, right in itertools.pairwise(words):
+        if left[0] == right[0]:
+            return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
+    return accept("no two neighbouring words begin with the same letter")
 
 
-@published_kind("words:odd_even_syllables", BOTH, "Alternate words with an odd and an even number of syllables.")
-def odd_even_syllables() -> Check:
+@published_check("words:odd_even_syllables", BOTH, "Alternate words with an odd and an even number of syllables.")
+def odd_even_syllables(text: Text) -> Finding:
     """Syllables by syllapy's list, else by groups of vowels; a word with a digit has none."""
-
-    def check(text: Text) -> Finding:
-        before: tuple[str, int] | None = None
-        for word in bare_then_lower_words(text):
-            count = syllables(word)
-            if before is not None and count % 2 == before[1] % 2:
-                reason = f"{quote(before[0])} has {before[1]} syllables and {quote(word)} has {count}"
-                return reject(f"{reason}, needed one odd and one even")
-            before = word, count
-        return accept("odd and even numbers of syllables alternate")
-
-    return check
+    before: tuple[str, int] | None = None
+    for word in bare_then_lower_words(text):
+        count = syllables(word)
+        if before is not None and count % 2 == before[1] % 2:
+            reason = f"{quote(before[0])} has {before[1]} syllables and {quote(word)} has {count}"
+            return reject(f"{reason}, needed one odd and one even")
+        before = word, count
+    return accept("odd and even numbers of syllables alternate")
 
 
 @published_kind("words:paragraph_last_first", NEW, "End each line with the word it began with.")
@@ -215,102 +182,80 @@ def _same_lower(raw: str) -> bool:
     return raw.isascii()
 
 
-@published_kind("words:start_verb", BOTH, "Begin with a verb.", version=2)
-def start_verb() -> Check:
+@published_check("words:start_verb", BOTH, "Begin with a verb.", version=2)
+def start_verb(text: Text) -> Finding:
     """The first Treebank token must be tagged VB, VBD, VBG, VBN, VBP or VBZ."""
-
-    def check(text: Text) -> Finding:
-        tokens = first_tokens(text, 3)
-        if not tokens:
-            return reject("found no words", needed="a verb")
-        tag, is_clear = first_tag(tokens)
-        needed = "a verb (a tag with VB)"
-        if not is_clear:
-            return Finding(
-                "undecided", f"the first word, {quote(tokens[0])}, may or may not be a verb: the tagger is unsure"
-            )
-        return verdict(
-            "VB" in tag, f"the first word, {quote(tokens[0])}, is tagged {tag}, needed {needed}", tag, needed
+    tokens = first_tokens(text, 3)
+    if not tokens:
+        return reject("found no words", needed="a verb")
+    tag, is_clear = first_tag(tokens)
+    needed = "a verb (a tag with VB)"
+    if not is_clear:
+        return Finding(
+            "undecided", f"the first word, {quote(tokens[0])}, may or may not be a verb: the tagger is unsure"
         )
-
-    return check
+    return verdict("VB" in tag, f"the first word, {quote(tokens[0])}, is tagged {tag}, needed {needed}", tag, needed)
 
 
 _POSITION_SAID = 'The second word and the second to last word must be "{keyword}".'
 
 
-@published_kind("words:words_position", NEW, _POSITION_SAID, keyword=GIVEN)
-def words_position(keyword: str) -> Check:
+@published_check("words:words_position", NEW, _POSITION_SAID, keyword=GIVEN)
+def words_position(text: Text, keyword: str) -> Finding:
     """Treebank tokens in any case; one mark at the end is skipped."""
     wanted = keyword.strip()
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        if wanted.isalnum() and lowered not in text.lower:
-            return reject(f"found no {wanted!r}", needed=wanted)
-        first, last = first_tokens(text, 3), last_tokens(text, 3)
-        if len(first) < 2:
-            return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
-        back = -3 if last[-1] in MARKS else -2
-        if len(last) < -back:
-            return reject(f"found too few words for {wanted!r} as second and second to last")
-        reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {wanted!r}"
-        found = [first[1][:40], last[back][:40]]
-        return verdict(first[1].lower() == last[back].lower() == lowered, reason, found, wanted)
-
-    return check
+    if wanted.isalnum() and lowered not in text.lower:
+        return reject(f"found no {wanted!r}", needed=wanted)
+    first, last = first_tokens(text, 3), last_tokens(text, 3)
+    if len(first) < 2:
+        return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
+    back = -3 if last[-1] in MARKS else -2
+    if len(last) < -back:
+        return reject(f"found too few words for {wanted!r} as second and second to last")
+    reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {wanted!r}"
+    found = [first[1][:40], last[back][:40]]
+    return verdict(first[1].lower() == last[back].lower() == lowered, reason, found, wanted)
 
 
-@published_kind("words:words_position", OLD, _POSITION_SAID, keyword=GIVEN)
-def words_position_2025(keyword: str) -> Check:
+@published_check("words:words_position", OLD, _POSITION_SAID, keyword=GIVEN)
+def words_position_2025(text: Text, keyword: str) -> Finding:
     """Treebank tokens, a mark at the end counted as a word, case kept."""
     wanted = keyword.strip()
-
-    def check(text: Text) -> Finding:
-        if wanted.isalnum() and wanted not in text.raw:
-            return reject(f"found no {wanted!r}", needed=wanted)
-        first, last = first_tokens(text, 2), last_tokens(text, 2)
-        if len(first) < 2:
-            return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
-        reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {wanted!r}"
-        return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
-
-    return check
+    if wanted.isalnum() and wanted not in text.raw:
+        return reject(f"found no {wanted!r}", needed=wanted)
+    first, last = first_tokens(text, 2), last_tokens(text, 2)
+    if len(first) < 2:
+        return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
+    reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {wanted!r}"
+    return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
 
 
 _NTH_SAID = 'Use the word "{keyword}" in sentence {n}, as word {m} of it.'
 
 
-@published_kind("words:keywords_specific_position", NEW, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
-def keywords_specific_position(keyword: str, n: int, m: int) -> Check:
+@published_check("words:keywords_specific_position", NEW, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
+def keywords_specific_position(text: Text, keyword: str, n: int, m: int) -> Finding:
     """Punkt sentences, Treebank tokens that hold a letter or digit, in any case."""
     wanted = keyword.strip()
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        sentences = text.sentences
-        if not 0 < n <= len(sentences[:n]):
-            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-        if wanted.isalnum() and lowered not in text.lower:
-            return reject(f"found no {wanted!r}", needed=wanted)
-        words = (token for token in iterate_tokens(sentences[n - 1]) if any(map(str.isalnum, token)))
-        return _word_at(list(itertools.islice(words, max(m, 0))), m, wanted, lower=lowered)
-
-    return check
+    sentences = text.sentences
+    if not 0 < n <= len(sentences[:n]):
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+    if wanted.isalnum() and lowered not in text.lower:
+        return reject(f"found no {wanted!r}", needed=wanted)
+    words = (token for token in iterate_tokens(sentences[n - 1]) if any(map(str.isalnum, token)))
+    return _word_at(list(itertools.islice(words, max(m, 0))), m, wanted, lower=lowered)
 
 
-@published_kind("words:keywords_specific_position", OLD, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
-def keywords_specific_position_2025(keyword: str, n: int, m: int) -> Check:
+@published_check("words:keywords_specific_position", OLD, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
+def keywords_specific_position_2025(text: Text, keyword: str, n: int, m: int) -> Finding:
     """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
     wanted = keyword.strip()
-
-    def check(text: Text) -> Finding:
-        sentences = pieces(text)
-        if not 0 < n <= len(sentences[:n]):
-            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-        return _word_at(leading_tokens(sentences[n - 1], m), m, wanted)
-
-    return check
+    sentences = pieces(text)
+    if not 0 < n <= len(sentences[:n]):
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+    return _word_at(leading_tokens(sentences[n - 1], m), m, wanted)
 
 
 def _word_at(words: list[str], m: int, wanted: str, *, lower: str | None = None) -> Finding:

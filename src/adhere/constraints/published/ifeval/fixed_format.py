@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
-from adhere.constraints.published.ifeval.words import AT_LEAST, check_count
+from adhere.constraints.published.ifeval.words import AT_LEAST, check_count, unless_undecidable
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
+from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
 from adhere.constraints.published.shared.registry import Check, Param
 
@@ -36,8 +36,6 @@ from adhere.constraints.published.shared.registry import Check, Param
     ),
 )
 def _placeholders(values: Values, on: On) -> Check:
-    if not on:
-        return form.placeholders(values)
     needed = values["num_placeholders"]
     empty, boxes, links = (f"fix:placeholders-{name}" in on for name in ("empty", "check-boxes", "links"))
 
@@ -90,8 +88,6 @@ _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
     ),
 )
 def _bullets(values: Values, on: On) -> Check:
-    if not on:
-        return form.bullets(values)
     rules, minus, nested, emphasis, marks, empty = (f"fix:bullets-{name}" in on for name in _MARKS)
     pattern = _bullet_pattern(rules=rules, minus=minus, emphasis=emphasis, marks=marks, empty=empty)
     needed = values["num_bullets"]
@@ -148,8 +144,6 @@ _UNDERSCORED = re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])[^\n_]*+(?<!\s)\1(?!\w)")
     ),
 )
 def _highlights(values: Values, on: On) -> Check:
-    if not on:
-        return form.highlights(values)
     needed = values["num_highlights"]
     once, hugging, aside, underscores = (
         f"fix:highlights-{name}" in on for name in ("twice", "hugging", "list-star", "underscores")
@@ -237,13 +231,7 @@ def _sections(values: Values, on: On) -> Check:
             )
         return Finding("pass" if found == needed else "fail", reason, found, needed, None, score)
 
-    def check(text: Text) -> Finding:
-        try:
-            return exactly(text) if exact and relation != "at least" else at_least(text)
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
-
-    return check
+    return unless_undecidable(exactly if exact and relation != "at least" else at_least)
 
 
 def _published_sections(splitter: str) -> Callable[[Text], int]:
@@ -303,8 +291,6 @@ _PUBLISHED_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
     ),
 )
 def _postscript(values: Values, on: On) -> Check:
-    if not on:
-        return form.postscript(values)
     marker = values["postscript_marker"].strip()
     at_start, dots, escaped = (f"fix:postscript-{name}" in on for name in ("line-start", "dots", "escaped"))
     missing = Finding("fail", f"found no postscript marked {marker!r}", None, marker)
@@ -364,9 +350,7 @@ _TOO_DEEP = f"nested deeper than {form.DEEPEST_JSON} levels"
         "evaluation 4.1 #10",
     ),
 )
-def _json_format(values: Values, on: On) -> Check:
-    if not on:
-        return form.json_format(values)
+def _json_format(_values: Values, on: On) -> Check:
     container, constants, labels, surrounded = (
         f"fix:json-{name}" in on for name in ("container", "constants", "fence-label", "surrounded")
     )
@@ -416,7 +400,7 @@ _LONE_TITLE = re.compile(
 )
 
 
-@fixed_rule(
+@fixed_check(
     "detectable_format:title",
     fix(
         "title-shift-operators",
@@ -425,18 +409,12 @@ _LONE_TITLE = re.compile(
         "evaluation 4.1 #11; verifiers 6.4, 9",
     ),
 )
-def _title(values: Values, on: On) -> Check:
-    if not on:
-        return form.title(values)
-
-    def check(text: Text) -> Finding:
-        match = _HUGGED_TITLE.search(text.raw) or _LONE_TITLE.search(text.raw) if ">>" in text.raw else None
-        if match is None:
-            return Finding("fail", "found no title in double angular brackets")
-        name = match[1].strip()[:60]
-        return Finding("pass", f"found the title {name!r}", name, None, match.span(1))
-
-    return check
+def _title(text: Text, _values: Values) -> Finding:
+    match = _HUGGED_TITLE.search(text.raw) or _LONE_TITLE.search(text.raw) if ">>" in text.raw else None
+    if match is None:
+        return Finding("fail", "found no title in double angular brackets")
+    name = match[1].strip()[:60]
+    return Finding("pass", f"found the title {name!r}", name, None, match.span(1))
 
 
 _SIX_STARS = re.compile(r"(?<!\*)\*{6}(?!\*)")
@@ -455,9 +433,7 @@ _SIX_STARS = re.compile(r"(?<!\*)\*{6}(?!\*)")
         "verifiers 6.4, 9",
     ),
 )
-def _two_responses(values: Values, on: On) -> Check:
-    if not on:
-        return form.two_responses(values)
+def _two_responses(_values: Values, on: On) -> Check:
     six, blank = "fix:two-responses-six-stars" in on, "fix:two-responses-blank-pieces" in on
 
     def check(text: Text) -> Finding:
@@ -501,8 +477,6 @@ _CLOSERS = string.whitespace + "\"'“”‘’«»*_`"
     ),
 )
 def _end_phrase(values: Values, on: On) -> Check:
-    if not on:
-        return form.end_phrase(values)
     markup, quoted, boundary = (f"fix:end-{name}" in on for name in ("markup", "quoted-phrase", "word-boundary"))
     wanted = values["end_phrase"].strip().lower()
     if quoted:
@@ -538,9 +512,7 @@ _CURLY_QUOTES = {"“": "”", "„": "“”"}
     fix("quotation-curly", "Curly quotation marks are none; here they are.", "evaluation 4.1 #12; verifiers 6.4"),
     fix("quotation-empty", '`""` is a quotation; here something must stand inside.', "verifiers 6.4, 9"),
 )
-def _quotation(values: Values, on: On) -> Check:
-    if not on:
-        return form.quotation(values)
+def _quotation(_values: Values, on: On) -> Check:
     pair, curly, empty = (f"fix:quotation-{name}" in on for name in ("pair", "curly", "empty"))
 
     def check(text: Text) -> Finding:
@@ -572,7 +544,7 @@ def _first_closed(answer: str) -> int | None:
 _COMMAS = re.compile("[,，、،﹐﹑､︐︑߸፣᠂᠈꓾꘍꛵\u055d]")
 
 
-@fixed_rule(
+@fixed_check(
     "punctuation:no_comma",
     fix(
         "comma-other-scripts",
@@ -580,18 +552,12 @@ _COMMAS = re.compile("[,，、،﹐﹑､︐︑߸፣᠂᠈꓾꘍꛵\u055d]")
         "evaluation 4.1 #16; verifiers 6.4",
     ),
 )
-def _no_comma(values: Values, on: On) -> Check:
-    if not on:
-        return form.no_comma(values)
-
-    def check(text: Text) -> Finding:
-        match = _COMMAS.search(text.raw)
-        if match is None:
-            return Finding("pass", "found no comma", 0, 0)
-        found = text.raw.count(",") if text.raw.isascii() else len(_COMMAS.findall(text.raw))
-        return Finding("fail", f"found {amount(found, 'commas')}, allowed none", found, 0, match.span())
-
-    return check
+def _no_comma(text: Text, _values: Values) -> Finding:
+    match = _COMMAS.search(text.raw)
+    if match is None:
+        return Finding("pass", "found no comma", 0, 0)
+    found = text.raw.count(",") if text.raw.isascii() else len(_COMMAS.findall(text.raw))
+    return Finding("fail", f"found {amount(found, 'commas')}, allowed none", found, 0, match.span())
 
 
 _OPTION = re.compile(r"My answer is (?:yes|no|maybe)\.")
@@ -611,9 +577,7 @@ _BARE_OPTION = re.compile(r"My answer is (?:yes|no|maybe)(?:\.|(?=[^\S\n]*+(?:[^
         "evaluation 4.1 #17; verifiers 6.4",
     ),
 )
-def _constrained_response(values: Values, on: On) -> Check:
-    if not on:
-        return form.constrained_response(values)
+def _constrained_response(_values: Values, on: On) -> Check:
     contradictory = "fix:options-contradictory" in on
     pattern = _BARE_OPTION if "fix:options-final-point" in on else _OPTION
 

@@ -73,18 +73,6 @@ def keyword_times(word: str, *, escaped: bool, bounded: bool) -> Callable[[Text]
     return lambda text: count(pattern, text)
 
 
-def unless_undecidable(judge: Check) -> Check:
-    """A keyword that cannot be run as a regular expression leaves the answer undecided."""
-
-    def check(text: Text) -> Finding:
-        try:
-            return judge(text)
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
-
-    return check
-
-
 @fixed_rule(
     "keywords:frequency",
     fix(
@@ -102,7 +90,9 @@ def unless_undecidable(judge: Check) -> Check:
 def _frequency(values: Values, on: On) -> Check:
     word = values["keyword"].strip()
     times = keyword_times(word, escaped="fix:frequency-escaped" in on, bounded="fix:frequency-word-boundary" in on)
-    return unless_undecidable(words.check_count(times, values["relation"], values["frequency"], f"times {word!r}"))
+    return words.unless_undecidable(
+        words.check_count(times, values["relation"], values["frequency"], f"times {word!r}")
+    )
 
 
 @fixed_rule(
@@ -287,8 +277,6 @@ _LIST_MARK = re.compile(r"[\W_]*(?:\d{1,3}|[A-Za-z])[.)][\W_]*")
     ),
 )
 def _number_sentences(values: Values, on: On) -> Check:
-    if not on:
-        return words.sentence_count(values)
     needed: int = values["num_sentences"]
     by_line = "fix:sentences-line-breaks" in on
     by_stop = "fix:sentences-other-stops" in on
@@ -326,9 +314,7 @@ _LINE = re.compile(
         "verifiers 6.3, 9",
     ),
 )
-def _capital_words(values: Values, on: On) -> Check:
-    if not on:
-        return words.capital_word_count(values)
+def _capital_words(values: Values, _on: On) -> Check:
     needed = values["capital_frequency"]
 
     def found(text: Text) -> int:
@@ -361,8 +347,6 @@ _SPACED_DIVIDER = re.compile(r"^[^\S\n]*+\*[^\S\n]++\*[^\S\n]++\*[^\S\n]*+$", re
     ),
 )
 def _number_paragraphs(values: Values, on: On) -> Check:
-    if not on:
-        return words.paragraph_count(values)
     needed = values["num_paragraphs"]
     by_line = "fix:paragraphs-divider-line" in on
     spaced = "fix:paragraphs-spaced-divider" in on
@@ -412,8 +396,6 @@ _LETTER = re.compile(WORD_CHARACTER)
     ),
 )
 def _nth_paragraph_first_word(values: Values, on: On) -> Check:
-    if not on:
-        return words.nth_paragraph_first_word(values)
     total, nth = values["num_paragraphs"], values["nth_paragraph"]
     blank, ends = "fix:nth-paragraph-blank-chunks" in on, "fix:nth-paragraph-line-ends" in on
     markup, whole = "fix:nth-paragraph-markup" in on, "fix:nth-paragraph-whole-word" in on

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from adhere.constraints.finding import Finding, amount
-from adhere.constraints.published.ifeval.words import AT_LEAST, Values, check_count
+from adhere.constraints.published.ifeval.words import AT_LEAST, Values, check_count, unless_undecidable
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
-from adhere.constraints.published.shared.registry import Check
+from adhere.constraints.published.shared.registry import Check, judge_by
 
 # `\[.*?\]`, entering each line's last unclosed bracket once: "" is captured where no bracket closes it.
 _PLACEHOLDER = re.compile(r"\[[^\]\n]*+(\]?)")
@@ -37,24 +37,21 @@ def placeholders(values: Values) -> Check:
     return check_count(count, AT_LEAST, values["num_placeholders"], "placeholders", only_shrinks=True)
 
 
-def bullets(values: Values) -> Check:
+@judge_by
+def bullets(text: Text, values: Values) -> Finding:
     """Lines that start with one star, or with a dash (rules and minus signs included); exactly as many as asked."""
     needed = values["num_bullets"]
     tail = f", needed exactly {needed}"
-
-    def check(text: Text) -> Finding:
-        found = count_bullets(text.raw)
-        score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        return Finding(
-            "pass" if found == needed else "fail",
-            f"found {amount(found, 'bullet points')}{tail}",
-            found,
-            needed,
-            None,
-            score,
-        )
-
-    return check
+    found = count_bullets(text.raw)
+    score = 1.0 if found == needed else min(found, needed) / max(found, needed)
+    return Finding(
+        "pass" if found == needed else "fail",
+        f"found {amount(found, 'bullet points')}{tail}",
+        found,
+        needed,
+        None,
+        score,
+    )
 
 
 def count_bullets(raw: str) -> int:
@@ -66,17 +63,14 @@ def count_bullets(raw: str) -> int:
     return (len(_STAR_BULLET.findall(raw)) if stars else 0) + (len(_DASH_BULLET.findall(raw)) if dashes else 0)
 
 
-def constrained_response(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def constrained_response(text: Text, _values: Values) -> Finding:
     """Holds one of the three sentences, case included; several are as good as one."""
-
-    def check(text: Text) -> Finding:
-        for option in OPTIONS:
-            position = text.raw.find(option)
-            if position >= 0:
-                return Finding("pass", f"found {option!r}", option, None, (position, position + len(option)))
-        return Finding("fail", "found none of " + ", ".join(map(repr, OPTIONS)))
-
-    return check
+    for option in OPTIONS:
+        position = text.raw.find(option)
+        if position >= 0:
+            return Finding("pass", f"found {option!r}", option, None, (position, position + len(option)))
+    return Finding("fail", "found none of " + ", ".join(map(repr, OPTIONS)))
 
 
 def highlights(values: Values) -> Check:
@@ -105,15 +99,7 @@ def sections(values: Values) -> Check:
         found = sum(1 for _ in regex.finditer(text.raw))
         return found * (1 + regex.groups)  # the split that the published code counts also returns groups
 
-    judge = check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}")
-
-    def check(text: Text) -> Finding:
-        try:
-            return judge(text)
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
-
-    return check
+    return unless_undecidable(check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}"))
 
 
 def postscript(values: Values) -> Check:
@@ -140,19 +126,16 @@ def postscript(values: Values) -> Check:
     return check
 
 
-def json_format(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def json_format(text: Text, _values: Values) -> Finding:
     """The whole answer, without one code fence, is JSON as Python reads it: scalars and NaN too."""
-
-    def check(text: Text) -> Finding:
-        value = text.stripped
-        for fence in ("```json", "```Json", "```JSON", "```"):
-            value = value.removeprefix(fence)
-        trouble = json_trouble(value.removesuffix("```").strip())
-        if trouble is None:
-            return Finding("pass", "the answer is JSON")
-        return Finding("fail", f"the answer is not JSON: {trouble}")
-
-    return check
+    value = text.stripped
+    for fence in ("```json", "```Json", "```JSON", "```"):
+        value = value.removeprefix(fence)
+    trouble = json_trouble(value.removesuffix("```").strip())
+    if trouble is None:
+        return Finding("pass", "the answer is JSON")
+    return Finding("fail", f"the answer is not JSON: {trouble}")
 
 
 def json_trouble(value: str) -> str | None:
@@ -182,81 +165,64 @@ def is_deep(value: str) -> bool:
     return False
 
 
-def title(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def title(text: Text, _values: Values) -> Finding:
     """`<<` and `>>` on one line with something visible between; shift operators too."""
-
-    def check(text: Text) -> Finding:
-        raw = text.raw
-        start = raw.find("<<") if ">>" in raw else -1
-        while start >= 0:
-            newline = raw.find("\n", start)
-            line_end = newline if newline >= 0 else len(raw)
-            end = raw.rfind(">>", start + 3, line_end)
-            if end >= 0:
-                name = raw[start : end + 2].lstrip("<").rstrip(">").strip()
-                if name:
-                    return Finding("pass", f"found the title {name[:60]!r}", name[:60], None, (start, end + 2))
-            start = raw.find("<<", line_end)
-        return Finding("fail", "found no title in double angular brackets")
-
-    return check
+    raw = text.raw
+    start = raw.find("<<") if ">>" in raw else -1
+    while start >= 0:
+        newline = raw.find("\n", start)
+        line_end = newline if newline >= 0 else len(raw)
+        end = raw.rfind(">>", start + 3, line_end)
+        if end >= 0:
+            name = raw[start : end + 2].lstrip("<").rstrip(">").strip()
+            if name:
+                return Finding("pass", f"found the title {name[:60]!r}", name[:60], None, (start, end + 2))
+        start = raw.find("<<", line_end)
+    return Finding("fail", "found no title in double angular brackets")
 
 
-def two_responses(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def two_responses(text: Text, _values: Values) -> Finding:
     """Pieces between `******`; blank ones are forgiven at the ends only; exactly two, and different."""
-
-    def check(text: Text) -> Finding:
-        pieces = [piece.strip() for piece in text.raw.split("******")]
-        if not all(pieces[1:-1]):
-            return Finding("fail", "a piece between two ****** dividers is blank")
-        answers = [piece for piece in pieces if piece]
-        if len(answers) != 2:
-            return Finding(
-                "fail", f"found {amount(len(answers), 'answers')} divided by ******, needed 2", len(answers), 2
-            )
-        if answers[0] == answers[1]:
-            return Finding("fail", "the two answers are the same", 1, 2)
-        return Finding("pass", "found two different answers divided by ******", 2, 2)
-
-    return check
+    pieces = [piece.strip() for piece in text.raw.split("******")]
+    if not all(pieces[1:-1]):
+        return Finding("fail", "a piece between two ****** dividers is blank")
+    answers = [piece for piece in pieces if piece]
+    if len(answers) != 2:
+        return Finding("fail", f"found {amount(len(answers), 'answers')} divided by ******, needed 2", len(answers), 2)
+    if answers[0] == answers[1]:
+        return Finding("fail", "the two answers are the same", 1, 2)
+    return Finding("pass", "found two different answers divided by ******", 2, 2)
 
 
-def repeat_prompt(values: Values) -> Check:
+@judge_by
+def repeat_prompt(text: Text, values: Values) -> Finding:
     """Starts with the request, case ignored; nothing need follow."""
     wanted = values["prompt_to_repeat"].strip().lower()
-
-    def check(text: Text) -> Finding:
-        if text.stripped_lower.startswith(wanted):
-            return Finding("pass", "the answer starts with the request")
-        return Finding("fail", "the answer does not start with the request, word for word")
-
-    return check
+    if text.stripped_lower.startswith(wanted):
+        return Finding("pass", "the answer starts with the request")
+    return Finding("fail", "the answer does not start with the request, word for word")
 
 
-def end_phrase(values: Values) -> Check:
+@judge_by
+def end_phrase(text: Text, values: Values) -> Finding:
     """Ends with the phrase, case and double quotes around the answer ignored; no word boundary is asked for."""
     wanted = values["end_phrase"].strip().lower()
-
-    def check(text: Text) -> Finding:
-        answer = text.stripped_lower.strip('"')
-        if answer.endswith(wanted):
-            return Finding("pass", f"the answer ends with {wanted!r}")
-        end = answer[-len(wanted) :] if wanted else ""
-        return Finding("fail", f"the answer ends with {end[-80:]!r}, needed {wanted!r}", end[-80:], wanted)
-
-    return check
+    answer = text.stripped_lower.strip('"')
+    if answer.endswith(wanted):
+        return Finding("pass", f"the answer ends with {wanted!r}")
+    end = answer[-len(wanted) :] if wanted else ""
+    return Finding("fail", f"the answer ends with {end[-80:]!r}, needed {wanted!r}", end[-80:], wanted)
 
 
-def quotation(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def quotation(text: Text, _values: Values) -> Finding:
     """The first and the last visible character are different double quotes."""
-
-    def check(text: Text) -> Finding:
-        answer = text.stripped
-        if len(answer) > 1 and answer[0] == answer[-1] == '"':
-            return Finding("pass", "the answer stands in double quotation marks")
-        return Finding("fail", "the answer does not start and end with a double quotation mark")
-
-    return check
+    answer = text.stripped
+    if len(answer) > 1 and answer[0] == answer[-1] == '"':
+        return Finding("pass", "the answer stands in double quotation marks")
+    return Finding("fail", "the answer does not start and end with a double quotation mark")
 
 
 def no_comma(values: Values) -> Check:  # noqa: ARG001 - no parameters

@@ -15,7 +15,7 @@ from adhere.constraints.finding import FinalFailure, Finding, amount
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import NO_LETTERS
 from adhere.constraints.published.shared.patterns import Undecidable, keyword_pattern, word_pattern
-from adhere.constraints.published.shared.registry import Check
+from adhere.constraints.published.shared.registry import Check, judge_by
 
 Values = Mapping[str, Any]
 LESS_THAN, AT_LEAST = "less than", "at least"
@@ -52,6 +52,18 @@ def check_count(
     return at_least
 
 
+def unless_undecidable(judge: Check) -> Check:
+    """A keyword that cannot be run as a regular expression leaves the answer undecided."""
+
+    def check(text: Text) -> Finding:
+        try:
+            return judge(text)
+        except Undecidable as reason:
+            return Finding("undecided", str(reason))
+
+    return check
+
+
 def keywords_exist(values: Values) -> Check:
     """Each keyword is found as an unescaped pattern, anywhere (`art` in `party`)."""
     names = sorted(values["keywords"])
@@ -79,15 +91,8 @@ def keywords_exist(values: Values) -> Check:
 def keyword_count(values: Values) -> Check:
     """Occurrences of the stripped, unescaped keyword without overlaps, anywhere."""
     keyword = values["keyword"].strip()
-    judge = check_count(keyword_pattern(keyword).count, values["relation"], values["frequency"], f"times {keyword!r}")
-
-    def check(text: Text) -> Finding:
-        try:
-            return judge(text)
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
-
-    return check
+    count = keyword_pattern(keyword).count
+    return unless_undecidable(check_count(count, values["relation"], values["frequency"], f"times {keyword!r}"))
 
 
 def no_forbidden_words(values: Values) -> Check:
@@ -159,49 +164,41 @@ def capital_word_count(values: Values) -> Check:
     return check_count(lambda text: text.capital_count, values["capital_relation"], needed, "words in capitals")
 
 
-def paragraph_count(values: Values) -> Check:
+@judge_by
+def paragraph_count(text: Text, values: Values) -> Finding:
     """Pieces between `***` dividers, wherever they stand; blank pieces are forgiven at the ends only."""
     needed = values["num_paragraphs"]
     tail = f" between *** dividers, needed exactly {needed}"
-
-    def check(text: Text) -> Finding:
-        pieces = text.raw.split("***")
-        found = len(pieces)
-        for piece in {0: pieces[0], found - 1: pieces[-1]}.values():
-            found -= not piece or piece.isspace()
-        if any(not piece or piece.isspace() for piece in pieces[1:-1]):
-            return Finding("fail", "a piece between two *** dividers is blank", None, needed)
-        return Finding(
-            "pass" if found == needed else "fail", f"found {amount(found, 'paragraphs')}{tail}", found, needed
-        )
-
-    return check
+    pieces = text.raw.split("***")
+    found = len(pieces)
+    for piece in {0: pieces[0], found - 1: pieces[-1]}.values():
+        found -= not piece or piece.isspace()
+    if any(not piece or piece.isspace() for piece in pieces[1:-1]):
+        return Finding("fail", "a piece between two *** dividers is blank", None, needed)
+    return Finding("pass" if found == needed else "fail", f"found {amount(found, 'paragraphs')}{tail}", found, needed)
 
 
 _FIRST_WORD_ENDS = re.compile(r"""[.,?!'"]""")
 
 
-def nth_paragraph_first_word(values: Values) -> Check:
+@judge_by
+def nth_paragraph_first_word(text: Text, values: Values) -> Finding:
     r"""Pieces between `\n\n`; the count leaves blank ones out, the index does not; marks inside the word cut it."""
     total, nth, wanted = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
-
-    def check(text: Text) -> Finding:
-        pieces = text.raw.split("\n\n")
-        found = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
-        if nth > found:
-            return Finding(
-                "fail", f"found {amount(found, 'paragraphs')}, needed {total}, the {nth}. to judge", found, total
-            )
-        piece = pieces[nth - 1]
-        if not piece or piece.isspace():
-            return Finding("fail", f"paragraph {nth} is blank", found, total)
-        word = first_word(piece)
-        if found != total:
-            return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
-        reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
-        return Finding("pass" if word == wanted else "fail", reason, word[:40], wanted)
-
-    return check
+    pieces = text.raw.split("\n\n")
+    found = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
+    if nth > found:
+        return Finding(
+            "fail", f"found {amount(found, 'paragraphs')}, needed {total}, the {nth}. to judge", found, total
+        )
+    piece = pieces[nth - 1]
+    if not piece or piece.isspace():
+        return Finding("fail", f"paragraph {nth} is blank", found, total)
+    word = first_word(piece)
+    if found != total:
+        return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
+    reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
+    return Finding("pass" if word == wanted else "fail", reason, word[:40], wanted)
 
 
 def first_word(piece: str) -> str:
@@ -211,44 +208,35 @@ def first_word(piece: str) -> str:
     return "".join(map(str.lower, chunk[: end.start()] if end else chunk))
 
 
-def response_language(values: Values) -> Check:
+@judge_by
+def response_language(text: Text, values: Values) -> Finding:
     """What langdetect says of the whole; a text without letters passes in any language."""
     wanted = values["language"]
-
-    def check(text: Text) -> Finding:
-        found = text.language
-        if found is None:
-            return Finding("pass", f"{NO_LETTERS}, which counts as {wanted!r}", None, wanted)
-        reason = f"detected language {found!r}, needed {wanted!r}"
-        return Finding("pass" if found == wanted else "fail", reason, found, wanted)
-
-    return check
+    found = text.language
+    if found is None:
+        return Finding("pass", f"{NO_LETTERS}, which counts as {wanted!r}", None, wanted)
+    reason = f"detected language {found!r}, needed {wanted!r}"
+    return Finding("pass" if found == wanted else "fail", reason, found, wanted)
 
 
 _SMALL, _CAPITAL = re.compile("[a-z]"), re.compile("[A-Z]")
 _NO_LANGUAGE = f"{NO_LETTERS}, which counts as English"
 
 
-def english_capitals(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def english_capitals(text: Text, _values: Values) -> Finding:
     """`str.isupper` and detected as English."""
-
-    def check(text: Text) -> Finding:
-        if not text.raw.isupper():
-            return _not_all(text.raw, _SMALL, "lower-case")
-        return english(text.language)
-
-    return check
+    if not text.raw.isupper():
+        return _not_all(text.raw, _SMALL, "lower-case")
+    return english(text.language)
 
 
-def english_lowercase(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def english_lowercase(text: Text, _values: Values) -> Finding:
     """`str.islower` and detected as English."""
-
-    def check(text: Text) -> Finding:
-        if not text.raw.islower():
-            return _not_all(text.raw, _CAPITAL, "capital")
-        return english(text.language)
-
-    return check
+    if not text.raw.islower():
+        return _not_all(text.raw, _CAPITAL, "capital")
+    return english(text.language)
 
 
 def _not_all(raw: str, ascii_wrong: re.Pattern[str], wrong: str) -> Finding:

@@ -15,12 +15,13 @@ from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
 from adhere.constraints.published.ifbench.english.tokens import iterate_tokens
 from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
-from adhere.constraints.published.ifeval.fixed_words import is_no_character, keyword_times, unless_undecidable
+from adhere.constraints.published.ifeval.fixed_words import is_no_character, keyword_times
+from adhere.constraints.published.ifeval.words import unless_undecidable
 from adhere.constraints.published.iftrain import format as iftrain_format
 from adhere.constraints.published.iftrain import words as iftrain_words
 from adhere.constraints.published.iftrain.phrases import literal_phrases, phrases
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
+from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
 from adhere.constraints.published.shared.registry import Check, Param
 from adhere.constraints.published.shared.whole_words import count, first_word, iterate_words, joined_words, whole_word
 
@@ -38,9 +39,7 @@ from adhere.constraints.published.shared.whole_words import count, first_word, i
         "verifiers 8.1",
     ),
 )
-def _palindrome(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.palindrome.compile(values)
+def _palindrome(_values: Values, on: On) -> Check:
     long, bare = "fix:palindrome-one-letter" in on, "fix:palindrome-marks" in on
 
     def is_one(word: str) -> bool:
@@ -66,9 +65,7 @@ def _palindrome(values: Values, on: On) -> Check:
         "evaluation 2.2; verifiers 8.1",
     ),
 )
-def _exclude_word_harder(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.exclude_word_harder.compile(values)
+def _exclude_word_harder(values: Values, _on: On) -> Check:
     word = values["keyword"].strip()
     pattern = whole_word(word)
 
@@ -88,9 +85,7 @@ _SUBSTRING = (
 
 
 @fixed_rule("keywords:word_once", fix("word-once-whole-word", _SUBSTRING, "verifiers 8.1"))
-def _word_once(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.word_once.compile(values)
+def _word_once(values: Values, _on: On) -> Check:
     word = values["keyword"].strip()
     pattern = whole_word(word)
 
@@ -118,9 +113,7 @@ def _word_count_different_numbers(values: Values, on: On) -> Check:
 
 
 @fixed_rule("count:count_increment_word", fix("increment-word-whole-word", _SUBSTRING, "verifiers 8.1"))
-def _count_increment_word(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.count_increment_word.compile(values)
+def _count_increment_word(values: Values, _on: On) -> Check:
     wanted = [(values[name].strip(), times) for times, name in enumerate(("keyword1", "keyword2"), 1)]
     patterns = [(word, times, whole_word(word)) for word, times in wanted]
 
@@ -134,7 +127,7 @@ def _count_increment_word(values: Values, on: On) -> Check:
     return check
 
 
-@fixed_rule(
+@fixed_check(
     "keywords:keyword_specific_position",
     fix(
         "keyword-position-marks",
@@ -143,27 +136,21 @@ def _count_increment_word(values: Values, on: On) -> Check:
         "evaluation 4.2 #29; verifiers 8.1",
     ),
 )
-def _keyword_specific_position(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.keyword_specific_position.compile(values)
+def _keyword_specific_position(text: Text, values: Values) -> Finding:
     wanted, n, m = _only_word(values["keyword"]), values["n"], values["m"]
-
-    def check(text: Text) -> Finding:
-        sentences = pieces(text)
-        if not 0 < n <= len(sentences):
-            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-        words = list(islice(iterate_words(sentences[n - 1]), max(m, 0)))
-        if not 0 < m <= len(words):
-            return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
-        found = words[m - 1]
-        return verdict(
-            found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
-        )
-
-    return check
+    sentences = pieces(text)
+    if not 0 < n <= len(sentences):
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+    words = list(islice(iterate_words(sentences[n - 1]), max(m, 0)))
+    if not 0 < m <= len(words):
+        return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
+    found = words[m - 1]
+    return verdict(
+        found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
+    )
 
 
-@fixed_rule(
+@fixed_check(
     "keywords:start_end",
     fix(
         "start-end-marks",
@@ -174,21 +161,15 @@ def _keyword_specific_position(values: Values, on: On) -> Check:
         "verifiers 8.1",
     ),
 )
-def _start_end(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.start_end.compile(values)
-
-    def check(text: Text) -> Finding:
-        words = joined_words(text.lower)
-        if len(words) < 2:
-            return reject(f"found {amount(len(words), 'words')}, needed at least 2", len(words), 2)
-        reason = f"the answer begins with {quote(words[0])} and ends with {quote(words[-1])}, needed the same word"
-        return verdict(words[0] == words[-1], reason, [words[0][:40], words[-1][:40]], "the same word")
-
-    return check
+def _start_end(text: Text, _values: Values) -> Finding:
+    words = joined_words(text.lower)
+    if len(words) < 2:
+        return reject(f"found {amount(len(words), 'words')}, needed at least 2", len(words), 2)
+    reason = f"the answer begins with {quote(words[0])} and ends with {quote(words[-1])}, needed the same word"
+    return verdict(words[0] == words[-1], reason, [words[0][:40], words[-1][:40]], "the same word")
 
 
-@fixed_rule(
+@fixed_check(
     "count:count_unique",
     fix(
         "count-unique-marks",
@@ -196,22 +177,16 @@ def _start_end(values: Values, on: On) -> Check:
         "verifiers 8.1",
     ),
 )
-def _count_unique(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.count_unique.compile(values)
-
-    def check(text: Text) -> Finding:
-        seen: set[str] = set()
-        for word in iterate_words(text.raw):
-            if word in seen:
-                return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
-            seen.add(word)
-        return accept(f"{len(seen)} words stand once each", len(seen))
-
-    return check
+def _count_unique(text: Text, _values: Values) -> Finding:
+    seen: set[str] = set()
+    for word in iterate_words(text.raw):
+        if word in seen:
+            return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
+        seen.add(word)
+    return accept(f"{len(seen)} words stand once each", len(seen))
 
 
-@fixed_rule(
+@fixed_check(
     "count:lowercase_counting",
     fix(
         "lowercase-apostrophe",
@@ -219,19 +194,13 @@ def _count_unique(values: Values, on: On) -> Check:
         "verifiers 8.1",
     ),
 )
-def _lowercase_counting(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.lowercase_counting.compile(values)
+def _lowercase_counting(text: Text, values: Values) -> Finding:
     needed = values["N"]
-
-    def check(text: Text) -> Finding:
-        lower = map(str.islower, iterate_words(text.raw))
-        found = sum(lower)
-        return verdict(
-            found <= needed, f"found {amount(found, 'words in lower case')}, needed at most {needed}", found, needed
-        )
-
-    return check
+    lower = map(str.islower, iterate_words(text.raw))
+    found = sum(lower)
+    return verdict(
+        found <= needed, f"found {amount(found, 'words in lower case')}, needed at most {needed}", found, needed
+    )
 
 
 _RELATION = Param("string", choices=("less than", "at least", "at most"))
@@ -249,8 +218,6 @@ _RELATION = Param("string", choices=("less than", "at least", "at most"))
     ),
 )
 def _letter_counting(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.letter_counting.compile(values)
     needed, relation = values["N"], values["relation"]
     everywhere, at_most = "fix:letters-beyond-ascii" in on, "fix:letters-relation" in on
 
@@ -286,7 +253,7 @@ def _letter_counting2(values: Values, on: On) -> Check:  # noqa: ARG001 - the pa
     return iftrain_words.letter_counting2.compile({**values, "letter": values["letter"].strip()})
 
 
-@fixed_rule(
+@fixed_check(
     "first_word:first_word_sent",
     fix(
         "first-word-sentence-marks",
@@ -294,37 +261,25 @@ def _letter_counting2(values: Values, on: On) -> Check:  # noqa: ARG001 - the pa
         "verifiers 8.1",
     ),
 )
-def _first_word_sent(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.first_word_sent.compile(values)
+def _first_word_sent(text: Text, values: Values) -> Finding:
     wanted = _only_word(values["first_word"])
-
-    def check(text: Text) -> Finding:
-        for order, sentence in enumerate(pieces(text), 1):
-            found = _leading_word(sentence)
-            if found.lower() != wanted.lower():
-                return reject(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
-        return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
-
-    return check
+    for order, sentence in enumerate(pieces(text), 1):
+        found = _leading_word(sentence)
+        if found.lower() != wanted.lower():
+            return reject(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
+    return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
 
 
-@fixed_rule(
+@fixed_check(
     "first_word:first_word_answer",
     fix("first-word-answer-marks", "Emphasis and marks at the word belong to it (`**Well**`); here they are set aside.",
         "verifiers 8.1"),
 )  # fmt: skip
-def _first_word_answer(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_words.first_word_answer.compile(values)
+def _first_word_answer(text: Text, values: Values) -> Finding:
     wanted = values["first_word"].strip()
-
-    def check(text: Text) -> Finding:
-        found = _leading_word(text.raw)
-        reason = f"the answer begins with {quote(found)}, needed {wanted!r}"
-        return verdict(found.lower() == wanted.lower(), reason, found[:40], wanted)
-
-    return check
+    found = _leading_word(text.raw)
+    reason = f"the answer begins with {quote(found)}, needed {wanted!r}"
+    return verdict(found.lower() == wanted.lower(), reason, found[:40], wanted)
 
 
 _MARKUP = re.compile(r"[\W_]*+")
@@ -347,10 +302,8 @@ def _leading_word(piece: str) -> str:
     fix("square-brackets-empty", "Brackets with no word inside (`[]`) pass; here each holds a letter or digit.",
         "evaluation 2.2"),
 )  # fmt: skip
-def _square_brackets(values: Values, on: On) -> Check:
+def _square_brackets(values: Values, _on: On) -> Check:
     published = iftrain_format.square_brackets.compile(values)
-    if not on:
-        return published
 
     def check(text: Text) -> Finding:
         finding = published(text)
@@ -371,10 +324,8 @@ def _square_brackets(values: Values, on: On) -> Check:
         "evaluation 2.2; verifiers 8.1",
     ),
 )
-def _bigram_wrapping(values: Values, on: On) -> Check:
+def _bigram_wrapping(values: Values, _on: On) -> Check:
     published = iftrain_format.bigram_wrapping.compile(values)
-    if not on:
-        return published
 
     def check(text: Text) -> Finding:
         finding = published(text)
@@ -405,8 +356,6 @@ _DIVIDER = re.compile(r"\s?\*\*\*\s?")
     ),
 )
 def _counting_composition(values: Values, on: On) -> Check:
-    if not on:
-        return iftrain_format.counting_composition.compile(values)
     n_sent, n_words = values["n_sent"], values["n_words"]
     outer, bare = "fix:composition-outer-divider" in on, "fix:composition-marks" in on
     most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict

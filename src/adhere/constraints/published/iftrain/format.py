@@ -25,6 +25,7 @@ from adhere.constraints.published.ifbench.kind import (
     Check,
     accept,
     index,
+    published_check,
     published_kind,
     quote,
     reject,
@@ -53,27 +54,23 @@ copy = published_kind("copy:copy", IFTRAIN, _COPY_SAID, prompt_to_repeat=REQUIRE
 copying_simple = published_kind("copy:copying_simple", IFTRAIN, _COPY_SAID, prompt_to_repeat=REQUIRED)(_copy)
 
 
-@published_kind(
+@published_check(
     "copy:copying_multiple",
     IFTRAIN,
     "Repeat this {N} times, separated by six asterisks: {prompt_to_repeat}",
     prompt_to_repeat=REQUIRED,
     N=whole(2, 3),
 )
-def copying_multiple(prompt_to_repeat: str, N: float) -> Check:
+def copying_multiple(text: Text, prompt_to_repeat: str, N: float) -> Finding:
     """Each copy in any case, with white space around it."""
     wanted = prompt_to_repeat.strip().lower()
-
-    def check(text: Text) -> Finding:
-        copies = text.raw.split("******")
-        if len(copies) != N:
-            return reject(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
-        for order, part in enumerate(copies, 1):
-            if part.strip().lower() != wanted:
-                return reject(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
-        return accept(f"found {N} copies", N, N)
-
-    return check
+    copies = text.raw.split("******")
+    if len(copies) != N:
+        return reject(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
+    for order, part in enumerate(copies, 1):
+        if part.strip().lower() != wanted:
+            return reject(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
+    return accept(f"found {N} copies", N, N)
 
 
 @published_kind(
@@ -132,47 +129,35 @@ def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     return lambda text: _judge_copy(text, lowered, wanted)
 
 
-@published_kind("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
-def sentence_hyphens() -> Check:
+@published_check("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
+def sentence_hyphens(text: Text) -> Finding:
     """The pieces between hyphens, compared with the sentences there would be if hyphens were blanks, pair by pair."""
-
-    def check(text: Text) -> Finding:
-        sentences = iterate(text.raw.replace("-", " "))
-        for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
-            if piece != sentence:
-                return reject(f"piece {order} between hyphens is {quote(piece)}, the sentence {quote(sentence)}")
-        return accept("each sentence is joined to the next by a hyphen")
-
-    return check
+    sentences = iterate(text.raw.replace("-", " "))
+    for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
+        if piece != sentence:
+            return reject(f"piece {order} between hyphens is {quote(piece)}, the sentence {quote(sentence)}")
+    return accept("each sentence is joined to the next by a hyphen")
 
 
-@published_kind("detectable_format:square_brackets", IFTRAIN, "Put every word in square brackets.")
-def square_brackets() -> Check:
+@published_check("detectable_format:square_brackets", IFTRAIN, "Put every word in square brackets.")
+def square_brackets(text: Text) -> Finding:
     """White-space words."""
-
-    def check(text: Text) -> Finding:
-        for order, word in enumerate(text.chunks, 1):
-            if word[0] != "[" or word[-1] != "]":
-                return reject(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
-        return accept("every word is in square brackets")
-
-    return check
+    for order, word in enumerate(text.chunks, 1):
+        if word[0] != "[" or word[-1] != "]":
+            return reject(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
+    return accept("every word is in square brackets")
 
 
-@published_kind(
+@published_check(
     "detectable_format:bigram_wrapping", IFTRAIN, "Wrap each pair of words in double angular brackets, <<like this>>."
 )
-def bigram_wrapping() -> Check:
+def bigram_wrapping(text: Text) -> Finding:
     """An odd last word is not looked at."""
-
-    def check(text: Text) -> Finding:
-        words = text.chunks
-        for left, right in zip(words[::2], words[1::2], strict=False):
-            if not (left.startswith("<<") and right.endswith(">>")):
-                return reject(f"{quote(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
-        return accept("each pair of words is in double angular brackets")
-
-    return check
+    words = text.chunks
+    for left, right in zip(words[::2], words[1::2], strict=False):
+        if not (left.startswith("<<") and right.endswith(">>")):
+            return reject(f"{quote(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
+    return accept("each pair of words is in double angular brackets")
 
 
 _DIVIDER = re.compile(r"\s?\*\*\*\s?")

@@ -31,12 +31,14 @@ from adhere.constraints.published.ifbench.kind import (
     accept,
     number,
     one_of,
+    published_check,
     published_kind,
     quote,
     reject,
     verdict,
     whole,
 )
+from adhere.constraints.published.ifeval.words import unless_undecidable
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.patterns import Pattern, Undecidable, keyword_pattern
 from adhere.constraints.published.shared.registry import Param
@@ -98,15 +100,7 @@ def word_count_different_numbers(keyword: str, frequency: float, relation: str) 
     """Inside longer words too, in any case."""
     word = keyword.strip()
     found = keyword_pattern(word)
-
-    def check(text: Text) -> Finding:
-        try:
-            count = found.count(text)
-        except Undecidable as why:
-            return Finding("undecided", str(why))
-        return _compare(count, relation, frequency, f"times {word!r}")
-
-    return check
+    return unless_undecidable(lambda text: _compare(found.count(text), relation, frequency, f"times {word!r}"))
 
 
 @published_kind(
@@ -128,34 +122,26 @@ def count_increment_word(keyword1: str, keyword2: str) -> Check:
     return check
 
 
-@published_kind("keywords:exclude_word_harder", IFTRAIN, "Do not use the keyword {keyword}.", keyword=WORD)
-def exclude_word_harder(keyword: str) -> Check:
+@published_check("keywords:exclude_word_harder", IFTRAIN, "Do not use the keyword {keyword}.", keyword=WORD)
+def exclude_word_harder(text: Text, keyword: str) -> Finding:
     """Only where a blank stands on both sides, in this case."""
     wanted = f" {keyword.strip()} "
-
-    def check(text: Text) -> Finding:
-        at = text.raw.find(wanted)
-        if at >= 0:
-            return reject(f"found {wanted.strip()!r} between blanks", span=(at + 1, at + len(wanted) - 1))
-        return accept(f"found no {wanted.strip()!r} between blanks")
-
-    return check
+    at = text.raw.find(wanted)
+    if at >= 0:
+        return reject(f"found {wanted.strip()!r} between blanks", span=(at + 1, at + len(wanted) - 1))
+    return accept(f"found no {wanted.strip()!r} between blanks")
 
 
-@published_kind("keywords:palindrome", IFTRAIN, "Use a palindrome.")
-def palindrome() -> Check:
+@published_check("keywords:palindrome", IFTRAIN, "Use a palindrome.")
+def palindrome(text: Text) -> Finding:
     """A word of one letter is one."""
-
-    def check(text: Text) -> Finding:
-        found = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
-        return verdict(
-            found is not None, f"found {'no palindrome' if found is None else quote(found)}", found and found[:40]
-        )
-
-    return check
+    found = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
+    return verdict(
+        found is not None, f"found {'no palindrome' if found is None else quote(found)}", found and found[:40]
+    )
 
 
-@published_kind(
+@published_check(
     "keywords:keyword_specific_position",
     IFTRAIN,
     'Use the keyword "{keyword}" in sentence {n}, as word {m} of it.',
@@ -163,57 +149,45 @@ def palindrome() -> Check:
     n=whole(1, 20),
     m=whole(1, 30),
 )
-def keyword_specific_position(keyword: str | list[str], n: int, m: int) -> Check:
+def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: int) -> Finding:
     """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
     wanted = _word(keyword)
-
-    def check(text: Text) -> Finding:
-        sentences = pieces(text)
-        if not 0 < n <= len(sentences[:n]):
-            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-        if wanted.isalnum() and wanted not in text.raw:
-            return reject(f"found no {wanted!r}", needed=wanted)
-        tokens = leading_tokens(sentences[n - 1], m)
-        if not 0 < m <= len(tokens):
-            return reject(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
-        found = tokens[m - 1]
-        return verdict(
-            found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
-        )
-
-    return check
+    sentences = pieces(text)
+    if not 0 < n <= len(sentences[:n]):
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+    if wanted.isalnum() and wanted not in text.raw:
+        return reject(f"found no {wanted!r}", needed=wanted)
+    tokens = leading_tokens(sentences[n - 1], m)
+    if not 0 < m <= len(tokens):
+        return reject(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
+    found = tokens[m - 1]
+    return verdict(
+        found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
+    )
 
 
-@published_kind("keywords:start_end", IFTRAIN, "Begin and end with the same word, and write nothing after it.")
-def start_end() -> Check:
+@published_check("keywords:start_end", IFTRAIN, "Begin and end with the same word, and write nothing after it.")
+def start_end(text: Text) -> Finding:
     """Treebank tokens: a mark at the end is the last one."""
-
-    def check(text: Text) -> Finding:
-        first, last = first_tokens(text, 2), last_tokens(text, 1)
-        if len(first) < 2:
-            return reject(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
-        reason = f"the answer begins with {quote(first[0])} and ends with {quote(last[0])}, needed the same word"
-        return verdict(first[0].lower() == last[0].lower(), reason, [first[0][:40], last[0][:40]], "the same word")
-
-    return check
+    first, last = first_tokens(text, 2), last_tokens(text, 1)
+    if len(first) < 2:
+        return reject(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
+    reason = f"the answer begins with {quote(first[0])} and ends with {quote(last[0])}, needed the same word"
+    return verdict(first[0].lower() == last[0].lower(), reason, [first[0][:40], last[0][:40]], "the same word")
 
 
-@published_kind(
+@published_check(
     "keywords:no_adjacent_consecutive", IFTRAIN, "Let no two neighbouring words begin with consecutive letters."
 )
-def no_adjacent_consecutive() -> Check:
+def no_adjacent_consecutive(text: Text) -> Finding:
     """Any two neighbouring characters of Unicode count as letters."""
-
-    def check(text: Text) -> Finding:
-        before = ""
-        for word in text.chunks:
-            first = word[0].lower()
-            if before and (len(first) != 1 or len(before) != 1 or ord(first) - ord(before) == 1):
-                return reject(f"a word with {before!r} stands before {quote(word)}")
-            before = first
-        return accept("no two neighbouring words begin with consecutive letters")
-
-    return check
+    before = ""
+    for word in text.chunks:
+        first = word[0].lower()
+        if before and (len(first) != 1 or len(before) != 1 or ord(first) - ord(before) == 1):
+            return reject(f"a word with {before!r} stands before {quote(word)}")
+        before = first
+    return accept("no two neighbouring words begin with consecutive letters")
 
 
 def _find_repeat(tokens: Iterable[str]) -> str | None:
@@ -226,53 +200,41 @@ def _find_repeat(tokens: Iterable[str]) -> str | None:
     return None
 
 
-@published_kind("count:count_unique", IFTRAIN, "Use no word twice.")
-def count_unique() -> Check:
+@published_check("count:count_unique", IFTRAIN, "Use no word twice.")
+def count_unique(text: Text) -> Finding:
     """Treebank tokens, marks among them, case kept."""
-
-    def check(text: Text) -> Finding:
-        word = _find_repeat(plain_chunks(text)) or _find_repeat(tokens_of(text))
-        if word is not None:
-            return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
-        return accept(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
-
-    return check
+    word = _find_repeat(plain_chunks(text)) or _find_repeat(tokens_of(text))
+    if word is not None:
+        return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
+    return accept(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
 
 
 _LOWERCASE = re.compile(r"\b[a-z]+\b")
 
 
-@published_kind("count:lowercase_counting", IFTRAIN, "Use at most {N} words in lower case.", N=whole(2, 3))
-def lowercase_counting(N: float) -> Check:
+@published_check("count:lowercase_counting", IFTRAIN, "Use at most {N} words in lower case.", N=whole(2, 3))
+def lowercase_counting(text: Text, N: float) -> Finding:
     """Runs of a to z between word boundaries: "don't" is two words."""
-
-    def check(text: Text) -> Finding:
-        found = len(_LOWERCASE.findall(text.raw))
-        return verdict(found <= N, f"found {amount(found, 'words in lower case')}, needed at most {N}", found, N)
-
-    return check
+    found = len(_LOWERCASE.findall(text.raw))
+    return verdict(found <= N, f"found {amount(found, 'words in lower case')}, needed at most {N}", found, N)
 
 
 _ASCII_LETTERS = re.compile("[a-zA-Z]+")
 
 
-@published_kind(
+@published_check(
     "letters:letter_counting",
     IFTRAIN,
     "Use {relation} {N} letters.",
     N=whole(2, 3),
     relation=one_of(*_RELATIONS, drawn_if_empty=True),
 )
-def letter_counting(N: float, relation: str) -> Check:
+def letter_counting(text: Text, N: float, relation: str) -> Finding:
     """ASCII letters."""
-
-    def check(text: Text) -> Finding:
-        return _compare(sum(map(len, _ASCII_LETTERS.findall(text.raw))), relation, N, "letters")
-
-    return check
+    return _compare(sum(map(len, _ASCII_LETTERS.findall(text.raw))), relation, N, "letters")
 
 
-@published_kind(
+@published_check(
     "letters:letter_counting2",
     IFTRAIN,
     "Use the letter {letter} {let_relation} {let_frequency} times.",
@@ -280,51 +242,37 @@ def letter_counting(N: float, relation: str) -> Check:
     let_frequency=number(1, 10),
     let_relation=RELATION,
 )
-def letter_counting2(letter: str, let_frequency: float, let_relation: str) -> Check:
+def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation: str) -> Finding:
     """In any case."""
     wanted = letter.lower()
-
-    def check(text: Text) -> Finding:
-        return _compare(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
-
-    return check
+    return _compare(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
 
 
-@published_kind(
+@published_check(
     "first_word:first_word_sent", IFTRAIN, "Begin each sentence with the word {first_word}.", first_word=WORDS
 )
-def first_word_sent(first_word: str | list[str]) -> Check:
+def first_word_sent(text: Text, first_word: str | list[str]) -> Finding:
     """A mark that touches the word belongs to it."""
     wanted = _word(first_word)
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        for order, sentence in enumerate(pieces(text), 1):
-            found = sentence.split(None, 1)[:1]
-            if not found:
-                return reject(f"sentence {order} is empty")
-            if found[0].lower() != lowered:
-                return reject(
-                    f"sentence {order} begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted
-                )
-        return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
-
-    return check
+    for order, sentence in enumerate(pieces(text), 1):
+        found = sentence.split(None, 1)[:1]
+        if not found:
+            return reject(f"sentence {order} is empty")
+        if found[0].lower() != lowered:
+            return reject(f"sentence {order} begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+    return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
 
 
-@published_kind("first_word:first_word_answer", IFTRAIN, "Begin with the word {first_word}.", first_word=WORD)
-def first_word_answer(first_word: str) -> Check:
+@published_check("first_word:first_word_answer", IFTRAIN, "Begin with the word {first_word}.", first_word=WORD)
+def first_word_answer(text: Text, first_word: str) -> Finding:
     """A mark that touches the word belongs to it."""
     wanted = first_word.strip()
-
-    def check(text: Text) -> Finding:
-        found = text.raw.split(None, 1)[:1]
-        if not found:
-            return reject("found no words", needed=wanted)
-        same = found[0].lower() == wanted.lower()
-        return verdict(same, f"the answer begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-
-    return check
+    found = text.raw.split(None, 1)[:1]
+    if not found:
+        return reject("found no words", needed=wanted)
+    same = found[0].lower() == wanted.lower()
+    return verdict(same, f"the answer begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
 
 _NO_MARKS = re.compile(r"[\w\s]+")
@@ -334,37 +282,29 @@ def _core(word: str) -> str:
     return "".join(_NO_MARKS.findall(word))
 
 
-@published_kind("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)
-def last_word_sent(last_word: str | list[str]) -> Check:
+@published_check("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)
+def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
     """Marks are taken out of the last word."""
     wanted = _word(last_word)
     lowered = wanted.lower()
-
-    def check(text: Text) -> Finding:
-        for order, sentence in enumerate(pieces(text), 1):
-            found = sentence.rsplit(None, 1)[-1:]
-            if not found:
-                return reject(f"sentence {order} is empty")
-            if _core(found[0]).lower() != lowered:
-                return reject(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-        return accept(f"each sentence ends with {wanted!r}", wanted, wanted)
-
-    return check
+    for order, sentence in enumerate(pieces(text), 1):
+        found = sentence.rsplit(None, 1)[-1:]
+        if not found:
+            return reject(f"sentence {order} is empty")
+        if _core(found[0]).lower() != lowered:
+            return reject(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+    return accept(f"each sentence ends with {wanted!r}", wanted, wanted)
 
 
-@published_kind("last_word:last_word_answer", IFTRAIN, "End with the word {last_word}.", last_word=WORDS)
-def last_word_answer(last_word: str | list[str]) -> Check:
+@published_check("last_word:last_word_answer", IFTRAIN, "End with the word {last_word}.", last_word=WORDS)
+def last_word_answer(text: Text, last_word: str | list[str]) -> Finding:
     """Marks are taken out of the last word."""
     wanted = _word(last_word)
-
-    def check(text: Text) -> Finding:
-        found = text.raw.rsplit(None, 1)[-1:]
-        if not found:
-            return reject("found no words", needed=wanted)
-        same = _core(found[0]).lower() == wanted.lower()
-        return verdict(same, f"the answer ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-
-    return check
+    found = text.raw.rsplit(None, 1)[-1:]
+    if not found:
+        return reject("found no words", needed=wanted)
+    same = _core(found[0]).lower() == wanted.lower()
+    return verdict(same, f"the answer ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
 
 def _without(mark: str, name: str) -> Check:

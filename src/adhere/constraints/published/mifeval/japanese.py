@@ -29,7 +29,7 @@ from adhere.constraints.published.mifeval.analysers import (
     japanese_tokens,
 )
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Param
+from adhere.constraints.published.shared.registry import Check, Param, judge_by
 
 Values = Mapping[str, Any]
 Compile = Callable[[Values], Check]
@@ -59,32 +59,22 @@ def _with_janome(compile_installed: Compile) -> Compile:
     return counted_with("janome", "Janome", compile_installed)
 
 
-def keywords_exist(values: Values) -> Check:
+@judge_by
+def keywords_exist(text: Text, values: Values) -> Finding:
     """Each keyword is a word of the text."""
-
-    def check(text: Text) -> Finding:
-        found = {token.surface for token in japanese_tokens(text.raw)}
-        missing = [word for word in values["keywords"] if word not in found]
-        return (
-            Finding("fail", f"no word is {missing[0]!r}")
-            if missing
-            else Finding("pass", "every keyword is a word of it")
-        )
-
-    return check
+    found = {token.surface for token in japanese_tokens(text.raw)}
+    missing = [word for word in values["keywords"] if word not in found]
+    return (
+        Finding("fail", f"no word is {missing[0]!r}") if missing else Finding("pass", "every keyword is a word of it")
+    )
 
 
-def no_forbidden_words(values: Values) -> Check:
+@judge_by
+def no_forbidden_words(text: Text, values: Values) -> Finding:
     """No word of the text is forbidden."""
-
-    def check(text: Text) -> Finding:
-        found = {token.surface for token in japanese_tokens(text.raw)}
-        held = [word for word in values["forbidden_words"] if word in found]
-        return (
-            Finding("fail", f"the word {held[0]!r} is forbidden") if held else Finding("pass", "no word is forbidden")
-        )
-
-    return check
+    found = {token.surface for token in japanese_tokens(text.raw)}
+    held = [word for word in values["forbidden_words"] if word in found]
+    return Finding("fail", f"the word {held[0]!r} is forbidden") if held else Finding("pass", "no word is forbidden")
 
 
 def keyword_count(values: Values) -> Check:
@@ -210,24 +200,20 @@ def postscript(values: Values) -> Check:
     return lambda text: right if pattern.search(text.raw) else wrong
 
 
-def first_word(values: Values) -> Check:
+@judge_by
+def first_word(text: Text, values: Values) -> Finding:
     r"""Pieces between `\n\n`, counted as IFEval counts them; the piece begins with the word, behind opening quotes."""
     total, nth, wanted = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
-
-    def check(text: Text) -> Finding:
-        pieces = text.raw.split("\n\n")
-        found = sum(bool(piece.strip()) for piece in pieces)
-        piece = pieces[nth - 1].strip() if nth <= found else ""
-        if not piece:
-            return Finding("fail", f"found {amount(found, 'paragraphs')}, and none with number {nth}", found, total)
-        begins = piece.lstrip("「").lstrip("『")[: len(wanted)]
-        reason = (
-            f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, "
-            f"needed {total} and {wanted!r}"
-        )
-        return Finding("pass" if found == total and begins == wanted else "fail", reason, found, total)
-
-    return check
+    pieces = text.raw.split("\n\n")
+    found = sum(bool(piece.strip()) for piece in pieces)
+    piece = pieces[nth - 1].strip() if nth <= found else ""
+    if not piece:
+        return Finding("fail", f"found {amount(found, 'paragraphs')}, and none with number {nth}", found, total)
+    begins = piece.lstrip("「").lstrip("『")[: len(wanted)]
+    reason = (
+        f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, needed {total} and {wanted!r}"
+    )
+    return Finding("pass" if found == total and begins == wanted else "fail", reason, found, total)
 
 
 def repeat_prompt(values: Values) -> Check:
@@ -238,15 +224,12 @@ def repeat_prompt(values: Values) -> Check:
     return lambda text: right if text.stripped.startswith(wanted) else wrong
 
 
-def end_phrase(values: Values) -> Check:
+@judge_by
+def end_phrase(text: Text, values: Values) -> Finding:
     """Ends with the phrase, closing quotes of both forgiven."""
     wanted = values["end_phrase"].strip().strip("」』")
-
-    def check(text: Text) -> Finding:
-        end = text.stripped.strip("」』")
-        return Finding("pass" if end.endswith(wanted) else "fail", f"ends with {end[-40:]!r}, needed {wanted!r}")
-
-    return check
+    end = text.stripped.strip("」』")
+    return Finding("pass" if end.endswith(wanted) else "fail", f"ends with {end[-40:]!r}, needed {wanted!r}")
 
 
 def letter_count(values: Values) -> Check:

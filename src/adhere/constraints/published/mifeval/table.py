@@ -31,7 +31,7 @@ from adhere.constraints.published.mifeval.analysers import counted_with, never_c
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import detect
 from adhere.constraints.published.shared.punkt import french
-from adhere.constraints.published.shared.registry import Check, Kind, Param, kinds, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, judge_by, kinds, register
 from adhere.schema import Json
 
 PROFILES = ("m-ifeval",)
@@ -95,27 +95,22 @@ def _postscript(usual: Mapping[str, str]) -> Compile:
     return compile_marker
 
 
-def _french_title(values: Values) -> Check:  # noqa: ARG001 - no parameters
-    def check(text: Text) -> Finding:
-        titles = _HASHES.findall(text.raw)
-        holds = any(title.strip("#").strip() for title in titles)
-        return Finding("pass", "holds a title") if holds else Finding("fail", "found no ##title##")
-
-    return check
+@judge_by
+def _french_title(text: Text, _values: Values) -> Finding:
+    titles = _HASHES.findall(text.raw)
+    holds = any(title.strip("#").strip() for title in titles)
+    return Finding("pass", "holds a title") if holds else Finding("fail", "found no ##title##")
 
 
-def _spanish_end(values: Values) -> Check:
+@judge_by
+def _spanish_end(text: Text, values: Values) -> Finding:
     """As IFEval's, and one full stop behind the phrase is forgiven.
 
     A phrase that ends in one never passes then, as published.
     """
     wanted = str(values["end_phrase"]).strip().lower()
-
-    def check(text: Text) -> Finding:
-        left = text.raw.strip().strip('"').lower().removesuffix(".")
-        return Finding("pass" if left.endswith(wanted) else "fail", f"ends with {left[-40:]!r}, needed {wanted!r}")
-
-    return check
+    left = text.raw.strip().strip('"').lower().removesuffix(".")
+    return Finding("pass" if left.endswith(wanted) else "fail", f"ends with {left[-40:]!r}, needed {wanted!r}")
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -148,16 +143,13 @@ _STARS = re.compile(r"^\s*\*[^\*].*$", re.MULTILINE)
 _MARKS = {"question": (re.compile(r"¿[^?]*\?"), "¿", "?"), "exclamation": (re.compile(r"¡[^!]*!"), "¡", "!")}
 
 
-def _star_bullets(values: Values) -> Check:
+@judge_by
+def _star_bullets(text: Text, values: Values) -> Finding:
     needed = values["num_bullets"]
-
-    def check(text: Text) -> Finding:
-        found = len(_STARS.findall(text.raw))
-        return Finding(
-            "pass" if found == needed else "fail", f"found {found} bullets, needed exactly {needed}", found, needed
-        )
-
-    return check
+    found = len(_STARS.findall(text.raw))
+    return Finding(
+        "pass" if found == needed else "fail", f"found {found} bullets, needed exactly {needed}", found, needed
+    )
 
 
 def _compile_mark(what: str) -> Compile:
@@ -189,17 +181,14 @@ def _plain(word: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFD", word) if unicodedata.category(one) != "Mn")
 
 
-def _accents(values: Values) -> Check:
+@judge_by
+def _accents(text: Text, values: Values) -> Finding:
     wanted: Mapping[str, str] = values["word_to_accentuate"]
-
-    def check(text: Text) -> Finding:
-        for word in re.findall(r"\w+", text.raw.lower()):
-            right = wanted.get(_plain(word))
-            if right is not None and word != right:
-                return Finding("fail", f"found {word!r}, needed {right!r}", word, right)
-        return Finding("pass", "every word that was named has its accents")
-
-    return check
+    for word in re.findall(r"\w+", text.raw.lower()):
+        right = wanted.get(_plain(word))
+        if right is not None and word != right:
+            return Finding("fail", f"found {word!r}, needed {right!r}", word, right)
+    return Finding("pass", "every word that was named has its accents")
 
 
 def _absent_or_negative(value: Any, _: Values) -> bool:

@@ -26,7 +26,7 @@ from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.table import RELATION, whole
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, register
+from adhere.constraints.published.shared.registry import Check, Kind, judge_by, register
 
 PROFILES = ("multi-if",)
 CHARACTER_LANGUAGES = frozenset({"zh", "zh-cn", "zh-tw", "ja"})
@@ -122,16 +122,13 @@ def sentence_count(values: Values) -> Check:
 _QUOTES = (('"', '"'), ("“", "”"), ("「", "」"))
 
 
-def quotation(values: Values) -> Check:  # noqa: ARG001 - no parameters
+@judge_by
+def quotation(text: Text, _values: Values) -> Finding:
     """The first and the last visible character are a pair of double, curly or corner marks."""
-
-    def check(text: Text) -> Finding:
-        answer = text.stripped
-        if len(answer) > 1 and (answer[0], answer[-1]) in _QUOTES:
-            return Finding("pass", "the answer stands in quotation marks")
-        return Finding("fail", "the answer does not start and end with a pair of quotation marks")
-
-    return check
+    answer = text.stripped
+    if len(answer) > 1 and (answer[0], answer[-1]) in _QUOTES:
+        return Finding("pass", "the answer stands in quotation marks")
+    return Finding("fail", "the answer does not start and end with a pair of quotation marks")
 
 
 register(

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from adhere.constraints.finding import FinalFailure, Finding
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, judge_by, register
 from adhere.schema import Json
 
 PROFILES = ("needlebench",)
@@ -63,19 +63,16 @@ def _keyword(values: Mapping[str, Json]) -> Check:
     return lambda text: yes if not text.is_blank and wanted in text.raw else no
 
 
-def _check_box(values: Mapping[str, Json]) -> Check:
+@judge_by
+def _check_box(text: Text, values: Mapping[str, Json]) -> Finding:
     wanted = str(values["text"]).strip()
-
-    def check(text: Text) -> Finding:
-        inside = last_box(text.raw)
-        name = clean_box(inside) if inside else ""
-        if not name:
-            return FinalFailure("fail", "no answer in \\boxed{}", None, wanted)
-        if name == wanted:
-            return Finding("pass", f"the last box says {wanted[:80]!r}", name[:200], wanted)
-        return FinalFailure("fail", f"the last box says {name[:80]!r}, needed {wanted[:80]!r}", name[:200], wanted)
-
-    return check
+    inside = last_box(text.raw)
+    name = clean_box(inside) if inside else ""
+    if not name:
+        return FinalFailure("fail", "no answer in \\boxed{}", None, wanted)
+    if name == wanted:
+        return Finding("pass", f"the last box says {wanted[:80]!r}", name[:200], wanted)
+    return FinalFailure("fail", f"the last box says {name[:80]!r}, needed {wanted[:80]!r}", name[:200], wanted)
 
 
 _TEXT = {"text": Param("string", required=True)}

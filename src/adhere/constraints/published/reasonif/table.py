@@ -19,7 +19,7 @@ from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import NO_LETTERS
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, judge_by, register
 
 PROFILES = ("reasonif",)
 LANGUAGES = {
@@ -27,18 +27,15 @@ LANGUAGES = {
 }  # fmt: skip
 
 
-def reasoning_language(values: Values) -> Check:
+@judge_by
+def reasoning_language(text: Text, values: Values) -> Finding:
     """Require the language that langdetect finds in the whole; a text without letters is English, as for fastText."""
     wanted = values["language"]
-
-    def check(text: Text) -> Finding:
-        found = text.language
-        if found is None:
-            return Finding("pass" if wanted == "en" else "fail", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
-        reason = f"detected language {found!r}, needed {wanted!r} (by langdetect; the published code uses fastText)"
-        return Finding("pass" if found.partition("-")[0] == wanted else "fail", reason, found, wanted)
-
-    return check
+    found = text.language
+    if found is None:
+        return Finding("pass" if wanted == "en" else "fail", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
+    reason = f"detected language {found!r}, needed {wanted!r} (by langdetect; the published code uses fastText)"
+    return Finding("pass" if found.partition("-")[0] == wanted else "fail", reason, found, wanted)
 
 
 def fewer_words(values: Values) -> Check:

@@ -11,10 +11,13 @@ What counts as a defect, and what a mended rule says, is one careful reading of 
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+from adhere.constraints.finding import Finding
+from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, PublishedConstraint, fill, find
 from adhere.errors import AdhereError, UnknownName, nearest
 from adhere.schema import Json
@@ -88,18 +91,38 @@ def fix(name: str, what: str, source: str, **params: Param) -> Draft:
 
 
 def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable[[FixedRule], FixedRule]:
-    """Declare a function of the parameters and the switched-on fixes as the mended rule of a published id."""
+    """Declare a function of the parameters and the switched-on fixes as the mended rule of a published id.
+
+    It is called with one fix or more; without any the published rule judges.
+    """
 
     def register(rule: FixedRule) -> FixedRule:
+        @functools.wraps(rule)
+        def rule_or_none(values: Values, on: On) -> Check:
+            return rule(values, on) if on else find(constraint_id).compile(values)
+
         if constraint_id in _fixed_rules:
             raise AdhereError(f"Two mended rules are declared for {constraint_id!r}; put their fixes into one")
         known = {known.id for known_rule in _fixed_rules.values() for known in known_rule.fixes}
         twice = [draft.id for draft in drafts if draft.id in known]
         if twice:
             raise AdhereError(f"{constraint_id}: the fix {twice[0]!r} is declared twice; each defect has its own id")
-        made = tuple(Fix(draft.id, constraint_id, draft.what, draft.source, rule, draft.params) for draft in drafts)
-        _fixed_rules[constraint_id] = _FixedRule(made, rule, version)
+        made = tuple(Fix(one.id, constraint_id, one.what, one.source, rule_or_none, one.params) for one in drafts)
+        _fixed_rules[constraint_id] = _FixedRule(made, rule_or_none, version)
         return rule
+
+    return register
+
+
+def fixed_check(constraint_id: str, draft: Draft) -> Callable[[Callable[[Text, Values], Finding]], FixedRule]:
+    """As `fixed_rule`, of a function that judges a text by the parameters, with the one fix of its id switched on."""
+
+    def register(judge: Callable[[Text, Values], Finding]) -> FixedRule:
+        @functools.wraps(judge)
+        def rule(values: Values, _on: On) -> Check:
+            return lambda text: judge(text, values)
+
+        return fixed_rule(constraint_id, draft)(rule)
 
     return register
 

@@ -14,6 +14,7 @@ are judged as in reference mode, and nothing is ever drawn.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -68,6 +69,16 @@ class Kind(NamedTuple):
     compile: Callable[[Mapping[str, Json]], Check]
     describe: Callable[[Mapping[str, Json]], str]
     version: int = 1
+
+
+def judge_by(rule: Callable[[Text, Mapping[str, Any]], Finding]) -> Callable[[Mapping[str, Json]], Check]:
+    """A Kind's `compile`, of a rule that prepares nothing and so takes text and parameters at once."""
+
+    @functools.wraps(rule)
+    def compile_rule(values: Mapping[str, Json]) -> Check:
+        return lambda text: rule(text, values)
+
+    return compile_rule
 
 
 # Modules by the profiles they hold, in the order in which an id is looked for; a later one is imported only for an id
