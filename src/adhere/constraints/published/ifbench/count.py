@@ -183,18 +183,3 @@ def words_japanese(text: Text, N: float) -> Finding:
         if core and not core.isdigit() and not _JAPANESE.search(core):
             return reject(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
     return accept(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
-
-
-KINDS = (
-    word_count_range,
-    unique_word_count,
-    conjunctions,
-    person_names,
-    person_names_2025,
-    numbers,
-    pronouns,
-    pronouns_2025,
-    punctuation,
-    keywords_multiple,
-    words_japanese,
-)

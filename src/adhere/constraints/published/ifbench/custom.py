@@ -11,19 +11,16 @@ import io
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import pieces
 from adhere.constraints.published.ifbench.features import EDGES, lower_then_bare_words
 from adhere.constraints.published.ifbench.kind import (
     BOTH,
-    NEW,
-    OLD,
-    Check,
     accept,
     published_check,
-    published_kind,
+    published_pair,
     quote,
     reject,
     verdict,
@@ -143,27 +140,24 @@ def character_reverse(text: Text) -> Finding:
     return verdict(held, f'the answer {"holds" if held else "lacks"} "elgae dlab"')
 
 
-def _sentence_alphabet(sentences: Sentences) -> Callable[[], Check]:
-    def sentence_alphabet() -> Check:
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            if len(found) != 26:
-                return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
-            for order, sentence in enumerate(found):
-                letter = chr(ord("a") + order)
-                start = sentence.lstrip()[:1].lower()[:1]
-                if start != letter:
-                    return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
-            return accept("26 sentences follow the alphabet", 26, 26)
+@published_pair(
+    "custom:sentence_alphabet",
+    "Tell a story in 26 sentences that begin with the letters of the alphabet in order.",
+    punkt,
+    pieces,
+)
+def sentence_alphabet(text: Text, sentences: Sentences) -> Finding:
+    """Each sentence begins with its letter, quotation marks counted as letters."""
+    found = sentences(text)
+    if len(found) != 26:
+        return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
+    for order, sentence in enumerate(found):
+        letter = chr(ord("a") + order)
+        start = sentence.lstrip()[:1].lower()[:1]
+        if start != letter:
+            return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
+    return accept("26 sentences follow the alphabet", 26, 26)
 
-        return check
-
-    return sentence_alphabet
-
-
-_ALPHABET_SAID = "Tell a story in 26 sentences that begin with the letters of the alphabet in order."
-sentence_alphabet_2026 = published_kind("custom:sentence_alphabet", NEW, _ALPHABET_SAID)(_sentence_alphabet(punkt))
-sentence_alphabet_2025 = published_kind("custom:sentence_alphabet", OLD, _ALPHABET_SAID)(_sentence_alphabet(pieces))
 
 _CAPITALS = (
     "Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin "
@@ -329,19 +323,3 @@ def date_format_list(text: Text) -> Finding:
             return reject(f"{date} is no date from 1769 to 1821", date)
         count += 1
     return accept(f"found {amount(count, 'dates')}", count)
-
-
-KINDS = (
-    multiples,
-    mcq_count_length,
-    reverse_newline,
-    word_reverse,
-    character_reverse,
-    sentence_alphabet_2026,
-    sentence_alphabet_2025,
-    european_capitals_sort,
-    csv_city,
-    csv_special_character,
-    csv_quotes,
-    date_format_list,
-)

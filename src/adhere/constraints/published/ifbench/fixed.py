@@ -13,7 +13,7 @@ from adhere.constraints.published.ifbench.kind import accept, quote, reject, ver
 from adhere.constraints.published.ifbench.trigrams import lower_words, shared_words, trigrams
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
-from adhere.constraints.published.shared.registry import Check
+from adhere.constraints.published.shared.registry import Check, find
 from adhere.constraints.published.shared.whole_words import joined_words
 from adhere.text.words import paragraphs
 
@@ -109,7 +109,7 @@ def _sentence_balance(_values: Values, on: On) -> Check:
     ),
 )
 def _sentence_words(values: Values, _on: On) -> Check:
-    published = ifbench_ratio.sentence_words_2026.compile(values)
+    published = find("ratio:sentence_words").compile(values)
 
     def check(text: Text) -> Finding:
         finding = published(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from adhere.constraints.finding import Finding, amount
@@ -18,14 +18,13 @@ from adhere.constraints.published.ifbench.english.splitter import iterate, piece
 from adhere.constraints.published.ifbench.features import EDGES, MARKS, bare, bare_words, without_marks
 from adhere.constraints.published.ifbench.kind import (
     BOTH,
-    NEW,
-    OLD,
     Check,
     accept,
     at_least,
     one_of,
     published_check,
     published_kind,
+    published_pair,
     quote,
     reject,
     verdict,
@@ -138,31 +137,20 @@ def newline(text: Text) -> Finding:
     )
 
 
-def _emoji(sentences: Sentences) -> Callable[[], Check]:
-    def emoji() -> Check:
-        """One of the last two characters, marks taken out, or the first of the next sentence."""
-
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            for order, sentence in enumerate(found, 1):
-                core = without_marks(sentence).strip()
-                if not core:
-                    return reject(f"sentence {order}, {quote(sentence)}, holds only marks")
-                if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
-                    continue
-                after = without_marks("".join(found[order : order + 1])).strip()
-                if not after or not is_emoji(after[0]):
-                    return reject(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
-            return accept(f"all {len(found)} sentences end with an emoji", len(found))
-
-        return check
-
-    return emoji
-
-
-_EMOJI_SAID = "End every sentence with an emoji."
-emoji_2026 = published_kind("format:emoji", NEW, _EMOJI_SAID)(_emoji(punkt))
-emoji_2025 = published_kind("format:emoji", OLD, _EMOJI_SAID)(_emoji(pieces))
+@published_pair("format:emoji", "End every sentence with an emoji.", punkt, pieces)
+def emoji(text: Text, sentences: Sentences) -> Finding:
+    """One of the last two characters, marks taken out, or the first of the next sentence."""
+    found = sentences(text)
+    for order, sentence in enumerate(found, 1):
+        core = without_marks(sentence).strip()
+        if not core:
+            return reject(f"sentence {order}, {quote(sentence)}, holds only marks")
+        if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
+            continue
+        after = without_marks("".join(found[order : order + 1])).strip()
+        if not after or not is_emoji(after[0]):
+            return reject(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
+    return accept(f"all {len(found)} sentences end with an emoji", len(found))
 
 
 _MANY_LINES = 10_000
@@ -220,36 +208,26 @@ def _without_blank_lines(lines: Sequence[str]) -> list[str]:
 _AROUND_QUOTES = string.digits + MARKS.replace('"', "")
 
 
-_QUOTE_SAID = "Follow every quoted phrase by an explanation without quotes."
+@published_pair(
+    "format:quote_unquote", "Follow every quoted phrase by an explanation without quotes.", new=False, old=True
+)
+def quote_unquote(text: Text, is_old: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
+    """No two double quotes side by side, and none at the end; an answer without them passes.
 
-
-@published_kind("format:quote_unquote", NEW, _QUOTE_SAID)
-def quote_unquote() -> Check:
-    """No two straight double quotes side by side, and none at the end; an answer without them passes."""
-    return _quote_unquote(curly=False, bare_passes=True)
-
-
-@published_kind("format:quote_unquote", OLD, _QUOTE_SAID)
-def quote_unquote_2025() -> Check:
-    """Curly quotes count too; an answer of digits and marks only fails: those checkers stop there with an error."""
-    return _quote_unquote(curly=True, bare_passes=False)
-
-
-def _quote_unquote(*, curly: bool, bare_passes: bool) -> Check:
-    def check(text: Text) -> Finding:
-        raw = text.raw.replace("“", '"').replace("”", '"') if curly else text.raw
-        raw = raw.replace("'\"'", "")
-        packed = "".join(raw.split())
-        if '""' in packed:
-            return reject("two quotation marks follow each other")
-        core = packed.strip(_AROUND_QUOTES)
-        if not core and not bare_passes:
-            return reject("found only digits and marks")
-        if core[-1:] == '"':
-            return reject("the answer ends with a quotation")
-        return accept("an explanation follows every quotation")
-
-    return check
+    In 2025 curly quotes count too, and an answer of digits and marks only fails: those checkers stop there with an
+    error.
+    """
+    raw = text.raw.replace("“", '"').replace("”", '"') if is_old else text.raw
+    raw = raw.replace("'\"'", "")
+    packed = "".join(raw.split())
+    if '""' in packed:
+        return reject("two quotation marks follow each other")
+    core = packed.strip(_AROUND_QUOTES)
+    if not core and is_old:
+        return reject("found only digits and marks")
+    if core[-1:] == '"':
+        return reject("the answer ends with a quotation")
+    return accept("an explanation follows every quotation")
 
 
 @published_check(
@@ -296,44 +274,30 @@ def sub_bullets(text: Text) -> Finding:
     return accept(f"a - follows each of {len(bullets)} stars", len(bullets))
 
 
-def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
-    """`count` says how many sentences a line holds; past two it need not go on."""
-
-    def no_bullets_bullets() -> Check:
-        """Sentences line by line until a blank line, then only lines that begin with a star."""
-
-        def check(text: Text) -> Finding:
-            lines = text.lines
-            bullets = [at for at, line in enumerate(lines) if line.lstrip().startswith("*")]
-            if not bullets:
-                return reject("found no bullet points (*)", 0, 2)
-            first = bullets[0]
-            if len(bullets) != len(lines) - first:
-                return reject("a line after the first bullet point is none")
-            sentences = 0
-            for at in range(first):
-                found = count(lines[at].strip())
-                sentences += found
-                if not found and at + 1 < first:
-                    return reject("a blank line stands between the sentences")
-            if sentences < 2:
-                return reject(
-                    f"found {amount(sentences, 'sentences')} before the bullet points, needed 2", sentences, 2
-                )
-            return at_least(len(bullets), 2, "bullet points after the sentences")
-
-        return check
-
-    return no_bullets_bullets
-
-
-_BULLETS_SAID = "Write at least two sentences that end in a full stop, then at least two bullet points (*)."
-no_bullets_2026 = published_kind("format:no_bullets_bullets", NEW, _BULLETS_SAID)(
-    _no_bullets_bullets(lambda line: len(list(islice(iterate_spans(line), 2))))
+@published_pair(
+    "format:no_bullets_bullets",
+    "Write at least two sentences that end in a full stop, then at least two bullet points (*).",
+    iterate_spans,
+    iterate,
 )
-no_bullets_2025 = published_kind("format:no_bullets_bullets", OLD, _BULLETS_SAID)(
-    _no_bullets_bullets(lambda line: len(list(islice(iterate(line), 2))))
-)
+def no_bullets_bullets(text: Text, cut: Callable[[str], Iterable[object]]) -> Finding:
+    """Sentences line by line until a blank line, then only lines that begin with a star."""
+    lines = text.lines
+    bullets = [at for at, line in enumerate(lines) if line.lstrip().startswith("*")]
+    if not bullets:
+        return reject("found no bullet points (*)", 0, 2)
+    first = bullets[0]
+    if len(bullets) != len(lines) - first:
+        return reject("a line after the first bullet point is none")
+    sentences = 0
+    for at in range(first):
+        found = len(list(islice(cut(lines[at].strip()), 2)))  # past two it need not go on
+        sentences += found
+        if not found and at + 1 < first:
+            return reject("a blank line stands between the sentences")
+    if sentences < 2:
+        return reject(f"found {amount(sentences, 'sentences')} before the bullet points, needed 2", sentences, 2)
+    return at_least(len(bullets), 2, "bullet points after the sentences")
 
 
 # A word with marks that the Treebank rules cut off, but for a full stop, which may stay on it.
@@ -378,19 +342,6 @@ def _different_tokens(text: Text) -> Iterator[str]:
             yield from dict.fromkeys(window)
 
 
-def _title_case(is_wrong: Callable[[str], bool]) -> Callable[[], Check]:
-    def title_case() -> Check:
-        def check(text: Text) -> Finding:
-            wrong = _first_wrong(text, is_wrong)
-            if wrong is not None:
-                return reject(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
-            return accept("no word begins in lower case")
-
-        return check
-
-    return title_case
-
-
 def _wrong_2026(token: str) -> bool:
     """A token that begins with a small letter and goes on in one case; mixed case is let pass."""
     first, rest = token[0], token[1:]
@@ -403,9 +354,14 @@ def _wrong_2025(token: str) -> bool:
     return token[0].islower() and (rest.islower() or rest.isupper())
 
 
-_TITLE_SAID = "Write the entire answer in title case."
-title_case_2026 = published_kind("format:title_case", NEW, _TITLE_SAID)(_title_case(_wrong_2026))
-title_case_2025 = published_kind("format:title_case", OLD, _TITLE_SAID)(_title_case(_wrong_2025))
+@published_pair("format:title_case", "Write the entire answer in title case.", _wrong_2026, _wrong_2025)
+def title_case(text: Text, is_wrong: Callable[[str], bool]) -> Finding:
+    """No token is wrong."""
+    wrong = _first_wrong(text, is_wrong)
+    if wrong is not None:
+        return reject(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
+    return accept("no word begins in lower case")
+
 
 _LABELS = ("My Answer:", "My Conclusion:", "Future Outlook:")
 
@@ -428,25 +384,3 @@ def no_whitespace(text: Text) -> Finding:
     if blank:
         return reject(f"found white space at character {blank.start() + 1}", span=blank.span())
     return accept("found no white space")
-
-
-KINDS = (
-    parentheses,
-    quotes,
-    options,
-    newline,
-    emoji_2026,
-    emoji_2025,
-    line_indent,
-    quote_unquote,
-    quote_unquote_2025,
-    list_separator,
-    thesis,
-    sub_bullets,
-    no_bullets_2026,
-    no_bullets_2025,
-    title_case_2026,
-    title_case_2025,
-    output_template,
-    no_whitespace,
-)

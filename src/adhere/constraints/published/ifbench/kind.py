@@ -7,7 +7,8 @@ draws a value at random in the range given here.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from adhere.constraints.finding import Finding, amount
@@ -113,6 +114,36 @@ def published_check(
     return build
 
 
+def published_pair(
+    id: str,  # noqa: A002 - the field's word
+    description: str,
+    new: Any,
+    old: Any,
+    **params: Param,
+) -> Callable[[Callable[..., Finding]], tuple[Kind, Kind]]:
+    """Make two Kinds of one rule, those of 2026 and of 2025.
+
+    The function takes a text, then `new` or `old`, which is all that they differ in, then the parameters by name.
+    """
+
+    def build(judge: Callable[..., Finding]) -> tuple[Kind, Kind]:
+        def of(profiles: tuple[str, ...], differs: Any) -> Kind:
+            return published_check(id, profiles, description, **params)(
+                lambda text, **values: judge(text, differs, **values)
+            )
+
+        return of(NEW, new), of(OLD, old)
+
+    return build
+
+
+def kinds_of(module: ModuleType) -> Iterator[Kind]:
+    """The Kinds that a module declares, pairs among them, in their order there."""
+    for value in vars(module).values():
+        declared = (value,) if isinstance(value, Kind) else value if isinstance(value, tuple) else ()
+        yield from (kind for kind in declared if isinstance(kind, Kind))
+
+
 def verdict(
     holds: bool,  # noqa: FBT001 - reads as a claim at every call
     reason: str,
@@ -151,6 +182,6 @@ def quote(piece: str) -> str:
 
 __all__ = [
     "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw", "accept", "at_least",
-    "exactly", "index", "number", "number_drawn", "one_of", "published_check", "published_kind",
-    "quote", "reject", "verdict", "whole",
+    "exactly", "index", "kinds_of", "number", "number_drawn", "one_of", "published_check", "published_kind",
+    "published_pair", "quote", "reject", "verdict", "whole",
 ]  # fmt: skip

@@ -14,13 +14,12 @@ from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import pieces
 from adhere.constraints.published.ifbench.kind import (
     BOTH,
-    NEW,
-    OLD,
     REQUIRED,
     Check,
     number,
     published_check,
     published_kind,
+    published_pair,
     reject,
     verdict,
 )
@@ -106,13 +105,10 @@ def judge_types(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     return verdict(holds, f"found {said}, needed 2 to 1", [stated, asked], "2 to 1")
 
 
-def _sentence_type(sentences: Sentences) -> Callable[[], Check]:
-    return lambda: lambda text: judge_types(sentences(text))
-
-
-_TYPE_SAID = "Keep a 2:1 ratio of declarative to interrogative sentences."
-sentence_type_2026 = published_kind("ratio:sentence_type", NEW, _TYPE_SAID)(_sentence_type(punkt))
-sentence_type_2025 = published_kind("ratio:sentence_type", OLD, _TYPE_SAID)(_sentence_type(pieces))
+@published_pair("ratio:sentence_type", "Keep a 2:1 ratio of declarative to interrogative sentences.", punkt, pieces)
+def sentence_type(text: Text, sentences: Sentences) -> Finding:
+    """As `judge_types`, vacuously too."""
+    return judge_types(sentences(text))
 
 
 def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
@@ -126,46 +122,25 @@ def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     return verdict(holds, f"found {said}, needed as many of each", [stated, asked, exclaimed], "as many of each")
 
 
-def _sentence_balance(sentences: Sentences) -> Callable[[], Check]:
-    return lambda: lambda text: judge_balance(sentences(text))
-
-
-_BALANCE_SAID = "Use as many declarative as interrogative and exclamatory sentences."
-sentence_balance_2026 = published_kind("ratio:sentence_balance", NEW, _BALANCE_SAID)(_sentence_balance(punkt))
-sentence_balance_2025 = published_kind("ratio:sentence_balance", OLD, _BALANCE_SAID)(_sentence_balance(pieces))
-
-
-def _sentence_words(sentences: Sentences) -> Callable[[], Check]:
-    def sentence_words() -> Check:
-        """Three sentences of equal length; that their words differ is not looked at, as published."""
-
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            if len(found) != 3:
-                return reject(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
-            lengths = [len(sentence.strip()) for sentence in found]
-            reason = (
-                f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, "
-                "needed three times the same"
-            )
-            return verdict(len(set(lengths)) == 1, reason, lengths, "equal lengths")
-
-        return check
-
-    return sentence_words
-
-
-_WORDS_SAID = "Answer in three sentences of the same number of characters, all with different words."
-sentence_words_2026 = published_kind("ratio:sentence_words", NEW, _WORDS_SAID)(_sentence_words(punkt))
-sentence_words_2025 = published_kind("ratio:sentence_words", OLD, _WORDS_SAID)(_sentence_words(pieces))
-
-KINDS = (
-    stop_words,
-    overlap,
-    sentence_type_2026,
-    sentence_type_2025,
-    sentence_balance_2026,
-    sentence_balance_2025,
-    sentence_words_2026,
-    sentence_words_2025,
+@published_pair(
+    "ratio:sentence_balance", "Use as many declarative as interrogative and exclamatory sentences.", punkt, pieces
 )
+def sentence_balance(text: Text, sentences: Sentences) -> Finding:
+    """As `judge_balance`, vacuously too."""
+    return judge_balance(sentences(text))
+
+
+@published_pair(
+    "ratio:sentence_words",
+    "Answer in three sentences of the same number of characters, all with different words.",
+    punkt,
+    pieces,
+)
+def sentence_words(text: Text, sentences: Sentences) -> Finding:
+    """Three sentences of equal length; that their words differ is not looked at, as published."""
+    found = sentences(text)
+    if len(found) != 3:
+        return reject(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
+    lengths = [len(sentence.strip()) for sentence in found]
+    reason = f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, needed three times the same"
+    return verdict(len(set(lengths)) == 1, reason, lengths, "equal lengths")

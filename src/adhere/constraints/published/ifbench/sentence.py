@@ -29,6 +29,7 @@ from adhere.constraints.published.ifbench.kind import (
     number,
     published_check,
     published_kind,
+    published_pair,
     quote,
     reject,
     verdict,
@@ -38,52 +39,44 @@ from adhere.constraints.published.shared.features import Text
 from adhere.schema import Json
 
 
-def _increment(sentences: Sentences) -> Callable[..., Check]:
-    def increment(small_n: float) -> Check:
-        """A single sentence passes."""
-
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            if not found:
-                return reject("found no sentence")
-            before = len(without_marks(found[0]).split())
-            for order, sentence in enumerate(itertools.islice(found, 1, None), 2):
-                words = len(without_marks(sentence).split())
-                if words != before + small_n:
-                    reason = (
-                        f"sentence {order} has {words} words after one of {before}, needed {small_n} more than before"
-                    )
-                    return reject(reason, words - before, small_n)
-                before = words
-            return accept(f"each of {len(found)} sentences has {small_n} words more than the one before", small_n)
-
-        return check
-
-    return increment
+@published_pair(
+    "sentence:increment",
+    "Each sentence must have exactly {small_n} words more than the one before.",
+    punkt,
+    pieces,
+    small_n=number(1, 5),
+)
+def increment(text: Text, sentences: Sentences, small_n: float) -> Finding:
+    """A single sentence passes."""
+    found = sentences(text)
+    if not found:
+        return reject("found no sentence")
+    before = len(without_marks(found[0]).split())
+    for order, sentence in enumerate(itertools.islice(found, 1, None), 2):
+        words = len(without_marks(sentence).split())
+        if words != before + small_n:
+            reason = f"sentence {order} has {words} words after one of {before}, needed {small_n} more than before"
+            return reject(reason, words - before, small_n)
+        before = words
+    return accept(f"each of {len(found)} sentences has {small_n} words more than the one before", small_n)
 
 
-_INCREMENT_SAID = "Each sentence must have exactly {small_n} words more than the one before."
-increment_2026 = published_kind("sentence:increment", NEW, _INCREMENT_SAID, small_n=number(1, 5))(_increment(punkt))
-increment_2025 = published_kind("sentence:increment", OLD, _INCREMENT_SAID, small_n=number(1, 5))(_increment(pieces))
-
-
-def _alliteration_increment(sentences: Sentences) -> Callable[..., Check]:
-    def alliteration_increment() -> Check:
-        """Words of a sentence that begin like their neighbour, summed over all its runs; a single sentence passes."""
-
-        def check(text: Text) -> Finding:
-            before = -1
-            for order, sentence in enumerate(sentences(text), 1):
-                found = _alliterating(sentence)
-                if found <= before:
-                    reason = f"sentence {order} has {found} alliterating words, needed more than the {before} before"
-                    return reject(reason, found, before + 1)
-                before = found
-            return accept("each sentence has more alliterating words than the one before")
-
-        return check
-
-    return alliteration_increment
+@published_pair(
+    "sentence:alliteration_increment",
+    "Each sentence must hold a longer run of alliterating words than the one before.",
+    punkt,
+    pieces,
+)
+def alliteration_increment(text: Text, sentences: Sentences) -> Finding:
+    """Words of a sentence that begin like their neighbour, summed over all its runs; a single sentence passes."""
+    before = -1
+    for order, sentence in enumerate(sentences(text), 1):
+        found = _alliterating(sentence)
+        if found <= before:
+            reason = f"sentence {order} has {found} alliterating words, needed more than the {before} before"
+            return reject(reason, found, before + 1)
+        before = found
+    return accept("each sentence has more alliterating words than the one before")
 
 
 def _alliterating(sentence: str) -> int:
@@ -94,15 +87,6 @@ def _alliterating(sentence: str) -> int:
             found += 1 if running else 2
         running = left == right
     return found
-
-
-_ALLITERATION_SAID = "Each sentence must hold a longer run of alliterating words than the one before."
-alliteration_2026 = published_kind("sentence:alliteration_increment", NEW, _ALLITERATION_SAID)(
-    _alliteration_increment(punkt)
-)
-alliteration_2025 = published_kind("sentence:alliteration_increment", OLD, _ALLITERATION_SAID)(
-    _alliteration_increment(pieces)
-)
 
 
 def _nth(found: Sequence[str], position: float) -> str | None:
@@ -146,30 +130,19 @@ def keyword_2025(text: Text, word: str, N: float) -> Finding:
     return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
 
 
-def _last_first(sentences: Sentences) -> Callable[..., Check]:
-    def last_first() -> Check:
-        """Marks and blanks at the seam are ignored; a single sentence passes."""
-
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            for order, (left, right) in enumerate(itertools.pairwise(found), 1):
-                last = left.rstrip(EDGES).rsplit(None, 1)[-1:]
-                first = right.lstrip(EDGES).split(None, 1)[:1]
-                if not last or not first:
-                    return reject(f"sentence {order} or the one after it holds no word")
-                if last[0].lower() != first[0].lower():
-                    reason = f"sentence {order} ends with {quote(last[0])}, the next begins with {quote(first[0])}"
-                    return reject(f"{reason}, needed the same word", [last[0][:40], first[0][:40]], "the same word")
-            return accept("each sentence begins with the last word of the one before")
-
-        return check
-
-    return last_first
-
-
-_LAST_FIRST_SAID = "Begin each sentence with the last word of the one before."
-last_first_2026 = published_kind("words:last_first", NEW, _LAST_FIRST_SAID)(_last_first(punkt))
-last_first_2025 = published_kind("words:last_first", OLD, _LAST_FIRST_SAID)(_last_first(pieces))
+@published_pair("words:last_first", "Begin each sentence with the last word of the one before.", punkt, pieces)
+def last_first(text: Text, sentences: Sentences) -> Finding:
+    """Marks and blanks at the seam are ignored; a single sentence passes."""
+    found = sentences(text)
+    for order, (left, right) in enumerate(itertools.pairwise(found), 1):
+        last = left.rstrip(EDGES).rsplit(None, 1)[-1:]
+        first = right.lstrip(EDGES).split(None, 1)[:1]
+        if not last or not first:
+            return reject(f"sentence {order} or the one after it holds no word")
+        if last[0].lower() != first[0].lower():
+            reason = f"sentence {order} ends with {quote(last[0])}, the next begins with {quote(first[0])}"
+            return reject(f"{reason}, needed the same word", [last[0][:40], first[0][:40]], "the same word")
+    return accept("each sentence begins with the last word of the one before")
 
 
 @published_kind(
@@ -258,19 +231,3 @@ def repeat_span_2025(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
         return verdict(same, f"found {quote(text.stripped)}, needed {quote(said)}", quote(text.stripped), said)
 
     return check
-
-
-KINDS = (
-    increment_2026,
-    increment_2025,
-    alliteration_2026,
-    alliteration_2025,
-    keyword_2026,
-    keyword_2025,
-    last_first_2026,
-    last_first_2025,
-    repeat_change,
-    repeat_simple,
-    repeat_span_2026,
-    repeat_span_2025,
-)

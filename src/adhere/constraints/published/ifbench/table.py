@@ -6,13 +6,9 @@ checkers of July 2025, with which the repository's stored results were made. One
 
 from __future__ import annotations
 
-from adhere.constraints.published.ifbench import count as ifbench_count
-from adhere.constraints.published.ifbench import custom as ifbench_custom
-from adhere.constraints.published.ifbench import format as ifbench_format
-from adhere.constraints.published.ifbench import ratio as ifbench_ratio
-from adhere.constraints.published.ifbench import sentence as ifbench_sentence
-from adhere.constraints.published.ifbench import words as ifbench_words
+from adhere.constraints.published.ifbench import count, custom, format, ratio, sentence, words  # noqa: A004 - a file
+from adhere.constraints.published.ifbench.kind import kinds_of
 from adhere.constraints.published.shared.registry import register
 
-for _module in (ifbench_count, ifbench_custom, ifbench_format, ifbench_ratio, ifbench_sentence, ifbench_words):
-    register(*_module.KINDS)
+for _module in (count, custom, format, ratio, sentence, words):
+    register(*kinds_of(_module))

@@ -35,12 +35,11 @@ from adhere.constraints.published.ifbench.kind import (
     NEW,
     OLD,
     WORD,
-    Check,
     accept,
     at_least,
     number,
     published_check,
-    published_kind,
+    published_pair,
     quote,
     reject,
     verdict,
@@ -146,35 +145,22 @@ def odd_even_syllables(text: Text) -> Finding:
     return accept("odd and even numbers of syllables alternate")
 
 
-@published_kind("words:paragraph_last_first", NEW, "End each line with the word it began with.")
-def paragraph_last_first() -> Check:
-    """In any case; a line without words is excused."""
-    return _paragraph_last_first(excused=True)
-
-
-@published_kind("words:paragraph_last_first", OLD, "End each line with the word it began with.")
-def paragraph_last_first_2025() -> Check:
-    """A line of marks only fails."""
-    return _paragraph_last_first(excused=False)
-
-
-def _paragraph_last_first(*, excused: bool) -> Check:
-    def check(text: Text) -> Finding:
-        for order, line in enumerate(text.lower.split("\n") if _same_lower(text.raw) else text.lines, 1):
-            stripped = line.strip().lower()
-            if not stripped:
+@published_pair("words:paragraph_last_first", "End each line with the word it began with.", new=True, old=False)
+def paragraph_last_first(text: Text, excused: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
+    """In any case; a line without words is excused, and fails in 2025."""
+    for order, line in enumerate(text.lower.split("\n") if _same_lower(text.raw) else text.lines, 1):
+        stripped = line.strip().lower()
+        if not stripped:
+            continue
+        words = stripped.strip(EDGES).split()
+        if not words:
+            if excused:
                 continue
-            words = stripped.strip(EDGES).split()
-            if not words:
-                if excused:
-                    continue
-                return reject(f"line {order} holds no word")
-            if words[0] != words[-1]:
-                ends = f"begins with {quote(words[0])} and ends with {quote(words[-1])}"
-                return reject(f"line {order} {ends}, needed the same word")
-        return accept("each line ends with the word it began with")
-
-    return check
+            return reject(f"line {order} holds no word")
+        if words[0] != words[-1]:
+            ends = f"begins with {quote(words[0])} and ends with {quote(words[-1])}"
+            return reject(f"line {order} {ends}, needed the same word")
+    return accept("each line ends with the word it began with")
 
 
 def _same_lower(raw: str) -> bool:
@@ -264,22 +250,3 @@ def _word_at(words: list[str], m: int, wanted: str, *, lower: str | None = None)
     found = words[m - 1]
     same = found == wanted if lower is None else found.lower() == lower
     return verdict(same, f"word {m} of the sentence is {quote(found)}, needed {wanted!r}", found[:40], wanted)
-
-
-KINDS = (
-    alphabet,
-    vowel,
-    consonants,
-    palindrome,
-    prime_lengths,
-    repeats,
-    no_consecutive,
-    odd_even_syllables,
-    paragraph_last_first,
-    paragraph_last_first_2025,
-    start_verb,
-    words_position,
-    words_position_2025,
-    keywords_specific_position,
-    keywords_specific_position_2025,
-)

@@ -223,18 +223,3 @@ def counting_composition(n_sent: float, n_words: float) -> Check:
         return verdict(len(found) == 3, f"found {amount(len(found), 'paragraphs')}, needed 3", len(found), 3)
 
     return check
-
-
-KINDS = (
-    copy,
-    copying_simple,
-    copying_multiple,
-    repeat_phrase,
-    copy_span_idx,
-    sentence_hyphens,
-    square_brackets,
-    bigram_wrapping,
-    paragraphs,
-    paragraphs2,
-    counting_composition,
-)

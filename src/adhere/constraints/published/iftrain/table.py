@@ -5,8 +5,8 @@ Strict view only, as published.
 
 from __future__ import annotations
 
-from adhere.constraints.published.iftrain import format as iftrain_format
-from adhere.constraints.published.iftrain import words as iftrain_words
+from adhere.constraints.published.ifbench.kind import kinds_of
+from adhere.constraints.published.iftrain import format, words  # noqa: A004 - a file
 from adhere.constraints.published.shared.registry import register
 
-register(*iftrain_words.KINDS, *iftrain_format.KINDS)
+register(*kinds_of(words), *kinds_of(format))

@@ -327,25 +327,3 @@ def punctuation_dot() -> Check:
 def punctuation_exclamation() -> Check:
     """The ASCII one."""
     return _without("!", "an exclamation mark")
-
-
-KINDS = (
-    word_once,
-    word_count_different_numbers,
-    count_increment_word,
-    exclude_word_harder,
-    palindrome,
-    keyword_specific_position,
-    start_end,
-    no_adjacent_consecutive,
-    count_unique,
-    lowercase_counting,
-    letter_counting,
-    letter_counting2,
-    first_word_sent,
-    first_word_answer,
-    last_word_sent,
-    last_word_answer,
-    punctuation_dot,
-    punctuation_exclamation,
-)
