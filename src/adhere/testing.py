@@ -374,11 +374,7 @@ def conflicts_with_itself(kind: type[Constraint]) -> None:
 
 @_question("Make `check` linear in the text: no nested quantifiers, no search from every position")
 def hostile_texts_take_no_time(
-    kind: type[Constraint],
-    *,
-    limit_s: float = LIMIT_S,
-    names: Sequence[str] = HOSTILE,
-    size: int = MEGABYTE,
+    kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
     """Both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
     one = draw_several(kind, count=1)[0]

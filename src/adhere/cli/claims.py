@@ -91,17 +91,7 @@ def command(
         raise click.UsageError("Missing argument '[DOC]...': name the documents to read.")
     if markdown is not None and question is None:
         raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
-    _tables(
-        documents,
-        question,
-        runs,
-        reviewers,
-        corrections,
-        as_json=as_json,
-        html=html,
-        tsv=tsv,
-        markdown=markdown,
-    )
+    _tables(documents, question, runs, reviewers, corrections, as_json=as_json, html=html, tsv=tsv, markdown=markdown)
 
 
 def _tables(
@@ -167,12 +157,7 @@ def _statements(
     """Hold statements against sources; print and write what came out."""
     from adhere.evidence.examine import examine
     from adhere.evidence.statements.examine import examine_statements
-    from adhere.report.claims.statements import (
-        statements_html,
-        statements_markdown,
-        statements_text,
-        statements_tsv,
-    )
+    from adhere.report.claims.statements import statements_html, statements_markdown, statements_text, statements_tsv
     from adhere.schema import encode, write_atomic
 
     found = examine_statements(documents, sources, given=given, reviewers=reviewers, splitter=splitter)

@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     "--as-image", is_flag=True, help="Show every prompt as a picture of its text; compare such a run with one without."
 )
 @click.option(
-    "--font",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Of --as-image, for more than ASCII.",
+    "--font", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Of --as-image, for more than ASCII."
 )
 @click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")

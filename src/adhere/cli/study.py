@@ -56,9 +56,7 @@ if TYPE_CHECKING:
     help="Put together what is stored, with the code and libraries that made it. Nothing is drawn or trained.",
 )
 @click.option(
-    "--register",
-    is_flag=True,
-    help="Store the hash of the rule, while none of the answers is there, and stop.",
+    "--register", is_flag=True, help="Store the hash of the rule, while none of the answers is there, and stop."
 )
 @click.option(
     "--across-engines",

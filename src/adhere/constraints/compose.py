@@ -31,12 +31,7 @@ _REDRAWS = 50
 
 
 def draw_with_witness(
-    rng: random.Random,
-    words: Sequence[str],
-    count: int,
-    make: Callable[..., Made],
-    *,
-    among: Sequence[str] = DRAWN,
+    rng: random.Random, words: Sequence[str], count: int, make: Callable[..., Made], *, among: Sequence[str] = DRAWN
 ) -> Made:
     """What `make` makes of `count` constraints of different plain kinds.
 

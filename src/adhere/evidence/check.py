@@ -34,15 +34,7 @@ from adhere.evidence.checks.reconcile import Comparison, comparisons
 from adhere.evidence.claims.coverage import coverage_of
 from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.claims.values import Sheet, Value
-from adhere.evidence.findings import (
-    VERSION,
-    Conflict,
-    DocumentFacts,
-    Findings,
-    Line,
-    Reconciliation,
-    Unread,
-)
+from adhere.evidence.findings import VERSION, Conflict, DocumentFacts, Findings, Line, Reconciliation, Unread
 from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import read_document
 from adhere.evidence.verdicts import claims_of, reading_of
@@ -216,8 +208,7 @@ def _number(conflicts: list[Conflict]) -> list[Conflict]:
     import msgspec
 
     ordered = sorted(
-        conflicts,
-        key=lambda c: (_SEVERITY_ORDER[c.severity], c.type, c.documents[:1], c.lines[:1], c.message),
+        conflicts, key=lambda c: (_SEVERITY_ORDER[c.severity], c.type, c.documents[:1], c.lines[:1], c.message)
     )
     return [msgspec.structs.replace(conflict, id=f"k{number}") for number, conflict in enumerate(ordered, start=1)]
 

@@ -119,9 +119,7 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         how["others"] = Others(most=RECENT)
 
     def judge(
-        prompts: Sequence[Any] | None = None,
-        completions: Sequence[Any] | None = None,
-        **columns: Any,
+        prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
     ) -> list[float | None]:
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=needs_prompts)
         if traps:

@@ -126,12 +126,7 @@ class ModelServer:
         self.served += 1
         if asked.is_streamed:
             return await self._stream(request, response, with_usage=asked.with_usage)
-        choice = {
-            "index": 0,
-            "message": _message(response),
-            "finish_reason": _finish(response),
-            "logprobs": None,
-        }
+        choice = {"index": 0, "message": _message(response), "finish_reason": _finish(response), "logprobs": None}
         return web.json_response({**self._head("chat.completion"), "choices": [choice], "usage": _usage(response)})
 
     async def _answer(self, asked: ChatRequest) -> Response:

@@ -32,13 +32,7 @@ Item = TypeVar("Item")
 
 
 def do_each(
-    work: Callable[[Item], object],
-    items: Sequence[Item],
-    *,
-    engine: EngineName,
-    jobs: int,
-    logs: str,
-    purpose: str,
+    work: Callable[[Item], object], items: Sequence[Item], *, engine: EngineName, jobs: int, logs: str, purpose: str
 ) -> Iterator[Item]:
     """Do every piece; each is given back once it is done, in the order in which they end.
 

@@ -116,12 +116,7 @@ class PreparedStudy(StudyInputs):
             every = {"": self.suite, **self.suites}
             find_overlaps(self.spec, self.directory, every, progress or Silent())
         freeze(
-            self.spec,
-            self.directory,
-            resolved=self.resolved,
-            evaluations=evaluated,
-            template=template,
-            code=self.code,
+            self.spec, self.directory, resolved=self.resolved, evaluations=evaluated, template=template, code=self.code
         )
         # With it an interrupted study's records reproduce.
         save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)

@@ -245,10 +245,7 @@ class Keeper:
         if is_episode(prompt):
             return self._episodes.request((model, place, prompt_id, draw), prompt, sampling)._replace(suite=place)
         found = request_of(
-            prompt,
-            (prompt_id, turn, draw),
-            lambda earlier: known.response((place, prompt_id, earlier, draw)),
-            sampling,
+            prompt, (prompt_id, turn, draw), lambda earlier: known.response((place, prompt_id, earlier, draw)), sampling
         )
         return found._replace(suite=place) if isinstance(found, Request) else None
 

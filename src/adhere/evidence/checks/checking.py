@@ -14,13 +14,7 @@ from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.claims.values import Value
 
 ConflictType = Literal[
-    "cross_document",
-    "cross_table",
-    "arithmetic",
-    "swap",
-    "header_rotation",
-    "invariant",
-    "emphasis",
+    "cross_document", "cross_table", "arithmetic", "swap", "header_rotation", "invariant", "emphasis"
 ]
 Severity = Literal["error", "warning", "info"]
 Read = Callable[[Value], PrintedNumber]

@@ -134,8 +134,7 @@ def _doubt_pair(members: list[Comparison]) -> None:
         item.is_soft = True
     known = {id(item) for item in again}
     _doubt(
-        [item for item in members if id(item) not in known],
-        f"agree in {agreeing} of the {count} cells that they share",
+        [item for item in members if id(item) not in known], f"agree in {agreeing} of the {count} cells that they share"
     )
 
 

@@ -12,12 +12,7 @@ from pathlib import Path
 from adhere.errors import UsageError
 from adhere.evidence.read.document import Document, Problem
 from adhere.evidence.read.pdf import pdf_blocks
-from adhere.evidence.read.text import (
-    read_html_document,
-    read_latex_document,
-    read_pdf_document,
-    read_text_document,
-)
+from adhere.evidence.read.text import read_html_document, read_latex_document, read_pdf_document, read_text_document
 
 MAX_BYTES = 64 * 1024 * 1024
 _MOJIBAKE = re.compile(r"[^\x00-\x7f]{2,}")

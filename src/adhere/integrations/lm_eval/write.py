@@ -29,10 +29,7 @@ from adhere.integrations.shared.scoring import (
 from adhere.schema import View, write_atomic
 from adhere.store.run import Run
 
-_METRICS: tuple[tuple[str, str, View], ...] = (
-    (STRICT, INST_STRICT, "strict"),
-    (LOOSE, INST_LOOSE, "loose"),
-)
+_METRICS: tuple[tuple[str, str, View], ...] = ((STRICT, INST_STRICT, "strict"), (LOOSE, INST_LOOSE, "loose"))
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:

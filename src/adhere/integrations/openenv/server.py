@@ -231,11 +231,7 @@ def make_app(environment: Environment | WorldEnvironment, *, most_sessions: int 
         return InstructionEnvironment(environment, places.__next__)
 
     return create_app(
-        session,
-        AnswerAction,
-        InstructionObservation,
-        env_name="adhere",
-        max_concurrent_envs=most_sessions,
+        session, AnswerAction, InstructionObservation, env_name="adhere", max_concurrent_envs=most_sessions
     )
 
 

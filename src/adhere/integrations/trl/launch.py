@@ -19,7 +19,7 @@ TRL: Mapping[str, tuple[str, str, str]] = {  # stage: trainer, config, table
     "grpo": ("GRPOTrainer", "GRPOConfig", "rl"), "rloo": ("RLOOTrainer", "RLOOConfig", "rl"),
 }  # fmt: skip
 EXPERIMENTAL: Mapping[str, tuple[str, str, str]] = {  # likewise, of no stable part: for stages of studies
-    "online-dpo": ("experimental.online_dpo.OnlineDPOTrainer", "experimental.online_dpo.OnlineDPOConfig", "rl"),
+    "online-dpo": ("experimental.online_dpo.OnlineDPOTrainer", "experimental.online_dpo.OnlineDPOConfig", "rl")
 }
 
 

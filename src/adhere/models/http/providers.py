@@ -43,11 +43,7 @@ PROVIDERS = {
         Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter", "AUTHOR/SLUG"),
         Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "OpenAI", maker="openai"),
         Provider(
-            "anthropic",
-            "https://api.anthropic.com/v1",
-            "ANTHROPIC_API_KEY",
-            "Anthropic's own API",
-            maker="anthropic",
+            "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "Anthropic's own API", maker="anthropic"
         ),
         Provider(
             "gemini",

@@ -123,13 +123,7 @@ def _in_words(one: Difference) -> str:
     return f"{100 * one.difference:+.1f} points{interval} on {one.n} prompts, {one.gained} gained, {one.lost} lost"
 
 
-def compare_runs(
-    run_a: Run,
-    run_b: Run,
-    *,
-    view: View = "strict",
-    across_engines: bool = False,
-) -> Comparison:
+def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engines: bool = False) -> Comparison:
     """Run a minus run b, prompt by prompt, overall and per slice.
 
     Args:

@@ -53,12 +53,7 @@ Outcomes = Callable[[str], list[Outcome]]
 
 
 def traps_of(
-    asked: str,
-    text: str,
-    refs: Iterable[ConstraintRef] = (),
-    *,
-    mode: Mode = "reference",
-    profile: str | None = None,
+    asked: str, text: str, refs: Iterable[ConstraintRef] = (), *, mode: Mode = "reference", profile: str | None = None
 ) -> tuple[Trap, ...]:
     """The traps that an answer takes, in the order of TRAPS; none for an empty answer, which passes nothing.
 

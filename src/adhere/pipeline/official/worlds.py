@@ -36,11 +36,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
     if len(kept) > 1:
         for rule, found in kept.items():
             yield _share("rules kept" if not rule else "rule kept", rule, found)
-    means: dict[str, list[tuple[str, float]]] = {
-        "steps": [],
-        "tokens": [],
-        "first broken at action": [],
-    }
+    means: dict[str, list[tuple[str, float]]] = {"steps": [], "tokens": [], "first broken at action": []}
     for prompt, response, _ in played:
         cluster = cluster_of(prompt)
         means["steps"].append((cluster, float(_n_steps(response))))

@@ -10,15 +10,7 @@ vocabulary.py   words that any answer may be made of
 """
 
 from adhere.pipeline.responding.others import Others, share_alike
-from adhere.pipeline.responding.respond import (
-    Exchange,
-    Responding,
-    add_to,
-    others_of,
-    read,
-    responds,
-    responds_all,
-)
+from adhere.pipeline.responding.respond import Exchange, Responding, add_to, others_of, read, responds, responds_all
 from adhere.pipeline.responding.style import style_leaks
 
 __all__ = [

@@ -23,16 +23,7 @@ from adhere.pipeline.summarize.measures import measures
 from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
 from adhere.schema import SCHEMA_VERSION, CutAnswers, Mode, Prompt, Response, Verdict
 from adhere.store.run import Key
-from adhere.store.summary import (
-    Accounting,
-    DrawSums,
-    GuardMeans,
-    Measure,
-    SliceScore,
-    SliceSums,
-    Summary,
-    SummarySums,
-)
+from adhere.store.summary import Accounting, DrawSums, GuardMeans, Measure, SliceScore, SliceSums, Summary, SummarySums
 
 _ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words say nothing of them
 

@@ -120,15 +120,7 @@ def answer_markdown(answer: Answer, command: str) -> str:
     lines += ["| " + " | ".join(_plain(cell) for cell in _row(effect)) + " |" for effect in answer.effects]
     lines += [""]
     lines += [f"* {_plain(note)}" for note in _notes(answer.effects)]
-    lines += [
-        "",
-        _INTERVALS,
-        "",
-        "## What may not be concluded",
-        "",
-        _plain(answer.refused),
-        "",
-    ]
+    lines += ["", _INTERVALS, "", "## What may not be concluded", "", _plain(answer.refused), ""]
     for found in answer.confounders:
         lines.append(f"* **{_plain(found.name)}**" + ("" if found.lines else ": no sentence of the documents names it"))
         lines += [

@@ -24,16 +24,7 @@ from adhere.report.pieces.wording import Effect, effect, is_of_rules, noun_of, v
 from adhere.report.study.parts import kinds_left_out_sentence, lost_whole_sentence
 from adhere.store.summary import Floor, Share
 from adhere.study.design.tuned import TunedStage, Tuning
-from adhere.study.outcome.result import (
-    ArmScore,
-    ArmTraps,
-    CellNote,
-    Contrast,
-    Curve,
-    GuardTest,
-    Match,
-    StudyResult,
-)
+from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
 WHOLE_SUITE = 0.99  # of a benchmark; where less was measured, its line says so

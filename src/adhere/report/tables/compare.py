@@ -6,14 +6,7 @@ from adhere.pipeline.compare import Comparison, Difference, EqualLength
 from adhere.pipeline.compare.sides import CONFIDENCE
 from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.guards import floor_line
-from adhere.report.pieces.numbers import (
-    count,
-    decimal,
-    p_value,
-    percent,
-    points,
-    points_interval,
-)
+from adhere.report.pieces.numbers import count, decimal, p_value, percent, points, points_interval
 from adhere.report.pieces.sides import (
     SIDE_HEADINGS,
     following_words,

@@ -103,7 +103,7 @@ class Estimate(NamedTuple):
         if self.asking:
             return "\n".join(self.asking)
         lines = [
-            f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}",
+            f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}"
         ]
         first = spec.seeds[0]
         lines += [

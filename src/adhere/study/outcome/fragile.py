@@ -185,10 +185,7 @@ def _kind_of(prompt: Prompt) -> str | None:
 
 
 def _by_kind(
-    d_SP: np.ndarray,
-    kinds: Sequence[str | None],
-    queries: Sequence[str],
-    confidence: float,
+    d_SP: np.ndarray, kinds: Sequence[str | None], queries: Sequence[str], confidence: float
 ) -> list[KindDifference]:
     found = []
     for kind in dict.fromkeys(kind for kind in kinds if kind is not None):

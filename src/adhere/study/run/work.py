@@ -37,14 +37,7 @@ from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, pool_folder
 from adhere.study.design.tasks import Task
 from adhere.study.run.answers import keep_answers
-from adhere.study.run.cells import (
-    clear_unfinished,
-    drop_weights,
-    has_weights,
-    load_cell,
-    save_cell,
-    trained_weights,
-)
+from adhere.study.run.cells import clear_unfinished, drop_weights, has_weights, load_cell, save_cell, trained_weights
 from adhere.study.run.measured import collect_run, load_measured, save_measured
 from adhere.study.run.merged import keep_part
 from adhere.study.run.plain import PlainText, read_plain

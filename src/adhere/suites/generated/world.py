@@ -54,12 +54,7 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
 
 
 def world_suite(
-    name: str,
-    episodes: int | None = None,
-    *,
-    form: str | None = None,
-    seed: int = 0,
-    limits: Limits | None = None,
+    name: str, episodes: int | None = None, *, form: str | None = None, seed: int = 0, limits: Limits | None = None
 ) -> Suite:
     """So many episodes of a world.
 

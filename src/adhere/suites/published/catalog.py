@@ -336,12 +336,7 @@ CATALOG = (
             "IHEval: nine tasks by reference, aligned and conflict; two give earlier answers or a tool's messages, "
             "three are scored by shares."
         ),
-        Origin(
-            f"{_GITHUB}ytyz1307zzh/IHEval",
-            "benchmark/",
-            "CC BY-NC-ND 4.0, not for commercial use",
-            "benchmark",
-        ),
+        Origin(f"{_GITHUB}ytyz1307zzh/IHEval", "benchmark/", "CC BY-NC-ND 4.0, not for commercial use", "benchmark"),
         "decided.iheval",
     ),
     ListedSuite(
@@ -399,12 +394,7 @@ CATALOG = (
         "arXiv 2407.03978",
         "Does it keep constraints that are joined by and, chain, selection and nesting?",
         "ComplexBench: scoring questions with dependencies; a model judges them all (adhere judge).",
-        Origin(
-            f"{_GITHUB}thu-coai/ComplexBench",
-            "data/data_final.json",
-            "MIT",
-            "data_final.json",
-        ),
+        Origin(f"{_GITHUB}thu-coai/ComplexBench", "data/data_final.json", "MIT", "data_final.json"),
         "judged.complexbench",
     ),
     ListedSuite(

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from adhere.train.optim.offline import merge_dare, merge_linear, merge_ties
 
 __all__ = ["OnlineMerging", "merge_dare", "merge_linear", "merge_ties"]
-_HOMES = {
-    "OnlineMerging": "merging",
-    **dict.fromkeys(("merge_dare", "merge_linear", "merge_ties"), "offline"),
-}
+_HOMES = {"OnlineMerging": "merging", **dict.fromkeys(("merge_dare", "merge_linear", "merge_ties"), "offline")}
 
 
 def __getattr__(name: str) -> Any:

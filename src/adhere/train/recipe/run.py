@@ -21,18 +21,7 @@ import msgspec
 from adhere.errors import AdhereError, RunMismatch, SpecError, UsageError
 from adhere.extras import need
 from adhere.progress import Progress, Silent
-from adhere.schema import (
-    Json,
-    PairRow,
-    Record,
-    RlRow,
-    SftRow,
-    content_hash,
-    convert,
-    decode,
-    encode,
-    write_atomic,
-)
+from adhere.schema import Json, PairRow, Record, RlRow, SftRow, content_hash, convert, decode, encode, write_atomic
 from adhere.train.budget.ledger import LogRow
 from adhere.train.checkpoint import forget
 from adhere.train.parallel import first_does, gather, is_sharding, place

@@ -146,15 +146,7 @@ class Database(ToolWorld):
             sql = f"SELECT SUM(fee) FROM members WHERE city = '{city}' AND paid = 0"  # noqa: S608 - our names
             answer = str(self.db.execute(sql).fetchone()[0])
             wants = f"How much do the members in {city} who have not paid owe in all? Tell me just the number."
-            return Task(
-                User(wants),
-                [
-                    call("describe"),
-                    call("select", sql=sql),
-                    f"They owe {answer}.",
-                ],
-                (answer,),
-            )
+            return Task(User(wants), [call("describe"), call("select", sql=sql), f"They owe {answer}."], (answer,))
         look = call("select", sql=f"SELECT * FROM members WHERE name = '{quoted}'")  # noqa: S608 - our names
         if what == "paid":
             other = 1 - one["paid"]

@@ -271,19 +271,13 @@ class PointIn(HeldOut):
             return reject('the answer is not one point "x, y"', score=0)
         x, y = float(point[1]), float(point[2])
         return decide(
-            self.place.holds(x, y),
-            f"({x:g}, {y:g}) lies {'' if self.place.holds(x, y) else 'not '}in the {self.shape}",
+            self.place.holds(x, y), f"({x:g}, {y:g}) lies {'' if self.place.holds(x, y) else 'not '}in the {self.shape}"
         )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         size = rng.randint(12, 30)
-        return cls(
-            f"{rng.choice([*COLOURS])} {rng.choice(NAMES)}",
-            rng.randint(2, 60),
-            rng.randint(2, 60),
-            size,
-        )
+        return cls(f"{rng.choice([*COLOURS])} {rng.choice(NAMES)}", rng.randint(2, 60), rng.randint(2, 60), size)
 
     def witness(self) -> str:
         x, y = self.place.centre

@@ -12,16 +12,7 @@ from typing import Any
 from adhere.constraints.base import Choice, Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.markdown_lists import Markdown
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import (
-    accept,
-    at_least,
-    decide,
-    exactly,
-    plural,
-    quoted_list,
-    reject,
-    topic_word,
-)
+from adhere.constraints.rule import accept, at_least, decide, exactly, plural, quoted_list, reject, topic_word
 from adhere.text.markdown import code_blocks, headings, tables
 from adhere.text.parts import BULLET_MARK
 from adhere.text.words import has_words, lines

@@ -10,16 +10,7 @@ from typing import Self
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.kinds.trained import copying_words  # noqa: F401 - registers its kinds
-from adhere.constraints.rule import (
-    MOST_SENTENCES,
-    Rule,
-    decide,
-    exactly,
-    plural,
-    quoted_list,
-    reject,
-    topic_words,
-)
+from adhere.constraints.rule import MOST_SENTENCES, Rule, decide, exactly, plural, quoted_list, reject, topic_words
 from adhere.text.words import count_words, has_words, lines, paragraphs, sentence_spans, sentences, word_lines, words
 
 _SHAPE = frozenset({"shape", "wrap"})
@@ -330,13 +321,7 @@ class Refrain(_Exact):
             f'{ending} of {plural(len(pieces), "paragraph")} end with "{self.phrase}", '
             f"needed {self.count} of {self.count}"
         )
-        return decide(
-            ending == self.count,
-            reason,
-            measured=ending,
-            needed=self.count,
-            score=ending / self.count,
-        )
+        return decide(ending == self.count, reason, measured=ending, needed=self.count, score=ending / self.count)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

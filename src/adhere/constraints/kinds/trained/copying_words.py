@@ -9,14 +9,7 @@ from typing import Self
 
 from adhere.constraints.base import Finding, ListOf, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import (
-    Rule,
-    accept,
-    decide,
-    quoted_list,
-    reject,
-    topic_words,
-)
+from adhere.constraints.rule import Rule, accept, decide, quoted_list, reject, topic_words
 from adhere.text.words import count_words, has_words, lines
 
 

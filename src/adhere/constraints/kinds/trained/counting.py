@@ -12,16 +12,7 @@ from typing import Any, ClassVar, Self
 from adhere.constraints.base import Choice, Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.kinds.trained.counting_lines import first_sentences, sentence_of
-from adhere.constraints.rule import (
-    Rule,
-    at_least,
-    decide,
-    exactly,
-    pick,
-    plural,
-    reject,
-    topic_words,
-)
+from adhere.constraints.rule import Rule, at_least, decide, exactly, pick, plural, reject, topic_words
 from adhere.text.words import count_words, has_words, sentences, words
 
 _CLOSERS = "\"'”’»)]}*_"

@@ -9,13 +9,7 @@ from typing import Self
 
 from adhere.constraints.base import Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import (
-    MOST_SENTENCES,
-    Rule,
-    decide,
-    exactly,
-    plural,
-)
+from adhere.constraints.rule import MOST_SENTENCES, Rule, decide, exactly, plural
 from adhere.text.markdown import bullets
 from adhere.text.words import count_words, has_words, paragraphs, sentence_spans, sentences, word_lines
 

@@ -332,13 +332,7 @@ class EveryParagraph(_Position):
         reason = (
             f'{holding} of {plural(len(pieces), "paragraph")} hold "{self.word}", needed {self.count} of {self.count}'
         )
-        return decide(
-            holding == self.count,
-            reason,
-            measured=holding,
-            needed=self.count,
-            score=holding / self.count,
-        )
+        return decide(holding == self.count, reason, measured=holding, needed=self.count, score=holding / self.count)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -8,15 +8,7 @@ from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import (
-    Rule,
-    at_least,
-    decide,
-    pick,
-    plural,
-    reject,
-    topic_words,
-)
+from adhere.constraints.rule import Rule, at_least, decide, pick, plural, reject, topic_words
 from adhere.text.words import count_words, has_words
 
 _SENTENCES = ("It has to do with {}.", "This is about {}.", "Think of {} as well.", "The key word here is {}.")

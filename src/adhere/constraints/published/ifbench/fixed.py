@@ -269,11 +269,7 @@ _HYPHEN = re.compile("-")
         "Any hyphen is a sub-bullet (`early-morning`); here it stands at the start of a line, with a blank after it.",
         "evaluation 4.2 #27; verifiers 7.2",
     ),
-    fix(
-        "sub-bullets-vacuous",
-        "An answer without bullet points passes; here it fails.",
-        "verifiers 7.2, 7.3",
-    ),
+    fix("sub-bullets-vacuous", "An answer without bullet points passes; here it fails.", "verifiers 7.2, 7.3"),
 )
 def _sub_bullets(_values: Values, on: On) -> Check:
     bullet = _BULLET if "fix:sub-bullets-emphasis" in on else _ANY_STAR

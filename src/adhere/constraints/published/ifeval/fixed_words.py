@@ -208,8 +208,7 @@ def _english_capital(values: Values, on: On) -> Check:
 
 
 @fixed_rule(
-    "change_case:english_lowercase",
-    fix("english-lowercase-undetected", _UNDETECTED_PASSES, "evaluation 1.3, 4.1 #4"),
+    "change_case:english_lowercase", fix("english-lowercase-undetected", _UNDETECTED_PASSES, "evaluation 1.3, 4.1 #4")
 )
 def _english_lowercase(values: Values, on: On) -> Check:
     return _english_case(
@@ -299,10 +298,7 @@ def _number_sentences(values: Values, on: On) -> Check:
 
 
 # A line that holds a letter or digit, and the lines after it that go on in lower case.
-_LINE = re.compile(
-    r"^(?:[^\w\n]|_)*+[^\W_][^\n]*+(?:\n[^\S\n]*+[a-zß-öø-ÿα-ωа-џ][^\n]*+)*+",
-    re.MULTILINE,
-)
+_LINE = re.compile(r"^(?:[^\w\n]|_)*+[^\W_][^\n]*+(?:\n[^\S\n]*+[a-zß-öø-ÿα-ωа-џ][^\n]*+)*+", re.MULTILINE)
 
 
 @fixed_rule(

@@ -76,10 +76,7 @@ def _kind(
 
 register(
     _kind(
-        "keywords:existence",
-        words.keywords_exist,
-        "Include keywords {keywords} in the response.",
-        keywords=_KEYWORDS,
+        "keywords:existence", words.keywords_exist, "Include keywords {keywords} in the response.", keywords=_KEYWORDS
     ),
     _kind(
         "keywords:frequency",
@@ -205,11 +202,7 @@ register(
         "Finish your response with this exact phrase {end_phrase}. No other words should follow this phrase.",
         end_phrase=_one_of("Any other questions?", "Is there anything else I can help with?"),
     ),
-    _kind(
-        "startend:quotation",
-        form.quotation,
-        "Wrap your entire response with double quotation marks.",
-    ),
+    _kind("startend:quotation", form.quotation, "Wrap your entire response with double quotation marks."),
     _kind(
         "change_case:capital_word_frequency",
         words.capital_word_count,
@@ -227,9 +220,5 @@ register(
         words.english_lowercase,
         "Your entire response should be in English, and in all lowercase letters. No capital letters are allowed.",
     ),
-    _kind(
-        "punctuation:no_comma",
-        form.no_comma,
-        "In your entire response, refrain from the use of any commas.",
-    ),
+    _kind("punctuation:no_comma", form.no_comma, "In your entire response, refrain from the use of any commas."),
 )

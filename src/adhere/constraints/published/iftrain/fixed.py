@@ -33,11 +33,7 @@ from adhere.constraints.published.shared.whole_words import count, first_word, i
         "A word of one letter (`a`, `I`), or a mark, is a palindrome; here it has at least three letters.",
         "evaluation 2.2; verifiers 8.1",
     ),
-    fix(
-        "palindrome-marks",
-        "Marks and capitals hide a palindrome (`Level.`); here both are ignored.",
-        "verifiers 8.1",
-    ),
+    fix("palindrome-marks", "Marks and capitals hide a palindrome (`Level.`); here both are ignored.", "verifiers 8.1"),
 )
 def _palindrome(_values: Values, on: On) -> Check:
     long, bare = "fix:palindrome-one-letter" in on, "fix:palindrome-marks" in on
@@ -188,11 +184,7 @@ def _count_unique(text: Text, _values: Values) -> Finding:
 
 @fixed_check(
     "count:lowercase_counting",
-    fix(
-        "lowercase-apostrophe",
-        "`don't` counts as two words in lower case; here as one.",
-        "verifiers 8.1",
-    ),
+    fix("lowercase-apostrophe", "`don't` counts as two words in lower case; here as one.", "verifiers 8.1"),
 )
 def _lowercase_counting(text: Text, values: Values) -> Finding:
     needed = values["N"]

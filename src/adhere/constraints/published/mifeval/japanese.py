@@ -23,11 +23,7 @@ from typing import Any
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
-from adhere.constraints.published.mifeval.analysers import (
-    count_japanese_sentences,
-    counted_with,
-    japanese_tokens,
-)
+from adhere.constraints.published.mifeval.analysers import count_japanese_sentences, counted_with, japanese_tokens
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Param, judge_by
 
@@ -44,10 +40,7 @@ _FURIGANA = re.compile("（[ぁ-ん]+）")
 _HIGHLIGHT = re.compile("《[^\n《》]*》")
 _BULLET = re.compile("\n[^\\S\n]*・[^・].*")
 _NUMBERED = re.compile("\n[^\\S\n]*\\d+\\.\\s.*")
-_POSTSCRIPT = {
-    "P.P.S": re.compile(r"p\.\s?p\.\s?s", re.IGNORECASE),
-    "P.S.": re.compile(r"p\.\s?s\.", re.IGNORECASE),
-}
+_POSTSCRIPT = {"P.P.S": re.compile(r"p\.\s?p\.\s?s", re.IGNORECASE), "P.S.": re.compile(r"p\.\s?s\.", re.IGNORECASE)}
 _STOPS = re.compile("[。！？]")
 _SCRIPTS: dict[str, Callable[[str], bool]] = {
     "hiragana": lambda one: "ぁ" <= one <= "ん" or one == "ー",

@@ -231,10 +231,7 @@ def _common(language: str, relations: Mapping[str, tuple[str, int]]) -> dict[str
         ),
         "language:response_language": (words.response_language, {"language": Param("string")}),
         "length_constraints:number_paragraphs": (words.paragraph_count, {"num_paragraphs": _WHOLE}),
-        "length_constraints:nth_paragraph_first_word": (
-            words.nth_paragraph_first_word,
-            _NTH,
-        ),
+        "length_constraints:nth_paragraph_first_word": (words.nth_paragraph_first_word, _NTH),
         "detectable_content:number_placeholders": (form.placeholders, {"num_placeholders": _WHOLE, **also}),
         "detectable_format:number_highlighted_sections": (form.highlights, {"num_highlights": _WHOLE, **also}),
         "detectable_format:multiple_sections": (
@@ -371,10 +368,7 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     ),
     "detectable_format:constrained_response": (_one_of("Oui.", "Non.", "Peut-être."), {}),
     "detectable_format:number_bullet_lists": (form.bullets, {"num_bullets": _WHOLE}),
-    "length_constraints:number_sentences": (
-        _french_sentences,
-        {"num_sentences": _WHOLE, "relation": _FRENCH_RELATION},
-    ),
+    "length_constraints:number_sentences": (_french_sentences, {"num_sentences": _WHOLE, "relation": _FRENCH_RELATION}),
     "length_constraints:number_words": (
         _translate_relation(words.word_count, _FRENCH, "relation", "num_words"),
         {"num_words": _WHOLE, "relation": _FRENCH_RELATION},

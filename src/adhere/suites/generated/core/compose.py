@@ -72,13 +72,7 @@ CONTRADICTS: dict[str, frozenset[str]] = {
         ).split()
     ),
     "words": frozenset(
-        {
-            "counting:multiple_of",
-            "length:at_least",
-            "length:at_most",
-            "length:between",
-            "length:characters",
-        }
+        {"counting:multiple_of", "length:at_least", "length:at_most", "length:between", "length:characters"}
     ),
     "nothing": frozenset(),
 }

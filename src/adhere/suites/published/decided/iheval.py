@@ -29,17 +29,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from adhere.errors import SpecError, UsageError
-from adhere.schema import (
-    ConstraintRef,
-    GivenMessages,
-    Message,
-    Prompt,
-    Sampling,
-    Tool,
-    ToolCall,
-    Turn,
-    content_hash,
-)
+from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Sampling, Tool, ToolCall, Turn, content_hash
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
@@ -89,10 +79,7 @@ def load(argument: str | None) -> Suite:
         version="2",
         prompts=tuple(prompts),
         slices=tuple(one for task in TASKS for kind in TYPES if (one := f"{task} {kind}") in there),
-        settings={
-            "files_sha256": content_hash(hashes),
-            "note": counts,
-        },
+        settings={"files_sha256": content_hash(hashes), "note": counts},
         citation=(
             "Z. Zhang et al., IHEval: Evaluating Language Models on Following the Instruction "
             "Hierarchy, arXiv 2502.08745"

@@ -68,11 +68,7 @@ _DOTS = re.compile(r"(\.{2,})")
 _AFTER_DEGREES = (
     _step(rf"\s{_LETTER}\. ", f" %{_HIDDEN} ", r"\s[A-Za-z]", after=" "),
     _step(rf"([A-Z]\.[A-Z]\.(?:[A-Z]\.)?) {_STARTERS}", f"%{_CUT} %", r"[A-Z]\.[A-Z]", after=" [A-Z]"),
-    _step(
-        rf"{_LETTER}\.{_LETTER}\.{_LETTER}\.",
-        f"%{_HIDDEN}%{_HIDDEN}%{_HIDDEN}",
-        r"[A-Za-z]\.[A-Za-z]\.[A-Za-z]",
-    ),
+    _step(rf"{_LETTER}\.{_LETTER}\.{_LETTER}\.", f"%{_HIDDEN}%{_HIDDEN}%{_HIDDEN}", r"[A-Za-z]\.[A-Za-z]\.[A-Za-z]"),
     _step(rf"{_LETTER}\.{_LETTER}\.", f"%{_HIDDEN}%{_HIDDEN}", r"[A-Za-z]\.[A-Za-z]"),
     _step(rf" {_COMPANY}\. {_STARTERS}", f" %{_CUT} %", *_COMPANY_BEFORE, after=" [A-Z]"),
     _step(rf" {_COMPANY}\.", f" %{_HIDDEN}", *_COMPANY_BEFORE),
