@@ -7,20 +7,21 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import EXISTING_FILE, PATH, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 
 @click.command("audit")
 @click.argument("target", metavar="PACKAGE.MODULE:REWARD")
-@click.option(
+@option(
     "--rows",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=EXISTING_FILE,
     metavar="FILE",
     help="JSON lines: `prompt`, an honest answer (`honest`, `completion`) and the reward's columns [ten of ours].",
 )
-@click.option("--html", type=click.Path(path_type=Path), metavar="F", help="Write a page.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--html", type=PATH, metavar="F", help="Write a page.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(target: str, rows: Path | None, html: Path | None, as_json: bool) -> None:
     """Show what a reward pays to answers that nobody wrote for the prompt.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import engine_options, run_on
+from adhere.cli.given import EXISTING_FILE, FILE, PATH, flag, option
 from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -57,24 +58,22 @@ def endpoint_of(spec: DataSpec | ChecksSpec) -> EndpointOptions | None:
 
 
 @command.command("data")
-@click.argument("spec", type=click.Path(path_type=Path, dir_okay=False), required=False, metavar="[DATA.toml]")
-@click.option("--model", help="Who answers, instead of the file's.")
-@click.option("--count", type=click.IntRange(1), help="Prompts to make, instead of the file's.")
-@click.option("--draws", type=click.IntRange(2), help="Answers a prompt, instead of the file's.")
-@click.option("--seed", type=int, help="The root of everything drawn, instead of the file's.")
-@click.option(
-    "--queries", "path", type=click.Path(path_type=Path), help="A file with queries (JSON lines, CSV or Parquet)."
-)
-@click.option("--column", help="Its column with the query.")
-@click.option(
+@click.argument("spec", type=FILE, required=False, metavar="[DATA.toml]")
+@option("--model", help="Who answers, instead of the file's.")
+@option("--count", type=click.IntRange(1), help="Prompts to make, instead of the file's.")
+@option("--draws", type=click.IntRange(2), help="Answers a prompt, instead of the file's.")
+@option("--seed", type=int, help="The root of everything drawn, instead of the file's.")
+@option("--queries", "path", type=PATH, help="A file with queries (JSON lines, CSV or Parquet).")
+@option("--column", help="Its column with the query.")
+@option(
     "--against",
     multiple=True,
     metavar="SUITE",
     shell_complete=suite_names,
     help="Test items that no prompt may repeat, instead of the file's.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Where the data set is stored [data/NAME].")
-@click.option("--json", "as_json", is_flag=True, help="Print the card as one JSON object.")
+@option("--out", type=PATH, help="Where the data set is stored [data/NAME].")
+@flag("--json", "as_json", help="Print the card as one JSON object.")
 def data(
     spec: Path | None,
     model: str | None,
@@ -121,10 +120,10 @@ def data(
 
 
 @command.command("checks")
-@click.argument("spec", type=click.Path(path_type=Path, dir_okay=False), required=False, metavar="[CHECKS.toml]")
-@click.option("--model", help="Who writes, instead of the file's.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the checks are stored [checks/NAME].")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("spec", type=FILE, required=False, metavar="[CHECKS.toml]")
+@option("--model", help="Who writes, instead of the file's.")
+@option("--out", type=PATH, help="Where the checks are stored [checks/NAME].")
+@flag("--json", "as_json", help="Print one JSON object.")
 def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool) -> None:
     """Let a model write checks and the cases that they are tested on; keep those that hold.
 
@@ -157,21 +156,21 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 
 
 @command.command("convert")
-@click.argument("rows", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="ROWS")
-@click.option("--table", type=click.Choice(["sft", "pairs", "rl"]), required=True, help="What the rows are.")
-@click.option(
+@click.argument("rows", type=EXISTING_FILE, metavar="ROWS")
+@option("--table", type=click.Choice(["sft", "pairs", "rl"]), required=True, help="What the rows are.")
+@option(
     "--to",
     "to",
     type=click.Choice(["llamafactory", "verl", "openrlhf", "sharegpt"]),
     help="From TRL's columns to this.",
 )
-@click.option(
+@option(
     "--from",
     "source",
     type=click.Choice(["llamafactory", "verl", "openrlhf", "sharegpt"]),
     help="From this to TRL's columns.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where they go (.jsonl or .parquet).")
+@option("--out", type=PATH, required=True, help="Where they go (.jsonl or .parquet).")
 def convert(
     rows: Path,
     table: str,
@@ -201,19 +200,19 @@ def convert(
 @command.command("transform")
 @click.argument("name")
 @click.argument("rows", nargs=-1, required=True, metavar="ROWS…")
-@click.option("--table", type=click.Choice(["sft", "pairs", "rl", "text"]), required=True, help="What the rows are.")
-@click.option(
+@option("--table", type=click.Choice(["sft", "pairs", "rl", "text"]), required=True, help="What the rows are.")
+@option(
     "--set",
     "options",
     multiple=True,
     metavar="OPTION=VALUE",
     help="An option of the transform; VALUE is JSON, or a text.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The root of what it draws.")
-@click.option("--model", help="Who is asked, by transforms that ask a model.")
+@option("--seed", type=int, default=0, help="The root of what it draws.")
+@option("--model", help="Who is asked, by transforms that ask a model.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="With --engine: processes [one for each core].")
 @engine_options
-@click.option("--out", required=True, help="Where the rows go (.jsonl or .parquet); with --engine a folder, or a URL.")
+@option("--out", required=True, help="Where the rows go (.jsonl or .parquet); with --engine a folder, or a URL.")
 def transform_rows(
     name: str,
     rows: tuple[str, ...],

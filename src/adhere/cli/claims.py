@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import spreading
+from adhere.cli.given import FOLDER, PATH, flag, option, spreading
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -16,35 +16,29 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("claims", cls=spreading("--sources"))
-@click.argument("documents", type=click.Path(path_type=Path), nargs=-1, metavar="[DOC]...")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: claims, conflicts, what agrees.")
-@click.option("--html", type=_FILE, help="Write a page: each conflict, or each statement, beside its lines.")
-@click.option("--tsv", type=_FILE, help="Write every claim, or every statement, tab-separated.")
-@click.option(
+@click.argument("documents", type=PATH, nargs=-1, metavar="[DOC]...")
+@flag("--json", "as_json", help="Print one JSON object: claims, conflicts, what agrees.")
+@option("--html", type=_FILE, help="Write a page: each conflict, or each statement, beside its lines.")
+@option("--tsv", type=_FILE, help="Write every claim, or every statement, tab-separated.")
+@option(
     "--sources",
-    type=click.Path(path_type=Path),
+    type=PATH,
     multiple=True,
     metavar="DOC...",
     help="Hold each statement of the DOCs against these documents.",
 )
-@click.option("--statements", type=_FILE, help="Hold the statements of this file against --sources.")
-@click.option(
+@option("--statements", type=_FILE, help="Hold the statements of this file against --sources.")
+@option(
     "--extract",
     metavar="MODEL",
     shell_complete=model_names,
     help="With --sources: a model splits compound sentences; every part is a quotation or a marked paraphrase.",
 )
-@click.option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
-@click.option(
-    "--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach."
-)
-@click.option("--markdown", type=_FILE, help="Write the answer to --question, or the statements, as a page.")
-@click.option(
-    "--runs",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Test claims against the Runs stored in or below DIR.",
-)
-@click.option(
+@option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
+@option("--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach.")
+@option("--markdown", type=_FILE, help="Write the answer to --question, or the statements, as a page.")
+@option("--runs", type=FOLDER, help="Test claims against the Runs stored in or below DIR.")
+@option(
     "--reviewers",
     multiple=True,
     metavar="MODEL",

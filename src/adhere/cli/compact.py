@@ -6,21 +6,16 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import EXISTING_FOLDER, flag
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 
 @click.command("compact")
-@click.argument(
-    "directories",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    nargs=-1,
-    required=True,
-    metavar="DIR...",
-)
-@click.option("--check", is_flag=True, help="Write nothing; say whether the Parquet is current, hashing everything.")
-@click.option("--groups", is_flag=True, help="Write nothing; print counts and rates by model.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a directory.")
+@click.argument("directories", type=EXISTING_FOLDER, nargs=-1, required=True, metavar="DIR...")
+@flag("--check", help="Write nothing; say whether the Parquet is current, hashing everything.")
+@flag("--groups", help="Write nothing; print counts and rates by model.")
+@flag("--json", "as_json", help="Print one JSON object a directory.")
 def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: bool) -> None:
     """Copy the answers and verdicts of a run, of a sweep or of a directory of runs into two sorted Parquet files.
 

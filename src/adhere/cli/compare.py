@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.gates import GateFiles, gate_options
-from adhere.cli.given import Number, Sides, side_options
+from adhere.cli.given import FILE, PATH, Number, Sides, flag, option, side_options
 from adhere.cli.offer import suite_names
 from adhere.schema import View
 from adhere.terminal import columns, show
@@ -20,62 +20,46 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN RUN...")
-@click.option("--view", type=click.Choice(["strict", "loose"]), default="strict", show_default=True)
-@click.option(
-    "--across-engines", is_flag=True, help="Compare although the engines differ; the difference then mixes both."
-)
-@click.option(
+@click.argument("runs", type=PATH, nargs=-1, required=True, metavar="RUN RUN...")
+@option("--view", type=click.Choice(["strict", "loose"]), default="strict")
+@flag("--across-engines", help="Compare although the engines differ; the difference then mixes both.")
+@flag(
     "--equal-tokens",
-    is_flag=True,
     help=(
         "The first run is a method's; compare it with its own model given as many tokens: the other runs, "
         "or a mixture of two."
     ),
 )
-@click.option(
-    "--length-controlled",
-    is_flag=True,
-    help="Also the difference that is left at equal length of answers, by regression.",
-)
-@click.option(
+@flag("--length-controlled", help="Also the difference that is left at equal length of answers, by regression.")
+@option(
     "--suite",
     "suite_name",
     shell_complete=suite_names,
     help="Judge files of answers with it: ifeval:input_data.jsonl, …",
 )
-@click.option("--score", help="Which score of another harness counts [that of whole prompts].")
+@option("--score", help="Which score of another harness counts [that of whole prompts].")
 @side_options(
     side="File or folder with what a harness scored item by item on other tasks, of all compared models. Repeatable.",
     called=("NAME=NAME", "What the harness calls a model."),
 )
-@click.option(
+@option(
     "--margin",
     type=Number(0, 1, min_open=True),
     default=0.02,
-    show_default=True,
     help="By how much a side rate may fall, and the rate itself with --fail-if-worse, as a share: 0.02 are two points.",
 )
-@click.option(
+@option(
     "--fail-below",
     type=Number(0, 1, min_open=True),
     metavar="RATE",
     help="Exit 6 if a pass rate is below RATE (a share), by interval: of all but the last, or of the one given.",
 )
-@click.option(
-    "--fail-if-worse", is_flag=True, help="Exit 6 if a run is worse than the last by more than the margin, by interval."
-)
+@flag("--fail-if-worse", help="Exit 6 if a run is worse than the last by more than the margin, by interval.")
 @gate_options
-@click.option(
-    "--perplexity-margin",
-    type=Number(0, min_open=True),
-    default=0.1,
-    show_default=True,
-    help="By which share a perplexity may rise.",
-)
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page: the difference first.")
-@click.option("--latex", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as LaTeX (booktabs).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+@option("--perplexity-margin", type=Number(0, min_open=True), default=0.1, help="By which share a perplexity may rise.")
+@option("--html", type=FILE, help="Write one page: the difference first.")
+@option("--latex", type=FILE, help="Write the table as LaTeX (booktabs).")
+@flag("--json", "as_json", help="Print one JSON array.")
 def command(
     runs: tuple[Path, ...],
     view: View,

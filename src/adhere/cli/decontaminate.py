@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import engine_options, run_on
+from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("decontaminate")
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
-@click.option(
+@option(
     "--against",
     multiple=True,
     required=True,
@@ -26,31 +27,30 @@ if TYPE_CHECKING:
     shell_complete=suite_names,
     help="Test items: ifeval:PATH, ifbench:PATH, core, …; may be repeated.",
 )
-@click.option(
+@option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME",
     help="Column with the text; may be repeated [text, prompt, instruction, messages, …].",
 )
-@click.option(
+@option(
     "--rule",
     type=click.Choice(["lcs", "ngram", "span"]),
     default="lcs",
-    show_default=True,
     help=(
         "lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row; span: "
         "half of an item in one place, for long documents."
     ),
 )
-@click.option("--out", required=True, metavar="KEPT", help="Where the kept rows go; with --engine a folder, or a URL.")
-@click.option(
+@option("--out", required=True, metavar="KEPT", help="Where the kept rows go; with --engine a folder, or a URL.")
+@option(
     "--drops",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DROPS.jsonl",
     help="One line for each dropped row [KEPT.drops.jsonl; with --engine KEPT/dropped].",
 )
-@click.option(
+@option(
     "--run",
     "runs",
     type=click.Path(path_type=Path, exists=True),
@@ -58,16 +58,12 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="With --rule ngram: the run's pass rate on all prompts and on those that no row touches.",
 )
-@click.option(
-    "--bad-rows",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    show_default=True,
-    help="What a row does that cannot be used.",
+@option(
+    "--bad-rows", type=click.Choice(["error", "skip"]), default="error", help="What a row does that cannot be used."
 )
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes [one for each core].")
 @engine_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(
     train: tuple[str, ...],
     against: tuple[str, ...],

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from adhere.cli.given import EXISTING_FOLDER, flag, option
 from adhere.terminal import show
 
 PACKAGES = {
@@ -35,11 +36,9 @@ PACKAGES = {
 
 
 @click.command("doctor")
-@click.argument(
-    "directories", type=click.Path(path_type=Path, exists=True, file_okay=False), nargs=-1, metavar="[DIR]..."
-)
-@click.option("--trainer", metavar="NAME", help="Which release of a trainer or harness was tested, and what is here.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("directories", type=EXISTING_FOLDER, nargs=-1, metavar="[DIR]...")
+@option("--trainer", metavar="NAME", help="Which release of a trainer or harness was tested, and what is here.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(directories: tuple[Path, ...], trainer: str | None, as_json: bool) -> None:
     """Say what this machine and installation can do, and what is missing with the command that brings it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
-from adhere.cli.given import Number
+from adhere.cli.given import FOLDER, Number, flag, option
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("draw")
 @click.argument("prompts", nargs=-1, required=True, metavar="PROMPTS…")
-@click.option(
+@option(
     "--model",
     "models",
     multiple=True,
@@ -29,21 +29,15 @@ if TYPE_CHECKING:
     shell_complete=model_names,
     help="Who answers; several endpoints of one model share the work.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the answers are stored."
-)
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers a prompt.")
-@click.option("--temperature", type=Number(0), default=1.0, show_default=True, help="0 is greedy.")
-@click.option("--top-p", type=Number(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling.")
-@click.option(
-    "--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="The root of every answer's own seed.")
-@click.option(
-    "--shard-answers", type=click.IntRange(1), help="Answers of one shard, of which one is in memory [50,000]."
-)
+@option("--out", type=FOLDER, required=True, help="Where the answers are stored.")
+@option("--draws", type=click.IntRange(1), default=1, help="Answers a prompt.")
+@option("--temperature", type=Number(0), default=1.0, help="0 is greedy.")
+@option("--top-p", type=Number(0, 1, min_open=True), default=1.0, help="Nucleus sampling.")
+@option("--max-new-tokens", type=click.IntRange(1), default=1024, help="Longer answers are cut.")
+@option("--seed", type=int, default=0, help="The root of every answer's own seed.")
+@option("--shard-answers", type=click.IntRange(1), help="Answers of one shard, of which one is in memory [50,000].")
 @endpoint_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(
     prompts: tuple[str, ...],
     models: tuple[str, ...],

@@ -8,40 +8,38 @@ from typing import Any
 
 import click
 
-from adhere.cli.given import Number, with_options
+from adhere.cli.given import Number, flag, option, with_options
 
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OPTIONS = (
-    click.option(
+    option(
         "--timeout",
         "timeout_s",
         type=Number(min=0.1),
         help="Seconds for a whole answer [60, and 0.1 for each token it may have].",
     ),
-    click.option("--stream", is_flag=True, help="Stream answers, which measures the time to the first token."),
-    click.option(
-        "--concurrency", type=click.IntRange(1), default=1000, show_default=True, help="Requests at once, at most."
-    ),
-    click.option(
+    flag("--stream", help="Stream answers, which measures the time to the first token."),
+    option("--concurrency", type=click.IntRange(1), default=1000, help="Requests at once, at most."),
+    option(
         "--model-concurrency",
         type=click.IntRange(1),
         help="The same for one model [100; 1 where the server answers one at a time].",
     ),
-    click.option("--rpm", "requests_per_minute", type=Number(min=0.1), help="Requests a minute to one model, at most."),
-    click.option("--tpm", "tokens_per_minute", type=Number(min=1), help="Tokens a minute to one model, at most."),
-    click.option(
+    option("--rpm", "requests_per_minute", type=Number(min=0.1), help="Requests a minute to one model, at most."),
+    option("--tpm", "tokens_per_minute", type=Number(min=1), help="Tokens a minute to one model, at most."),
+    option(
         "--max-cost",
         "max_cost_usd",
         type=Number(0),
         help="USD that everything in one directory may cost, over all runs of the command.",
     ),
-    click.option(
+    option(
         "--price",
         metavar="IN,OUT",
         help="USD a million prompt tokens and a million answer tokens, of models whose price is not listed.",
     ),
-    click.option("--reasoning-effort", type=click.Choice(_EFFORTS), help="How much a reasoning model thinks."),
-    click.option(
+    option("--reasoning-effort", type=click.Choice(_EFFORTS), help="How much a reasoning model thinks."),
+    option(
         "--response-format",
         type=click.Choice(("json_object", "json_schema")),
         help=(
@@ -49,32 +47,24 @@ _OPTIONS = (
             "prompt's words alone]."
         ),
     ),
-    click.option(
+    option(
         "--send",
         multiple=True,
         metavar="KEY=JSON",
         help="A field added to every request (top_k=20); stored with the run, so no secrets. May be repeated.",
     ),
-    click.option(
-        "--omit", multiple=True, metavar="KEY", help="A field left out of every request (seed). May be repeated."
-    ),
-    click.option("--provider", help="At OpenRouter: only this provider answers."),
-    click.option("--dialect", help="What kind of server it is [guessed]."),
-    click.option(
+    option("--omit", multiple=True, metavar="KEY", help="A field left out of every request (seed). May be repeated."),
+    option("--provider", help="At OpenRouter: only this provider answers."),
+    option("--dialect", help="What kind of server it is [guessed]."),
+    option(
         "--patience",
         "patience_s",
         type=Number(0),
         default=300.0,
-        show_default=True,
         help="Seconds to wait for a model that only fails or asks for a pause; then it is set aside.",
     ),
-    click.option(
-        "--wait",
-        "wait_s",
-        type=Number(0),
-        default=30.0,
-        show_default=True,
-        help="Seconds to wait for a server that is still starting.",
+    option(
+        "--wait", "wait_s", type=Number(0), default=30.0, help="Seconds to wait for a server that is still starting."
     ),
 )
 _NAMES = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from adhere.cli.given import Command, Number, with_options
+from adhere.cli.given import Command, Number, option, with_options
 from adhere.errors import UsageError
 from adhere.progress import for_terminal
 
@@ -24,9 +24,9 @@ ENGINES = ("local", "ray", "datatrove")
 def engine_options(command: Command) -> Command:
     """`--engine`, `--shard-mb`."""
     options = (
-        click.option("--engine", type=click.Choice(ENGINES),
+        option("--engine", type=click.Choice(ENGINES),
             help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
-        click.option("--shard-mb", type=Number(0, min_open=True), default=32, show_default=True,
+        option("--shard-mb", type=Number(0, min_open=True), default=32,
             help="With --engine: about how much of a file is one shard."),
     )  # fmt: skip
     return with_options(command, options)
@@ -35,9 +35,9 @@ def engine_options(command: Command) -> Command:
 def parts_options(command: Command) -> Command:
     """`--emit`, `--parts`: the command as an array of jobs."""
     options = (
-        click.option("--emit", type=click.Choice(["slurm"]),
+        option("--emit", type=click.Choice(["slurm"]),
             help="Write a job file in which an array of jobs shares the work, and stop."),
-        click.option("--parts", type=click.IntRange(1), help="With --emit: how many jobs share the work."),
+        option("--parts", type=click.IntRange(1), help="With --emit: how many jobs share the work."),
     )  # fmt: skip
     return with_options(command, options)
 

@@ -10,7 +10,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
 from adhere.cli.gates import GateFiles, Gates, gate_options
-from adhere.cli.given import Asking, Number, asking_options
+from adhere.cli.given import EXISTING_FILE, EXISTING_FOLDER, FOLDER, Asking, Number, asking_options, flag, option
 from adhere.cli.offer import model_names
 from adhere.cli.track import Trackers
 from adhere.progress import for_terminal
@@ -31,71 +31,49 @@ if TYPE_CHECKING:
 @click.command("eval")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
 @asking_options(suite="core", seed=0)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Each run gets a folder of its own in it.",
-)
-@click.option(
+@option("-o", "--out", type=FOLDER, default=Path("runs"), help="Each run gets a folder of its own in it.")
+@option(
     "--random-in-reference",
     type=int,
     metavar="SEED",
     help="Draw from this seed what the published code draws at random [left undecided].",
 )
-@click.option(
-    "--as-image", is_flag=True, help="Show every prompt as a picture of its text; compare such a run with one without."
-)
-@click.option(
-    "--font", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Of --as-image, for more than ASCII."
-)
-@click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
-@click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
-@click.option(
+@flag("--as-image", help="Show every prompt as a picture of its text; compare such a run with one without.")
+@option("--font", type=EXISTING_FILE, help="Of --as-image, for more than ASCII.")
+@option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
+@option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda", "mps"]),
     help="Of the transformers engine [auto: a CUDA GPU where there is one, else the CPU].",
 )
-@click.option("--threads", type=click.IntRange(1), help="CPU threads [all].")
+@option("--threads", type=click.IntRange(1), help="CPU threads [all].")
 @endpoint_options
-@click.option(
+@flag(
     "--batch",
-    is_flag=True,
     help="Ask through the endpoint's batch API: cheaper, within a day; interrupted, the same command goes on.",
 )
-@click.option(
-    "--batch-files",
-    is_flag=True,
-    help="Write batch files for `vllm run-batch`, and read what it answered on the next call.",
-)
-@click.option("--yes", is_flag=True, help="Do what takes more than half an hour on a CPU without asking.")
-@click.option("--recheck", is_flag=True, help="Ask again for what failed for good, such as too long a context.")
-@click.option(
+@flag("--batch-files", help="Write batch files for `vllm run-batch`, and read what it answered on the next call.")
+@flag("--yes", help="Do what takes more than half an hour on a CPU without asking.")
+@flag("--recheck", help="Ask again for what failed for good, such as too long a context.")
+@option(
     "--user", metavar="MODEL", shell_complete=model_names, help="Plays the user of the suites' worlds [a script does]."
 )
-@click.option(
+@option(
     "--fail-below", type=Number(0, 1), metavar="RATE", help="Exit 6 if the pass rate's whole interval lies below it."
 )
-@click.option(
+@option(
     "--fail-if-worse-than",
     "baseline",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=EXISTING_FOLDER,
     metavar="RUN",
     help="Exit 6 if it is worse than a stored run by more than the margin, by the interval.",
 )
-@click.option(
-    "--margin",
-    type=Number(0, 1),
-    default=0.02,
-    show_default=True,
-    help="Of --fail-if-worse-than, as a share: 0.02 are two points.",
-)
+@option("--margin", type=Number(0, 1), default=0.02, help="Of --fail-if-worse-than, as a share: 0.02 are two points.")
 @gate_options
-@click.option("--track", multiple=True, metavar="TRACKER", help="Also log to trackio, wandb, mlflow or tensorboard.")
-@click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
+@option("--track", multiple=True, metavar="TRACKER", help="Also log to trackio, wandb, mlflow or tensorboard.")
+@flag("--details", help="Print families and kinds of constraint, too.")
+@flag("--json", "as_json", help="Print one JSON object a run.")
 def command(
     models: tuple[str, ...],
     asking: Asking,

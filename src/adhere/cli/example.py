@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import FOLDER
 from adhere.errors import UnknownName, UsageError, nearest
 from adhere.terminal import columns, show
 
@@ -22,12 +23,7 @@ NEEDS = {"qwen2.5-smoke": "smoke-data", "read-a-study": "notebooks/read-a-study.
 
 @click.command("example")
 @click.argument("name", required=False)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    help="The folder to write into [this one].",
-)
+@click.option("--out", type=FOLDER, default=Path(), help="The folder to write into [this one].")
 def command(name: str | None, out: Path) -> None:
     """Write the example spec or notebook NAME (and what it reads) into a folder; without NAME list them.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from adhere.cli.given import flag
 from adhere.terminal import columns, show
 
 
 @click.command("explain")
 @click.argument("kinds", nargs=-1, required=True, metavar="KIND...")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+@flag("--json", "as_json", help="Print one JSON array.")
 def command(kinds: tuple[str, ...], as_json: bool) -> None:
     """Explain a kind of constraint: its wordings, an answer that passes and one that fails, defects that are mended.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.given import FOLDER, PATH, option
 from adhere.cli.offer import suite_names
 from adhere.terminal import show
 
@@ -15,23 +16,23 @@ if TYPE_CHECKING:
 
 
 @click.command("export")
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN...]")
-@click.option(
+@click.argument("runs", nargs=-1, type=PATH, metavar="[RUN...]")
+@option(
     "--suite",
     "suites",
     multiple=True,
     shell_complete=suite_names,
     help="Write a task of lm-eval that asks this suite, instead of a run.",
 )
-@click.option(
+@option(
     "--to",
     type=click.Choice(["inspect", "lm-eval", "evalscope", "every-eval-ever"]),
     required=True,
     help="Whose files to write.",
 )
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
-@click.option("--seed", type=int, help="Of a generated suite.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of a suite.")
+@option("--out", type=FOLDER, required=True, help="Folder to write into.")
+@option("--seed", type=int, help="Of a generated suite.")
+@option("--limit", type=click.IntRange(1), help="At most so many prompts of a suite.")
 def command(
     runs: tuple[Path, ...], suites: tuple[str, ...], to: To, out: Path, seed: int | None, limit: int | None
 ) -> None:

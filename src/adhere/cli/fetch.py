@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import PATH, option
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
 
 @click.command("fetch")
 @click.argument("name", metavar="local/NAME|suite:NAME")
-@click.option(
-    "--cache", type=click.Path(path_type=Path), help="Where fetched files are kept [$ADHERE_CACHE or ~/.cache/adhere]."
-)
+@option("--cache", type=PATH, help="Where fetched files are kept [$ADHERE_CACHE or ~/.cache/adhere].")
 def command(name: str, cache: Path | None) -> None:
     """Get an embedded model, or the file of a published suite.
 

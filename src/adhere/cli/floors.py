@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from adhere.cli.given import flag, option
 from adhere.cli.offer import suite_names
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
@@ -11,10 +12,10 @@ from adhere.terminal import columns, show
 
 @click.command("floors")
 @click.argument("suite_name", metavar="SUITE", shell_complete=suite_names)
-@click.option("--mode", type=click.Choice(MODES), default="reference", show_default=True, help="See adhere verify.")
-@click.option("--limit", type=click.IntRange(1), help="At most so many prompts, an even share of each slice.")
-@click.option("--kinds", is_flag=True, help="Also the kinds of constraint that an answerer always passes.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list, best answerer first.")
+@option("--mode", type=click.Choice(MODES), default="reference", help="See adhere verify.")
+@option("--limit", type=click.IntRange(1), help="At most so many prompts, an even share of each slice.")
+@flag("--kinds", help="Also the kinds of constraint that an answerer always passes.")
+@flag("--json", "as_json", help="Print a list, best answerer first.")
 def command(suite_name: str, mode: Mode, limit: int | None, kinds: bool, as_json: bool) -> None:
     """Measure what answerers without a model pass of a suite: constants, echoes, refusals, fillers, bots.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from adhere.cli.given import option
+
 if TYPE_CHECKING:
     from adhere.pipeline.gates import Gate
     from adhere.progress import Progress
@@ -69,19 +71,18 @@ class GateFiles(NamedTuple):
 def gate_options(function: Callable[..., None]) -> Callable[..., None]:
     """The options of every command with gates, handed over as one `gate_files`."""
 
-    @click.option("--junit", type=_FILE, help="Write the gates as JUnit's XML.")
-    @click.option(
+    @option("--junit", type=_FILE, help="Write the gates as JUnit's XML.")
+    @option(
         "--gates",
         "summary",
         type=_FILE,
         metavar="FILE",
         help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY.",
     )
-    @click.option(
+    @option(
         "--undecided",
         type=click.Choice(["stop", "pass"]),
         default="stop",
-        show_default=True,
         help="A gate that too few prompts decide: stop ends with exit code 3, pass goes on.",
     )
     @functools.wraps(function)

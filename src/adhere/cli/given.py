@@ -16,9 +16,29 @@ from adhere.schema import MODES, Mode
 if TYPE_CHECKING:
     from adhere.verify.sides import SideOptions
 
-__all__ = ["Asking", "Command", "Number", "Sides", "asking_options", "side_options", "spreading", "with_options"]
+__all__ = [
+    "EXISTING_FILE", "EXISTING_FOLDER", "FILE", "FOLDER", "PATH", "Asking", "Command", "Number", "Sides",
+    "asking_options", "flag", "option", "side_options", "spreading", "with_options",
+]  # fmt: skip
 
 Command = Callable[..., Any]
+
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+EXISTING_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
+
+
+def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """An option as click's, which shows its default where it has one."""
+    return click.option(*names, show_default="default" in settings, **settings)
+
+
+def flag(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """An option that takes no value."""
+    return click.option(*names, is_flag=True, **settings)
 
 
 class Number(click.FloatRange):

@@ -10,7 +10,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
 from adhere.cli.engine import ENGINES
-from adhere.cli.given import Number
+from adhere.cli.given import EXISTING_FILE, FOLDER, Number, flag, option
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -23,47 +23,44 @@ if TYPE_CHECKING:
 
 
 @click.command("judge")
-@click.argument("runs", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="RUN...")
-@click.option(
+@click.argument("runs", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
+@option(
     "--by",
     required=True,
     metavar="MODEL",
     shell_complete=model_names,
     help="The model that judges, by any name that eval takes.",
 )
-@click.option(
+@option(
     "--calibrate",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="RUN",
     help="A run whose programs' verdicts the judge is compared with [the run itself].",
 )
-@click.option("--sample", type=click.IntRange(0), default=200, show_default=True, help="Of so many of those verdicts.")
-@click.option(
-    "--draws", type=click.IntRange(1), default=1, show_default=True, help="Replies a question; the majority counts."
-)
-@click.option("--temperature", type=Number(0), default=0.0, show_default=True, help="Of the replies.")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads, of a local model [all].")
-@click.option(
+@option("--sample", type=click.IntRange(0), default=200, help="Of so many of those verdicts.")
+@option("--draws", type=click.IntRange(1), default=1, help="Replies a question; the majority counts.")
+@option("--temperature", type=Number(0), default=0.0, help="Of the replies.")
+@option("--threads", type=click.IntRange(1), help="CPU threads, of a local model [all].")
+@option(
     "--engine",
     type=click.Choice(ENGINES),
     help="Several runs at once, a worker each, which must see them: processes here, a Ray cluster, datatrove.",
 )
 @click.option("--jobs", type=click.IntRange(0), default=0, help="With --engine: processes [one for each core].")
 @endpoint_options
-@click.option(
+@flag(
     "--responding",
-    is_flag=True,
     help="Ask instead whether the answers that pass respond to their requests, where words do not say no.",
 )
-@click.option(
+@option(
     "--labels",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=EXISTING_FILE,
     metavar="FILE.jsonl",
     help='With --responding: answers that a person labelled, {"request", "answer", "responds"}, to say how often the '
     "judge is right.",
 )
-@click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
+@flag("--details", help="Print families and kinds of constraint, too.")
+@flag("--json", "as_json", help="Print one JSON object a run.")
 def command(
     runs: tuple[Path, ...],
     by: str,

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import suite_names
 from adhere.terminal import columns, one_line, show
 
@@ -24,15 +25,8 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
 @click.command("list")
 @click.argument("what", type=click.Choice(WHAT))
 @click.argument("pattern", required=False, metavar="[PATTERN]")
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs lie.",
-)
-@click.option(
+@option("--dir", "directory", type=PATH, default=Path("runs"), help="Where runs lie.")
+@option(
     "--problems",
     "problems_of",
     metavar="SUITE[:PATH]",
@@ -42,7 +36,7 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
         "with a PATH also what rules find there."
     ),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+@flag("--json", "as_json", help="Print one JSON array.")
 def command(what: str, pattern: str | None, directory: Path, problems_of: str | None, as_json: bool) -> None:
     """List what there is; with a PATTERN what has it in its name, or matches it (`length:*`).
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import Number
+from adhere.cli.given import PATH, Number, flag, option
 from adhere.cli.offer import model_names
 from adhere.terminal import columns, show
 
@@ -17,18 +17,15 @@ if TYPE_CHECKING:
 
 @click.command("perplexity")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
-@click.option(
-    "--text", "text", type=click.Path(path_type=Path), help="Paragraphs of a file, or `text` of JSON lines [our own]."
-)
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write each model's texts as MODEL.jsonl.")
-@click.option(
+@option("--text", "text", type=PATH, help="Paragraphs of a file, or `text` of JSON lines [our own].")
+@option("--out", type=PATH, metavar="DIR", help="Write each model's texts as MODEL.jsonl.")
+@option(
     "--margin",
     type=Number(0, min_open=True),
     default=0.1,
-    show_default=True,
     help="By which share the perplexity may lie above the last model's.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin: float, as_json: bool) -> None:
     """How well models predict plain text, which no training of instructions should cost.
 

@@ -6,20 +6,17 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import FILE, FOLDER, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 
 @click.command("report")
-@click.argument(
-    "directories", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="DIR..."
-)
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one self-contained page.")
-@click.option(
-    "--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write a workbook: of a study, a sweep, or of runs."
-)
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write Markdown: of a study.")
-@click.option("--json", "as_json", is_flag=True, help="Print a study's result or a leaderboard as one JSON object.")
+@click.argument("directories", type=FOLDER, nargs=-1, required=True, metavar="DIR...")
+@option("--html", type=FILE, help="Write one self-contained page.")
+@option("--xlsx", type=FILE, help="Write a workbook: of a study, a sweep, or of runs.")
+@option("--markdown", type=FILE, help="Write Markdown: of a study.")
+@flag("--json", "as_json", help="Print a study's result or a leaderboard as one JSON object.")
 def command(
     directories: tuple[Path, ...], html: Path | None, xlsx: Path | None, markdown: Path | None, as_json: bool
 ) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import EXISTING_FOLDER, flag
 from adhere.terminal import columns, show
 
 
 @click.command("reproduce")
-@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("directory", type=EXISTING_FOLDER, metavar="DIR")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(directory: Path, as_json: bool) -> None:
     """Compute a committed study again, from DIR/result.json and DIR/records.tar.xz alone.
 

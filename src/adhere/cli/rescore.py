@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import FOLDER, flag
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 
 @click.command("rescore")
-@click.argument("runs", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="RUN...")
-@click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
+@click.argument("runs", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
+@flag("--details", help="Print families and kinds of constraint, too.")
+@flag("--json", "as_json", help="Print one JSON object a run.")
 def command(runs: tuple[Path, ...], details: bool, as_json: bool) -> None:
     """Judge stored answers again with this version's verifiers. The model is not needed."""
     from adhere.pipeline.evaluate import rescore

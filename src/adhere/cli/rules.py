@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import Number, spreading
+from adhere.cli.given import EXISTING_FOLDER, PATH, Number, flag, option, spreading
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -20,31 +20,31 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("rules", cls=spreading("--against"))
 @click.argument("rules", metavar="RULES|compile|list")
-@click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
-@click.option(
+@click.argument("sessions", nargs=-1, type=PATH, metavar="[SESSION]...")
+@option(
     "--against",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="OTHER...",
     help="Sessions to compare with, by task; every path behind it.",
 )
-@click.option(
+@option(
     "--repo",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=EXISTING_FOLDER,
     metavar="DIR",
     help="Where Makefile, package.json and the rule file's versions are read [the folder of RULES].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: rules, verdicts, rates.")
-@click.option("--html", type=_FILE, metavar="F", help="Write a page: rules as rows, sessions as columns.")
-@click.option(
+@flag("--json", "as_json", help="Print one JSON object: rules, verdicts, rates.")
+@option("--html", type=_FILE, metavar="F", help="Write a page: rules as rows, sessions as columns.")
+@option(
     "--fail-below",
     "least",
     type=Number(0, 1),
     metavar="RATE",
     help="Exit 6 where the share of rules kept, among triggered, lies below RATE with its whole interval.",
 )
-@click.option("--junit", type=_FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
-@click.option(
+@option("--junit", type=_FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
+@option(
     "--model",
     metavar="MODEL",
     shell_complete=model_names,

@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from adhere.cli.given import option
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -14,26 +15,12 @@ from adhere.terminal import show
 
 @click.command("serve")
 @click.argument("name", metavar="MODEL", shell_complete=model_names)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes any port that is free."
-)
-@click.option(
-    "--queue",
-    type=click.IntRange(0),
-    default=8,
-    show_default=True,
-    help="Requests that may wait; more are rejected (429).",
-)
-@click.option(
-    "--max-new-tokens",
-    type=click.IntRange(1),
-    default=512,
-    show_default=True,
-    help="Length of answers to requests that set none.",
-)
-@click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
-@click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads [all].")
+@option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes any port that is free.")
+@option("--queue", type=click.IntRange(0), default=8, help="Requests that may wait; more are rejected (429).")
+@option("--max-new-tokens", type=click.IntRange(1), default=512, help="Length of answers to requests that set none.")
+@option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
+@option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@option("--threads", type=click.IntRange(1), help="CPU threads [all].")
 def command(
     name: str,
     port: int,

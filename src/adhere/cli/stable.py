@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.given import FOLDER, flag, option
 from adhere.cli.offer import model_names, suite_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -19,17 +20,16 @@ if TYPE_CHECKING:
 
 @click.command("stable")
 @click.argument("name", metavar="MODEL", shell_complete=model_names)
-@click.option("--suite", default="core", show_default=True, shell_complete=suite_names, help="What is asked.")
-@click.option("--limit", type=click.IntRange(2), default=60, show_default=True, help="Prompts, each asked three times.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of a generated suite, and of the other order.")
-@click.option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit].")
-@click.option("--engine", help="openvino or transformers, where a model has both.")
-@click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Of the transformers engine [auto].")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-    help="The folder of the runs that it is told beside.")  # fmt: skip
+@option("--suite", default="core", shell_complete=suite_names, help="What is asked.")
+@option("--limit", type=click.IntRange(2), default=60, help="Prompts, each asked three times.")
+@option("--seed", type=int, default=0, help="Of a generated suite, and of the other order.")
+@option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit].")
+@option("--engine", help="openvino or transformers, where a model has both.")
+@option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Of the transformers engine [auto].")
+@option("--out", type=FOLDER, default=Path("runs"), help="The folder of the runs that it is told beside.")  # fmt: skip
 @endpoint_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(
     name: str, suite: str, limit: int, seed: int, max_new_tokens: int | None, engine: str | None,
     precision: str | None, device: str | None, out: Path, endpoint: EndpointOptions, as_json: bool,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.given import Sides, side_options
+from adhere.cli.given import FILE, PATH, Sides, flag, option, side_options
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -23,58 +23,45 @@ if TYPE_CHECKING:
 
 
 @click.command("study")
-@click.argument("specs", nargs=-1, type=click.Path(path_type=Path), metavar="STUDY.toml")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the study is stored [studies/NAME].")
-@click.option("--start", metavar="MODEL", shell_complete=model_names, help="The start model, instead of the file's.")
-@click.option("--seeds", metavar="N|LIST", help="How many seeds (5) or which (3,5,8), instead of the file's.")
-@click.option("--shard", metavar="I/N", help="Do only part I (from 1) of N; the parts may share one directory.")
-@click.option(
-    "--jobs",
-    metavar="N|auto",
-    default="1",
-    show_default=True,
-    help="Processes on this machine; auto: what a probe finds fastest.",
-)
-@click.option(
+@click.argument("specs", nargs=-1, type=PATH, metavar="STUDY.toml")
+@option("--out", type=PATH, help="Where the study is stored [studies/NAME].")
+@option("--start", metavar="MODEL", shell_complete=model_names, help="The start model, instead of the file's.")
+@option("--seeds", metavar="N|LIST", help="How many seeds (5) or which (3,5,8), instead of the file's.")
+@option("--shard", metavar="I/N", help="Do only part I (from 1) of N; the parts may share one directory.")
+@option("--jobs", metavar="N|auto", default="1", help="Processes on this machine; auto: what a probe finds fastest.")
+@option(
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
-    show_default=True,
     help="ray: each task on the cluster at RAY_ADDRESS.",
 )
 @parts_options
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Where to compute [the file's].")
-@click.option(
+@option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Where to compute [the file's].")
+@option(
     "--records",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE.tar.xz",
     help="Carry on from packed records, and pack them again at the end: a study without its weights.",
 )
-@click.option(
+@flag(
     "--collect",
-    is_flag=True,
     help="Put together what is stored, with the code and libraries that made it. Nothing is drawn or trained.",
 )
-@click.option(
-    "--register", is_flag=True, help="Store the hash of the rule, while none of the answers is there, and stop."
+@flag("--register", help="Store the hash of the rule, while none of the answers is there, and stop.")
+@flag(
+    "--across-engines", help="Compare arms that are answered, prompted or stopped in different ways; the page says so."
 )
-@click.option(
-    "--across-engines",
-    is_flag=True,
-    help="Compare arms that are answered, prompted or stopped in different ways; the page says so.",
-)
-@click.option(
+@flag(
     "--power",
-    is_flag=True,
     help="How many seeds and prompts: by folders of finished studies or pilots, else a guess from ours. A STUDY.toml "
     "adds its own design.",
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
+@flag("--plan", "only_plan", help="Print what would be done and what it costs, and stop.")
 @side_options(
     side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
     called=("'ARM (seed N)=NAME'", "What the harness calls a checkpoint."),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
+@flag("--json", "as_json", help="Print the answer as one JSON object.")
 def command(
     specs: tuple[Path, ...],
     out: Path | None,

@@ -9,7 +9,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_options
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.given import Asking, Number, asking_options
+from adhere.cli.given import FILE, PATH, Asking, Number, asking_options, flag, option
 from adhere.terminal import columns, one_line, show
 
 if TYPE_CHECKING:
@@ -25,47 +25,35 @@ TIMEOUT_S = 10.0
 
 @click.command("sweep")
 @click.argument("where", metavar="BASE_URL_OR_PROVIDER")
-@click.option(
+@option(
     "--models",
     "globs",
     multiple=True,
     help="Only models that match, e.g. 'qwen/*'; '!*:free' leaves out. May be repeated.",
 )
-@click.option("--max-price", type=Number(0), help="Only models up to so many USD a million completion tokens.")
-@click.option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
-@click.option("--modality", default="text", show_default=True, help="Only models that put this out.")
+@option("--max-price", type=Number(0), help="Only models up to so many USD a million completion tokens.")
+@option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
+@option("--modality", default="text", help="Only models that put this out.")
 @asking_options(suite="diagnostic")
-@click.option(
-    "--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates."
-)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("sweeps"),
-    show_default=True,
-    help="Where sweeps are stored.",
-)
-@click.option("--shard", metavar="I/N",
+@option("--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates.")
+@option("-o", "--out", type=PATH, default=Path("sweeps"), help="Where sweeps are stored.")
+@option("--shard", metavar="I/N",
     help="Measure only part I (from 1) of N of the models; the parts may run at once, in one --out.")  # fmt: skip
 @parts_options
 @endpoint_options
-@click.option("--yes", is_flag=True, help="Spend what was estimated without asking.")
-@click.option(
-    "--recheck", is_flag=True, help="Ask models that are dead for good, and requests that failed for good, once more."
-)
-@click.option(
+@flag("--yes", help="Spend what was estimated without asking.")
+@flag("--recheck", help="Ask models that are dead for good, and requests that failed for good, once more.")
+@option(
     "--progress",
     "shown",
     type=click.Choice(["auto", "lines", "jsonl", "none"]),
     default="auto",
-    show_default=True,
     help="A live table on a terminal, lines elsewhere, or one JSON object a line.",
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the leaderboard as one HTML page.")
-@click.option("--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write the workbook.")
-@click.option("--user", hidden=True, help="Of adhere eval; here it is refused with the reason.")
-@click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON object.")
+@option("--html", type=FILE, help="Write the leaderboard as one HTML page.")
+@option("--xlsx", type=FILE, help="Write the workbook.")
+@option("--user", hidden=True, help="Of adhere eval; here it is refused with the reason.")
+@flag("--json", "as_json", help="Print the leaderboard as one JSON object.")
 def command(
     where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str, asking: Asking,
     items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import model_names
 from adhere.progress import Progress, Silent, for_terminal
 from adhere.terminal import columns, show
@@ -19,36 +20,28 @@ if TYPE_CHECKING:
 
 @click.command("train")
 @click.argument("recipe", metavar="RECIPE.toml|PRESET")
-@click.option(
-    "--start", metavar="MODEL", shell_complete=model_names, help="The model to start from, instead of the file's."
-)
-@click.option("--template", metavar="chatml|PATH", help="A chat template for a base model, instead of the file's.")
-@click.option(
-    "--data", metavar="DIR", help="Directory with sft.jsonl, pairs.jsonl and rl.jsonl, instead of the file's."
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Where stages and result are stored [trained/NAME].")
-@click.option("--seed", type=int, help="Of every order and draw, instead of the file's.")
-@click.option("--dry-run", is_flag=True, help="Print what each stage costs (memory, minutes, disk), and stop.")
-@click.option(
+@option("--start", metavar="MODEL", shell_complete=model_names, help="The model to start from, instead of the file's.")
+@option("--template", metavar="chatml|PATH", help="A chat template for a base model, instead of the file's.")
+@option("--data", metavar="DIR", help="Directory with sft.jsonl, pairs.jsonl and rl.jsonl, instead of the file's.")
+@option("--out", type=PATH, help="Where stages and result are stored [trained/NAME].")
+@option("--seed", type=int, help="Of every order and draw, instead of the file's.")
+@flag("--dry-run", help="Print what each stage costs (memory, minutes, disk), and stop.")
+@option(
     "--emit",
     metavar="torchrun|slurm|skypilot|verl|open-instruct|prime-rl|trl",
     help="Write a launch file for larger machines, or another trainer's config, and stop.",
 )
-@click.option(
+@option(
     "--processes",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1),
     help="Of --emit (and of --dry-run --shard): on a node [a preset's machine says, else 8].",
 )
-@click.option("--nodes", type=click.IntRange(min=1), default=1, show_default=True, help="Likewise.")
-@click.option(
-    "--shard",
-    is_flag=True,
-    help="Cut weights, gradients and moments over the processes (FSDP2), under torchrun or accelerate.",
-)
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|mps", help="Where to compute.")
-@click.option("--track", multiple=True, metavar="TRACKER", help="Also log to trackio, wandb, mlflow or tensorboard.")
-@click.option("--push", metavar="OWNER/NAME", help="Send the result to a private repository of the Hugging Face hub.")
-@click.option("--json", "as_json", is_flag=True, help="Print the stages' records as one JSON object.")
+@option("--nodes", type=click.IntRange(1), default=1, help="Likewise.")
+@flag("--shard", help="Cut weights, gradients and moments over the processes (FSDP2), under torchrun or accelerate.")
+@option("--device", default="auto", metavar="auto|cpu|cuda|mps", help="Where to compute.")
+@option("--track", multiple=True, metavar="TRACKER", help="Also log to trackio, wandb, mlflow or tensorboard.")
+@option("--push", metavar="OWNER/NAME", help="Send the result to a private repository of the Hugging Face hub.")
+@flag("--json", "as_json", help="Print the stages' records as one JSON object.")
 def command(
     recipe: str,
     start: str | None,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import suite_names
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
@@ -13,21 +14,17 @@ from adhere.terminal import columns, show
 
 @click.command("traps")
 @click.argument("target", metavar="FILE|RUN|STUDY|MODEL")
-@click.option(
+@option(
     "--suite",
     "suite_name",
     shell_complete=suite_names,
     help="What a FILE's rows answer by key or prompt; what a MODEL is asked [core:x5].",
 )
-@click.option("--mode", type=click.Choice(MODES), default="reference", show_default=True, help="See adhere verify.")
-@click.option("--limit", type=click.IntRange(1), help="Ask a MODEL at most so many prompts.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="For a MODEL's run."
-)
-@click.option(
-    "--write", is_flag=True, help="Of a STUDY: put the numbers into its result.json, from which its page is made."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--mode", type=click.Choice(MODES), default="reference", help="See adhere verify.")
+@option("--limit", type=click.IntRange(1), help="Ask a MODEL at most so many prompts.")
+@option("--out", type=PATH, default=Path("runs"), help="For a MODEL's run.")
+@flag("--write", help="Of a STUDY: put the numbers into its result.json, from which its page is made.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def command(  # one option a parameter
     target: str, suite_name: str | None, mode: Mode, limit: int | None, out: Path, write: bool, as_json: bool
 ) -> None:

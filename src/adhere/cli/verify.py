@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import engine_options, run_on
-from adhere.cli.given import Number
+from adhere.cli.given import Number, flag, option
 from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
@@ -20,49 +20,38 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("responses", nargs=-1, required=True, metavar="RESPONSES.jsonl…")
-@click.option(
+@option(
     "--suite",
     "suite_name",
     required=True,
     shell_complete=suite_names,
     help="What was answered: ifeval:PATH, ifbench:PATH, iftrain:PATH, core, …",
 )
-@click.option(
+@option(
     "--mode",
     type=click.Choice(MODES),
     default="reference",
-    show_default=True,
     help="Judge published kinds as published, or with their defects mended.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
+@flag("--json", "as_json", help="Print one JSON object.")
+@option(
     "--verdicts",
     metavar="OUT.jsonl",
     help="Write a row for each instruction (.gz and .zst compress); with --engine a folder of shards, or a URL.",
 )
-@click.option("--keep-reasoning", is_flag=True, help="Judge reasoning as part of the answer.")
-@click.option(
-    "--jobs", type=click.IntRange(0), default=1, show_default=True, help="Processes that judge; 0: one for each core."
-)
-@click.option(
+@flag("--keep-reasoning", help="Judge reasoning as part of the answer.")
+@option("--jobs", type=click.IntRange(0), default=1, help="Processes that judge; 0: one for each core.")
+@option(
     "--random-in-reference",
     type=int,
     metavar="SEED",
     help="Draw from this seed what the published code draws at random [left undecided].",
 )
-@click.option(
-    "--bad-rows",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    show_default=True,
-    help="What a row does that cannot be used.",
+@option(
+    "--bad-rows", type=click.Choice(["error", "skip"]), default="error", help="What a row does that cannot be used."
 )
-@click.option(
-    "--min-coverage",
-    type=Number(0, 1),
-    default=0.98,
-    show_default=True,
-    help="Exit 3 below this share of answers that passed or failed.",
+@option(
+    "--min-coverage", type=Number(0, 1), default=0.98, help="Exit 3 below this share of answers that passed or failed."
 )
 @engine_options
 def command(

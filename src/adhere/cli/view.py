@@ -7,17 +7,14 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.given import EXISTING_FOLDER, flag, option
 from adhere.terminal import show
 
 
 @click.command("view")
-@click.argument(
-    "directory", type=click.Path(path_type=Path, exists=True, file_okay=False), default=Path(), metavar="[DIR]"
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes any port that is free."
-)
-@click.option("--open", "opens", is_flag=True, help="Open it in the browser of this desktop.")
+@click.argument("directory", type=EXISTING_FOLDER, default=Path(), metavar="[DIR]")
+@option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes any port that is free.")
+@flag("--open", "opens", help="Open it in the browser of this desktop.")
 def command(directory: Path, port: int, opens: bool) -> None:
     """Browse the runs, sweeps and studies below DIR (default: here), live while they run.
 
