@@ -40,6 +40,7 @@ class Registry(Generic[T]):
         group: Entry-point group of third parties: `"adhere.constraints"`; each names one thing and loads it.
         listing: The command that lists what there is: `"adhere list constraints"`.
         modules: The package's own modules by the part of the name before the colon; importing one must call `add`.
+        constant: How each of these modules calls the one thing that it has, which is then added.
         problem: What is wrong with a thing that a plug-in offers under a name, as "must be …", or None.
         elsewhere: The folder of this repository whose package has a name that is not installed, for the message.
     """
@@ -51,11 +52,13 @@ class Registry(Generic[T]):
         group: str,
         listing: str,
         modules: Mapping[str, str] | None = None,
+        constant: str = "",
         problem: Callable[[str, Any], str | None] | None = None,
         elsewhere: Mapping[str, str] | None = None,
     ) -> None:
         self.noun, self.group, self.listing = noun, group, listing
         self._modules = dict(modules or {})
+        self._constant = constant
         self._problem = problem
         self._elsewhere = dict(elsewhere or {})
         self._things: dict[str, T] = {}
@@ -118,14 +121,16 @@ class Registry(Generic[T]):
 
     def _names(self) -> set[str]:
         """All names, without importing a plug-in."""
-        for module in self._modules.values():
-            importlib.import_module(module)
+        for family in self._modules:
+            self._import_family(family)
         return {*self._things, *self._plugins()}
 
     def _import_family(self, name: str) -> None:
-        module = self._modules.get(name.partition(":")[0])
-        if module is not None:
-            importlib.import_module(module)
+        family = name.partition(":")[0]
+        if family in self._modules:
+            module = importlib.import_module(self._modules[family])
+            if self._constant and family not in self._things:
+                self.add(family, getattr(module, self._constant), owner=module.__name__)
 
     def _plugins(self) -> dict[str, list[EntryPoint]]:
         """The entry points of the group by name; none is loaded."""

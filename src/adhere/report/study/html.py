@@ -13,15 +13,7 @@ from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.wording import not_measured, noun_of, verb_of
-from adhere.report.study.parts import (
-    FORGOTTEN_HEADINGS,
-    LOST_HEADINGS,
-    PART_HEADINGS,
-    forgotten_rows,
-    lost_rows,
-    part_contrast_rows,
-    part_rows,
-)
+from adhere.report.study import parts, view
 from adhere.report.study.pictures import (
     contrast_forest,
     gain_chart,
@@ -32,39 +24,6 @@ from adhere.report.study.pictures import (
     untrained_rate,
 )
 from adhere.report.study.threats import draws_sentence, overlap_sentences, registered_sentence, threats
-from adhere.report.study.view import (
-    ALIKE_HEADINGS,
-    GROWTH_HEADINGS,
-    TRAP_HEADINGS,
-    TRAPS_NOTE,
-    TRIAL_HEADINGS,
-    StagePanels,
-    alike_rows,
-    changes_of,
-    contamination_rows,
-    contrast_rows,
-    family_table,
-    growth_rows,
-    guard_rows,
-    hangs_on_sentence,
-    in_words,
-    is_slight,
-    kind_table,
-    matched_sentence,
-    minutes_words,
-    missing_reasons,
-    price_of,
-    sides_line,
-    sides_what,
-    slice_scores,
-    stage_panels,
-    tax_rows,
-    tone_of,
-    trap_rows,
-    trial_rows,
-    tuning_sentences,
-    yields,
-)
 from adhere.study.outcome.result import StudyResult
 
 _YIELD_HEADINGS = {
@@ -77,17 +36,23 @@ _YIELD_HEADINGS = {
 
 def study_html(result: StudyResult) -> str:
     """One self-contained HTML page: no script, no request, readable from a file, on a phone and on paper."""
-    slices = slice_scores(result)
-    contrasts = contrast_rows(result)
-    stages = stage_panels(result)
+    slices = view.slice_scores(result)
+    contrasts = view.contrast_rows(result)
+    stages = view.stage_panels(result)
+    named = (
+        view.alike_rows, view.growth_rows, view.guard_rows, view.tax_rows, view.sides_line, view.sides_what,
+        view.trial_rows, view.yields, parts.lost_rows, parts.forgotten_rows, growth_charts, tuning_charts, threats,
+        not_measured,
+    )  # fmt: skip
     compared = [result.verdict.primary.control, result.verdict.primary.treatment]
     return render(
         "study/study.html.jinja",
+        **{piece.__name__: piece(result) for piece in named},
         result=result,
         slices=slices,
         rate_charts=rate_charts(result, slices),
         has_reference=any(untrained_rate(result, part) is not None for part in slices),
-        missing_reasons=missing_reasons(slices),
+        missing_reasons=view.missing_reasons(slices),
         guards=GUARDS,
         contrasts=contrasts,
         methods=list(dict.fromkeys(row.contrast.method for row in contrasts if row.contrast.method)),
@@ -98,60 +63,46 @@ def study_html(result: StudyResult) -> str:
         else None,
         gain_chart=gain_chart(result, slices[0]) if slices else None,
         kind_chart=kind_chart(result, compared),
-        alike_headings=ALIKE_HEADINGS,
-        alike_rows=alike_rows(result),
+        alike_headings=view.ALIKE_HEADINGS,
         registered=registered_sentence(result),
         draws=draws_sentence(result),
         overlaps=overlap_sentences(result),
-        growth_charts=growth_charts(result),
-        growth_headings=GROWTH_HEADINGS,
-        growth_rows=growth_rows(result),
+        growth_headings=view.GROWTH_HEADINGS,
         compared=compared,
-        families=family_table(result),
-        kinds=kind_table(result),
+        families=view.family_table(result),
+        kinds=view.kind_table(result),
         stages=stages,
         curve_charts=_curve_charts(stages),
         yield_columns=_yield_columns(result),
-        yields=yields(result),
-        yield_charts={kind: _yield_chart(kind, counts) for kind, counts in yields(result).items()},
+        yield_charts={kind: _yield_chart(kind, counts) for kind, counts in view.yields(result).items()},
         unreachable=sorted({kind for pool in result.data for kind in pool.unreachable_kinds}),
-        guard_rows=guard_rows(result),
-        tax_rows=tax_rows(result),
-        trap_headings=TRAP_HEADINGS,
-        trap_rows=trap_rows(result.traps),
-        traps_note=TRAPS_NOTE,
-        sides_line=sides_line(result),
-        sides_what=sides_what(result),
+        trap_headings=view.TRAP_HEADINGS,
+        trap_rows=view.trap_rows(result.traps),
+        traps_note=view.TRAPS_NOTE,
         side_headings=SIDE_HEADINGS,
         side_rows=[side_row(side) for side in result.sides.tests] if result.sides else [],
         side_reasons=side_reasons(result.sides.tests) if result.sides else [],
         fragility=result.fragility,
-        lost_headings=LOST_HEADINGS,
-        lost_rows=lost_rows(result),
-        part_headings=PART_HEADINGS,
-        part_rows={suite.name: part_rows(suite) for suite in result.suites},
-        part_contrasts={suite.name: part_contrast_rows(suite) for suite in result.suites},
-        forgotten_headings=FORGOTTEN_HEADINGS,
-        forgotten_rows=forgotten_rows(result),
-        hangs_on=hangs_on_sentence(result),
-        is_small=is_slight(result),
-        in_words=in_words(result),
+        lost_headings=parts.LOST_HEADINGS,
+        part_headings=parts.PART_HEADINGS,
+        part_rows={suite.name: parts.part_rows(suite) for suite in result.suites},
+        part_contrasts={suite.name: parts.part_contrast_rows(suite) for suite in result.suites},
+        forgotten_headings=parts.FORGOTTEN_HEADINGS,
+        hangs_on=view.hangs_on_sentence(result),
+        is_small=view.is_slight(result),
+        in_words=view.in_words(result),
         verb=verb_of(result),
         noun=noun_of(result),
-        minutes=minutes_words(result),
-        price=price_of(result),
-        contamination=contamination_rows(result),
-        changed=changes_of(result),
-        tuning=tuning_sentences(result),
-        trial_headings=TRIAL_HEADINGS,
-        tuning_charts=tuning_charts(result),
-        trial_rows=trial_rows(result),
-        matched=[matched_sentence(one) for one in result.matched],
+        minutes=view.minutes_words(result),
+        price=view.price_of(result),
+        contamination=view.contamination_rows(result),
+        changed=view.changes_of(result),
+        tuning=view.tuning_sentences(result),
+        trial_headings=view.TRIAL_HEADINGS,
+        matched=[view.matched_sentence(one) for one in result.matched],
         seed_rows=contrasts[0].contrast.by_seed if len(contrasts[0].contrast.by_seed) > 1 else [],
-        tones={arm: tone_of(result, arm) for arm in result.arms},
+        tones={arm: view.tone_of(result, arm) for arm in result.arms},
         command=command(result),
-        not_measured=not_measured(result),
-        threats=threats(result),
         spec_json=json.dumps(result.spec, indent=2, ensure_ascii=False, default=str),
     )
 
@@ -162,7 +113,7 @@ def command(result: StudyResult) -> str:
     return stored if isinstance(stored, str) else f"adhere study {shlex.quote(result.name + '.toml')}"
 
 
-def _curve_charts(stages: list[StagePanels]) -> dict[tuple[str, str], Markup]:
+def _curve_charts(stages: list[view.StagePanels]) -> dict[tuple[str, str], Markup]:
     return {
         (stage.stage, panel.column): curve(
             [Line(run.columns[panel.column], track.tone) for track, run in panel.lines],
@@ -176,7 +127,7 @@ def _curve_charts(stages: list[StagePanels]) -> dict[tuple[str, str], Markup]:
 
 def _yield_columns(result: StudyResult) -> dict[str, str]:
     """Each count that the record has per kind, and its heading."""
-    names = dict.fromkeys(name for counts in yields(result).values() for name in counts)
+    names = dict.fromkeys(name for counts in view.yields(result).values() for name in counts)
     return {name: _YIELD_HEADINGS.get(name, name.replace("_", " ")) for name in names}
 
 

@@ -13,6 +13,7 @@ from adhere.report.pieces.numbers import count, decimal, p_value, percent, perce
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
 from adhere.report.pieces.wording import level, noun_of, sentence, verb_of
+from adhere.report.study import view
 from adhere.report.study.parts import (
     FORGOTTEN_HEADINGS,
     LOST_HEADINGS,
@@ -24,32 +25,6 @@ from adhere.report.study.parts import (
     part_rows,
 )
 from adhere.report.study.threats import registered_sentence, threats
-from adhere.report.study.view import (
-    ALIKE_HEADINGS,
-    GROWTH_HEADINGS,
-    TRAP_HEADINGS,
-    TRAPS_NOTE,
-    TRIAL_HEADINGS,
-    alike_rows,
-    by_seed,
-    changes_of,
-    contrast_rows,
-    growth_rows,
-    guard_rows,
-    hangs_on_sentence,
-    matched_sentence,
-    minutes_words,
-    note_sentence,
-    price_of,
-    sides_line,
-    sides_what,
-    slice_scores,
-    suites_line,
-    tax_rows,
-    trap_rows,
-    trial_rows,
-    tuning_sentences,
-)
 from adhere.study.outcome.result import StudyResult
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
@@ -67,13 +42,13 @@ def study_markdown(result: StudyResult) -> str:
                 f"Scope: {verdict.reach}",
                 f"Rule, fixed before: {verdict.rule}.",
                 f"Difference it could find (80 % power): {points(primary.minimum_detectable, signed=False)} points.",
-                *([f"Every seed: {by_seed(primary)}"] if by_seed(primary) else []),
-                *([hangs_on_sentence(result)] if result.fragility else []),
-                *([price.text] if (price := price_of(result)) else []),
-                *([f"Published benchmarks: {suites_line(result)}"] if result.suites else []),
-                *(f"Changed {line}" for line in changes_of(result)),
+                *([f"Every seed: {view.by_seed(primary)}"] if view.by_seed(primary) else []),
+                *([view.hangs_on_sentence(result)] if result.fragility else []),
+                *([price.text] if (price := view.price_of(result)) else []),
+                *([f"Published benchmarks: {view.suites_line(result)}"] if result.suites else []),
+                *(f"Changed {line}" for line in view.changes_of(result)),
                 *(f"Not done: {line}" for line in result.failures),
-                *(f"Noted in training: {note_sentence(note)}" for note in result.notes),
+                *(f"Noted in training: {view.note_sentence(note)}" for note in result.notes),
             ]
         ),
         "## Pass rates",
@@ -89,26 +64,26 @@ def study_markdown(result: StudyResult) -> str:
                     p_value(row.contrast.p_value), p_value(row.contrast.p_adjusted),
                     points(row.contrast.minimum_detectable, signed=False),
                 ]
-                for row in contrast_rows(result)
+                for row in view.contrast_rows(result)
             ],
         ),
         *(
             [f"## Does it grow? Gain over {_text(result.growth.reference)} (points)",
-                _table(GROWTH_HEADINGS, growth_rows(result))]
+                _table(view.GROWTH_HEADINGS, view.growth_rows(result))]
             if result.growth
             else []
         ),
         *(
             ["## What was equal, what is unknown", _text(registered_sentence(result)),
-                _table(ALIKE_HEADINGS, alike_rows(result))]
+                _table(view.ALIKE_HEADINGS, view.alike_rows(result))]
             if result.alike
             else []
         ),
         "## Given up for it?",
-        _table(["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], guard_rows(result)),
+        _table(["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], view.guard_rows(result)),
         *(
             ["What every arm forgot of plain English:",
-                _table(["arm", "perplexity", "start", "worse by", "interval", "outcome"], tax_rows(result))]
+                _table(["arm", "perplexity", "start", "worse by", "interval", "outcome"], view.tax_rows(result))]
             if result.tax
             else []
         ),
@@ -119,22 +94,22 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         *_by_training(result),
-        _list([matched_sentence(one) for one in result.matched]),
-        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS,
-            trap_rows(result.traps))] if result.traps else []),
+        _list([view.matched_sentence(one) for one in result.matched]),
+        *(["## The letter alone", _text(view.TRAPS_NOTE), _table(view.TRAP_HEADINGS,
+            view.trap_rows(result.traps))] if result.traps else []),
         *(
             [
                 "## Not worse at the rest?",
-                _text(sentence(sides_line(result))),
+                _text(sentence(view.sides_line(result))),
                 _table(SIDE_HEADINGS, [side_row(side) for side in result.sides.tests]),
-                _list([*side_reasons(result.sides.tests), sides_what(result)]),
+                _list([*side_reasons(result.sides.tests), view.sides_what(result)]),
             ]
             if result.sides
             else []
         ),
         *(
-            ["## Tuning", _list(tuning_sentences(result)), _table(TRIAL_HEADINGS,
-                [row.cells for row in trial_rows(result)])]
+            ["## Tuning", _list(view.tuning_sentences(result)), _table(view.TRIAL_HEADINGS,
+                [row.cells for row in view.trial_rows(result)])]
             if result.tuning
             else []
         ),
@@ -156,7 +131,7 @@ def study_markdown(result: StudyResult) -> str:
         (
             f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "
             f"{_text(result.engine.version)} {_text(result.engine.precision)}, "
-            f"whole study {minutes_words(result)}."
+            f"whole study {view.minutes_words(result)}."
         ),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -181,7 +156,7 @@ def _by_training(result: StudyResult) -> list[str]:
 
 
 def _rates(result: StudyResult) -> str:
-    parts = slice_scores(result)
+    parts = view.slice_scores(result)
     rows = []
     for arm in result.arms:
         cells = []

@@ -17,35 +17,9 @@ from adhere.report.pieces.numbers import (
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import level, not_measured, noun_of, reason_of, sentence, verb_of
+from adhere.report.study import view
 from adhere.report.study.parts import FORGOTTEN_HEADINGS, forgotten_rows, parts_lines
 from adhere.report.study.threats import draws_sentence, registered_sentence, threats
-from adhere.report.study.view import (
-    ALIKE_HEADINGS,
-    GROWTH_HEADINGS,
-    TRAP_HEADINGS,
-    TRAPS_NOTE,
-    TRIAL_HEADINGS,
-    alike_rows,
-    by_seed,
-    changes_of,
-    contrast_rows,
-    growth_rows,
-    guard_rows,
-    hangs_on_sentence,
-    matched_sentence,
-    minutes_words,
-    missing_reasons,
-    note_sentence,
-    price_of,
-    sides_line,
-    sides_what,
-    slice_scores,
-    suites_line,
-    tax_rows,
-    trap_rows,
-    trial_rows,
-    tuning_sentences,
-)
 from adhere.study.outcome.result import ArmScore, Contrast, StudyResult
 from adhere.terminal import one_line
 
@@ -80,15 +54,15 @@ def _verdict(result: StudyResult, width: int) -> str:
         "Measured": f"{count(primary.n_prompts)} {noun_of(result)}, {plural(primary.n_seeds, 'seed')}; "
         f"{count(primary.gained)} gained, {count(primary.lost)} lost ({noun_of(result)} that {verb_of(result)})",
         "Could find": _finds(primary),
-        "Seeds": by_seed(primary),
-        "Hangs on": hangs_on_sentence(result),
-        "Price": price.text if (price := price_of(result)) else "",
-        "Benchmarks": suites_line(result),
+        "Seeds": view.by_seed(primary),
+        "Hangs on": view.hangs_on_sentence(result),
+        "Price": price.text if (price := view.price_of(result)) else "",
+        "Benchmarks": view.suites_line(result),
         "By training": " ".join(f"{line}." for line in parts_lines(result)),
         "Scope": verdict.reach,
         "Decides": verdict.decides,
         "Rule": verdict.rule,
-        "Changed": "; ".join(changes_of(result)),
+        "Changed": "; ".join(view.changes_of(result)),
     }
     lines = [
         heading(f"Study {one_line(result.name)}"),
@@ -111,12 +85,12 @@ def _finds(primary: Contrast) -> str:
 
 def _warnings(result: StudyResult, width: int) -> str:
     failed = [f"not done: {failure}" for failure in result.failures]
-    notes = [note_sentence(note) for note in result.notes]
+    notes = [view.note_sentence(note) for note in result.notes]
     return "\n".join(paragraph(text, width=width, label="!", hang=2) for text in [*failed, *result.warnings, *notes])
 
 
 def _rates(result: StudyResult, width: int) -> str:
-    slices = slice_scores(result)
+    slices = view.slice_scores(result)
     if not slices:
         return f"{heading('Pass rates')}\n  No pass rate was measured: the study ended before any arm was evaluated."
     head = ["arm", "passed/n", "rate", "interval", *(column.heading for column in TOLD)]
@@ -129,7 +103,7 @@ def _rates(result: StudyResult, width: int) -> str:
             rows.append(_rate_row(row.arm, row.score))
             rows += [_rate_row(f"  seed {score.seed}", score) for score in row.by_seed]
         lines += ["", f"  {one_line(part.title)}{': ' if part.note else ''}{part.note}", text_table(rows, width=width)]
-    reasons = missing_reasons(slices)
+    reasons = view.missing_reasons(slices)
     if reasons:
         lines += ["", paragraph(f"– stands where there is no number: {'; '.join(reasons)}.", width=width)]
     return "\n".join(lines)
@@ -149,7 +123,7 @@ def _rate_row(name: str, score: ArmScore | None) -> list[str]:
 def _contrasts(result: StudyResult, width: int) -> str:
     rows = [["treatment − control", "slice", "n", "diff", "interval", "gained/lost", "p", "Holm p", COULD_FIND]]
     sentences = []
-    for row in contrast_rows(result):
+    for row in view.contrast_rows(result):
         contrast = row.contrast
         rows.append(
             [
@@ -179,7 +153,7 @@ def _contrasts(result: StudyResult, width: int) -> str:
 def _alike(result: StudyResult, width: int) -> str:
     if not result.alike:
         return ""
-    rows = text_table([list(ALIKE_HEADINGS), *alike_rows(result)], width=width, left=3)
+    rows = text_table([list(view.ALIKE_HEADINGS), *view.alike_rows(result)], width=width, left=3)
     told = [
         paragraph(text, width=width, hang=2) for text in (registered_sentence(result), draws_sentence(result)) if text
     ]
@@ -189,16 +163,16 @@ def _alike(result: StudyResult, width: int) -> str:
 def _growth(result: StudyResult, width: int) -> str:
     if result.growth is None:
         return ""
-    rows = text_table([list(GROWTH_HEADINGS), *growth_rows(result)], width=width)
+    rows = text_table([list(view.GROWTH_HEADINGS), *view.growth_rows(result)], width=width)
     return "\n".join([heading(f"Does it grow? (gain over {one_line(result.growth.reference)}, points)"), rows])
 
 
 def _guards(result: StudyResult, width: int) -> str:
-    rows = [["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], *guard_rows(result)]
+    rows = [["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], *view.guard_rows(result)]
     lines = [heading(f"Given up for it? ({result.verdict.primary.name}; tests of non-inferiority)")]
     lines.append(text_table(rows, width=width) if result.guards else "  Nothing was measured.")
     if result.tax:
-        tax = [["arm", "perplexity", "start", "worse by", "interval", "outcome"], *tax_rows(result)]
+        tax = [["arm", "perplexity", "start", "worse by", "interval", "outcome"], *view.tax_rows(result)]
         lines += ["", "  What every arm forgot of plain English:", text_table(tax, width=width)]
     if result.forgotten:
         rows = [list(FORGOTTEN_HEADINGS), *forgotten_rows(result)]
@@ -208,11 +182,15 @@ def _guards(result: StudyResult, width: int) -> str:
             text_table(rows, width=width),
         ]
     if result.traps:
-        lines += ["", "  The letter alone:", text_table([list(TRAP_HEADINGS), *trap_rows(result.traps)], width=width)]
-        lines.append(paragraph(TRAPS_NOTE, width=width, hang=2))
+        lines += [
+            "",
+            "  The letter alone:",
+            text_table([list(view.TRAP_HEADINGS), *view.trap_rows(result.traps)], width=width),
+        ]
+        lines.append(paragraph(view.TRAPS_NOTE, width=width, hang=2))
     if result.matched:
         lines += ["", "  Equal compute, measured:"]
-        lines += [paragraph(matched_sentence(one), width=width, label="·", hang=4) for one in result.matched]
+        lines += [paragraph(view.matched_sentence(one), width=width, label="·", hang=4) for one in result.matched]
     return "\n".join(lines)
 
 
@@ -222,12 +200,12 @@ def _sides(result: StudyResult, width: int) -> str:
     tests = result.sides.tests
     lines = [
         heading("Not worse at the rest? (other harnesses' items; tests of non-inferiority)"),
-        paragraph(sides_line(result), width=width, label="rest", hang=6),
+        paragraph(view.sides_line(result), width=width, label="rest", hang=6),
         "",
         text_table([list(SIDE_HEADINGS), *(side_row(side) for side in tests)], width=width),
         *(paragraph(reason, width=width, hang=2) for reason in side_reasons(tests)),
         "",
-        paragraph(sides_what(result), width=width, hang=2),
+        paragraph(view.sides_what(result), width=width, hang=2),
     ]
     return "\n".join(lines)
 
@@ -235,8 +213,8 @@ def _sides(result: StudyResult, width: int) -> str:
 def _tuning(result: StudyResult, width: int) -> str:
     if result.tuning is None:
         return ""
-    rows = [list(TRIAL_HEADINGS), *(list(row.cells) for row in trial_rows(result))]
-    told = [paragraph(text, width=width, label="·", hang=2) for text in tuning_sentences(result)]
+    rows = [list(view.TRIAL_HEADINGS), *(list(row.cells) for row in view.trial_rows(result))]
+    told = [paragraph(text, width=width, label="·", hang=2) for text in view.tuning_sentences(result)]
     return "\n".join([heading("Tuning: every trial"), *told, "", text_table(rows, width=width, left=3)])
 
 
@@ -257,7 +235,7 @@ def _ledger(result: StudyResult, width: int) -> str:
         for cost in result.arm_costs
     ]
     table = text_table(rows, width=width) if result.arm_costs else "  No arm was trained."
-    return f"{heading(f'Cost (whole study: {minutes_words(result)})')}\n{table}"
+    return f"{heading(f'Cost (whole study: {view.minutes_words(result)})')}\n{table}"
 
 
 def _limits(result: StudyResult, width: int) -> str:

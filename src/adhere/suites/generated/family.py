@@ -1,6 +1,6 @@
 """A family of generated prompts: a seed gives items, each with exact checks, a level and an answer that passes.
 
-    FAMILY = family(
+    FAMILY = Family(
         "rewrite", answers="Does it apply …?", paper="…", levels=(Level("1 step", "…"), …), draw=draw,
     )
 
@@ -261,11 +261,6 @@ registry: Registry[Family] = Registry(
     group="adhere.families",
     listing="adhere list suites",
     modules={name: f"adhere.suites.generated.{module}" for name, module in OWN.items()},
+    constant="FAMILY",
     problem=family_problem,
 )
-
-
-def family(made: Family) -> Family:
-    """Register a family of this package."""
-    registry.add(made.name, made, owner=__name__)
-    return made

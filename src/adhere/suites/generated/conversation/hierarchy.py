@@ -12,7 +12,7 @@ from adhere.constraints.kinds.trained.keywords import Forbid, Include
 from adhere.constraints.kinds.trained.start_end import EndPhrase
 from adhere.constraints.kinds.trained.structure import Lines
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.generated.questions import ask
 
 
@@ -69,19 +69,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(user, constraints, answer, system=system, roles=("system", "task"))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="hierarchy",
-        answers="Does the system's rule win over a user, or a pasted text, that says the opposite?",
-        paper="IHEval, arXiv 2502.08745; The Instruction Hierarchy, arXiv 2404.13208",
-        levels=(
-            Level("aligned", "the user asks for what the system asks for"),
-            Level("user against system", "the user asks for the opposite"),
-            Level("text against system", "a quoted note asks for the opposite"),
-            Level("both against system", "the user and a quoted note ask for the opposite"),
-        ),
-        draw=draw,
-        groups=20,
-        version="2",
-    )
+FAMILY = Family(
+    name="hierarchy",
+    answers="Does the system's rule win over a user, or a pasted text, that says the opposite?",
+    paper="IHEval, arXiv 2502.08745; The Instruction Hierarchy, arXiv 2404.13208",
+    levels=(
+        Level("aligned", "the user asks for what the system asks for"),
+        Level("user against system", "the user asks for the opposite"),
+        Level("text against system", "a quoted note asks for the opposite"),
+        Level("both against system", "the user and a quoted note ask for the opposite"),
+    ),
+    draw=draw,
+    groups=20,
+    version="2",
 )

@@ -9,7 +9,7 @@ import random
 
 from adhere.constraints.base import Constraint
 from adhere.suites.generated import rules
-from adhere.suites.generated.family import Family, Item, Level, SolvedTurn, family
+from adhere.suites.generated.family import Family, Item, Level, SolvedTurn
 
 _ADD = (
     "Good. From now on also keep this rule: {}",
@@ -57,19 +57,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [Item(tuple(SolvedTurn(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="multi-turn",
-        answers="Does it still keep earlier rules after rules were added, changed and revoked?",
-        paper="Multi-IF, arXiv 2410.15553; MultiTurnInstruct, arXiv 2503.13222; MMMT-IF, arXiv 2409.18216",
-        levels=(
-            Level("2 turns", "a rule is added"),
-            Level("3 turns", "then a rule is changed"),
-            Level("4 turns", "then a rule is revoked and another one added"),
-            Level("5 turns", "then another request comes, under the rules that are left"),
-        ),
-        draw=draw,
-        groups=15,
-        version="2",
-    )
+FAMILY = Family(
+    name="multi-turn",
+    answers="Does it still keep earlier rules after rules were added, changed and revoked?",
+    paper="Multi-IF, arXiv 2410.15553; MultiTurnInstruct, arXiv 2503.13222; MMMT-IF, arXiv 2409.18216",
+    levels=(
+        Level("2 turns", "a rule is added"),
+        Level("3 turns", "then a rule is changed"),
+        Level("4 turns", "then a rule is revoked and another one added"),
+        Level("5 turns", "then another request comes, under the rules that are left"),
+    ),
+    draw=draw,
+    groups=15,
+    version="2",
 )

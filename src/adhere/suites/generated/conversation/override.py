@@ -6,7 +6,7 @@ import random
 
 from adhere.constraints.kinds.held_out.answer import Labelled
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES, WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 # Statement, question, what is true, and what is not.
 _KNOWN = (
@@ -84,20 +84,18 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, (Labelled("Answer", key, normaliser),), f"Answer: {asked[2]}")]
 
 
-FAMILY: Family = family(
-    Family(
-        name="override",
-        answers="Does it answer from the given text where that contradicts what it believes?",
-        paper="Nevermind, arXiv 2402.03303",
-        levels=(
-            Level("no belief", "the fact asked for is invented"),
-            Level("against belief", "the fact contradicts common knowledge"),
-            Level("belief mentioned", "common knowledge is mentioned as what visitors say"),
-            Level("belief asserted", "common knowledge is asserted with authority, about another world"),
-        ),
-        draw=draw,
-        groups=20,
-        version="2",
-        max_new_tokens=128,
-    )
+FAMILY = Family(
+    name="override",
+    answers="Does it answer from the given text where that contradicts what it believes?",
+    paper="Nevermind, arXiv 2402.03303",
+    levels=(
+        Level("no belief", "the fact asked for is invented"),
+        Level("against belief", "the fact contradicts common knowledge"),
+        Level("belief mentioned", "common knowledge is mentioned as what visitors say"),
+        Level("belief asserted", "common knowledge is asserted with authority, about another world"),
+    ),
+    draw=draw,
+    groups=20,
+    version="2",
+    max_new_tokens=128,
 )

@@ -6,7 +6,7 @@ import random
 
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _RULES = (1, 2, 4)
 
@@ -43,18 +43,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     ]
 
 
-FAMILY: Family = family(
-    Family(
-        name="system",
-        answers="Does it keep the rules of a system prompt, however that prompt is dressed?",
-        paper="RNR, arXiv 2409.13733; Qwen2.5, arXiv 2412.15115",
-        levels=(
-            Level("1 rule", "one rule in the system prompt, one from the user"),
-            Level("2 rules", "two rules in the system prompt"),
-            Level("4 rules", "four rules in the system prompt"),
-        ),
-        draw=draw,
-        groups=8,
-        version="2",
-    )
+FAMILY = Family(
+    name="system",
+    answers="Does it keep the rules of a system prompt, however that prompt is dressed?",
+    paper="RNR, arXiv 2409.13733; Qwen2.5, arXiv 2412.15115",
+    levels=(
+        Level("1 rule", "one rule in the system prompt, one from the user"),
+        Level("2 rules", "two rules in the system prompt"),
+        Level("4 rules", "four rules in the system prompt"),
+    ),
+    draw=draw,
+    groups=8,
+    version="2",
 )

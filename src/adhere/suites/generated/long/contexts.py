@@ -14,7 +14,7 @@ from typing import NamedTuple
 from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.answer import Labelled
 from adhere.suites.generated.diagnostic.items import NAMES, WORDS, with_article
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.generated.long.haystack import bury, haystack
 
 _LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # thousands of tokens
@@ -146,17 +146,15 @@ def _name(thousands: int) -> str:
     return f"{thousands}k" if thousands < 1024 else "1m"
 
 
-FAMILY: Family = family(
-    Family(
-        name="long",
-        answers="What does it find in a long text, and at which lengths and depths?",
-        paper="RULER, arXiv 2404.06654; NeedleBench, arXiv 2407.11963",
-        levels=tuple(Level(_name(length), f"about {length},000 tokens of text") for length in _LENGTHS),
-        draw=draw,
-        groups=1,
-        version="2",
-        usual_levels=4,
-        profile_levels=3,
-        max_new_tokens=128,
-    )
+FAMILY = Family(
+    name="long",
+    answers="What does it find in a long text, and at which lengths and depths?",
+    paper="RULER, arXiv 2404.06654; NeedleBench, arXiv 2407.11963",
+    levels=tuple(Level(_name(length), f"about {length},000 tokens of text") for length in _LENGTHS),
+    draw=draw,
+    groups=1,
+    version="2",
+    usual_levels=4,
+    profile_levels=3,
+    max_new_tokens=128,
 )

@@ -6,7 +6,7 @@ import random
 
 from adhere.constraints.kinds.held_out.exact import Lines
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _MARKS = {
     "capitals": ("A", "B", "C", "D"),
@@ -54,19 +54,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return items
 
 
-FAMILY: Family = family(
-    Family(
-        name="atomic",
-        answers="Does a change of format alone, such as how options are marked, change the answers?",
-        paper="The Atomic Instruction Gap, arXiv 2510.17388",
-        levels=(
-            Level("mark", "the marks of the options are asked for"),
-            Level("text", "the texts of the options are asked for, although they are marked"),
-            Level("mark with example", "as mark, with an example of the form"),
-            Level("text with example", "as text, with an example of the form"),
-        ),
-        draw=draw,
-        groups=4,
-        max_new_tokens=64,
-    )
+FAMILY = Family(
+    name="atomic",
+    answers="Does a change of format alone, such as how options are marked, change the answers?",
+    paper="The Atomic Instruction Gap, arXiv 2510.17388",
+    levels=(
+        Level("mark", "the marks of the options are asked for"),
+        Level("text", "the texts of the options are asked for, although they are marked"),
+        Level("mark with example", "as mark, with an example of the form"),
+        Level("text with example", "as text, with an example of the form"),
+    ),
+    draw=draw,
+    groups=4,
+    max_new_tokens=64,
 )

@@ -12,7 +12,7 @@ from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.trained.keywords import Forbid, Include
 from adhere.schema import ConstraintRef
 from adhere.suites.generated import rules
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.generated.robustness.vocabulary import VOCABULARY
 
 _COUNTS = (1, 10, 25, 50, 100, 250, 500)
@@ -37,16 +37,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer, roles=(*["word"] * len(picked), "form", "form"))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="density",
-        answers="How many instructions can it keep at once before it starts to lose them?",
-        paper="IFScale, arXiv 2507.11538",
-        levels=tuple(Level(f"{count} word{'s' * (count > 1)}", f"{count} words to use") for count in _COUNTS),
-        draw=draw,
-        groups=5,
-        version="2",
-        profile_levels=4,
-        max_new_tokens=4096,
-    )
+FAMILY = Family(
+    name="density",
+    answers="How many instructions can it keep at once before it starts to lose them?",
+    paper="IFScale, arXiv 2507.11538",
+    levels=tuple(Level(f"{count} word{'s' * (count > 1)}", f"{count} words to use") for count in _COUNTS),
+    draw=draw,
+    groups=5,
+    version="2",
+    profile_levels=4,
+    max_new_tokens=4096,
 )

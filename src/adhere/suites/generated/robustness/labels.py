@@ -6,7 +6,7 @@ import random
 
 from adhere.constraints.kinds.held_out.exact import Lines
 from adhere.suites.generated.diagnostic.items import with_article
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _THINGS = (
     "soup", "hotel", "concert", "film", "novel", "train ride", "museum", "bakery", "lecture", "garden", "phone",
@@ -52,20 +52,18 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, (Lines(expected, "items"),), expected)]
 
 
-FAMILY: Family = family(
-    Family(
-        name="labels",
-        answers="Does it use labels as they were defined, also against what the words mean?",
-        paper="Verbalizer Manipulation, arXiv 2307.10558",
-        levels=(
-            Level("natural", "positive means praise"),
-            Level("renamed", "letters or numerals stand for the two"),
-            Level("nonsense", "invented words stand for the two"),
-            Level("flipped", "negative means praise, and positive means complaint"),
-        ),
-        draw=draw,
-        groups=20,
-        version="2",
-        max_new_tokens=64,
-    )
+FAMILY = Family(
+    name="labels",
+    answers="Does it use labels as they were defined, also against what the words mean?",
+    paper="Verbalizer Manipulation, arXiv 2307.10558",
+    levels=(
+        Level("natural", "positive means praise"),
+        Level("renamed", "letters or numerals stand for the two"),
+        Level("nonsense", "invented words stand for the two"),
+        Level("flipped", "negative means praise, and positive means complaint"),
+    ),
+    draw=draw,
+    groups=20,
+    version="2",
+    max_new_tokens=64,
 )

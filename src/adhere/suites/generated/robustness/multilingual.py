@@ -14,7 +14,7 @@ from adhere.constraints.kinds.held_out.language import SAMPLES, AnswerIn
 from adhere.constraints.kinds.trained.copying import Code
 from adhere.constraints.kinds.trained.structure import Bullets, Lines, Numbered
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 
 class Tongue(NamedTuple):
@@ -212,19 +212,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
 _ROW: dict[type[Constraint], str] = {Bullets: "- {1}", Numbered: "{0}. {1}", Lines: "{1}"}
 
-FAMILY: Family = family(
-    Family(
-        name="multilingual",
-        answers="Does it follow the same rules in other languages, and answer in the language asked for?",
-        paper="Multi-IF, arXiv 2410.15553; Qwen2.5's multilingual IFEval, arXiv 2412.15115",
-        levels=(
-            Level("form", "a number of parts, asked in the language of the answer"),
-            Level("form and reference", "and a reference to copy to the last line"),
-            Level("asked in English", "the same, asked in English"),
-        ),
-        draw=draw,
-        groups=3,
-        version="2",
-        max_new_tokens=768,
-    )
+FAMILY = Family(
+    name="multilingual",
+    answers="Does it follow the same rules in other languages, and answer in the language asked for?",
+    paper="Multi-IF, arXiv 2410.15553; Qwen2.5's multilingual IFEval, arXiv 2412.15115",
+    levels=(
+        Level("form", "a number of parts, asked in the language of the answer"),
+        Level("form and reference", "and a reference to copy to the last line"),
+        Level("asked in English", "the same, asked in English"),
+    ),
+    draw=draw,
+    groups=3,
+    version="2",
+    max_new_tokens=768,
 )

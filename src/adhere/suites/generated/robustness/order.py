@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from adhere.suites.generated import rules
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _RULES = (3, 5, 8)
 # From easy to hard, by what share of models keeps them in the study of order; kinds that stand in no list come in the
@@ -36,18 +36,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return items
 
 
-FAMILY: Family = family(
-    Family(
-        name="order",
-        answers="Does the order of the same rules change whether they are kept?",
-        paper="Order Matters (PBIF), arXiv 2502.17204",
-        levels=(
-            Level("3 rules", "three rules, in three orders"),
-            Level("5 rules", "five rules"),
-            Level("8 rules", "eight rules"),
-        ),
-        draw=draw,
-        groups=12,
-        version="2",
-    )
+FAMILY = Family(
+    name="order",
+    answers="Does the order of the same rules change whether they are kept?",
+    paper="Order Matters (PBIF), arXiv 2502.17204",
+    levels=(
+        Level("3 rules", "three rules, in three orders"),
+        Level("5 rules", "five rules"),
+        Level("8 rules", "eight rules"),
+    ),
+    draw=draw,
+    groups=12,
+    version="2",
 )

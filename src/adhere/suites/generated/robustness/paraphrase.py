@@ -6,7 +6,7 @@ import random
 
 from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated import rules
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.generated.questions import ask
 
 # All five ask for the same: one such line, the last one, and nothing else on it.
@@ -37,18 +37,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return items
 
 
-FAMILY: Family = family(
-    Family(
-        name="paraphrase",
-        answers="Is the result the same when the same thing is asked in other words?",
-        paper="InstructionEval, arXiv 2306.11270; MultiInstruct, arXiv 2212.10773",
-        levels=(
-            Level("question", "a question with one right answer, in five wordings"),
-            Level("question and rule", "with a rule of form, which is reworded, too"),
-            Level("question and 3 rules", "with three rules"),
-        ),
-        draw=draw,
-        groups=8,
-        version="2",
-    )
+FAMILY = Family(
+    name="paraphrase",
+    answers="Is the result the same when the same thing is asked in other words?",
+    paper="InstructionEval, arXiv 2306.11270; MultiInstruct, arXiv 2212.10773",
+    levels=(
+        Level("question", "a question with one right answer, in five wordings"),
+        Level("question and rule", "with a rule of form, which is reworded, too"),
+        Level("question and 3 rules", "with three rules"),
+    ),
+    draw=draw,
+    groups=8,
+    version="2",
 )

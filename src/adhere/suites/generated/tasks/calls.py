@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from adhere.constraints.kinds.held_out.calls import AsksFirst, Exactly, Never, Valid
 from adhere.schema import GivenMessages, Json, Tool, ToolCall, Whole, encode
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.worlds.tools.names import GOODS, PEOPLE, STREETS
 
 ROOMS = ("kitchen", "bathroom", "bedroom", "study", "hall", "cellar")
@@ -154,14 +154,12 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(greeting + text, rules, answer, system=system, given=_GIVEN)]
 
 
-FAMILY: Family = family(
-    Family(
-        name="calls",
-        answers="Does it call exactly the tools that it should, with exactly the arguments?",
-        paper="BFCL and tau2 (arXiv 2506.07982): calls compared by program",
-        levels=_LEVELS,
-        draw=draw,
-        groups=20,
-        in_profile=False,
-    )
+FAMILY = Family(
+    name="calls",
+    answers="Does it call exactly the tools that it should, with exactly the arguments?",
+    paper="BFCL and tau2 (arXiv 2506.07982): calls compared by program",
+    levels=_LEVELS,
+    draw=draw,
+    groups=20,
+    in_profile=False,
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _STEPS = (2, 3, 5, 8)
 Operation = tuple[str, Callable[[list[str]], list[str]]]
@@ -81,14 +81,12 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return items
 
 
-FAMILY: Family = family(
-    Family(
-        name="chain",
-        answers="How many steps of one request does it carry out, and does it use the result of the step before?",
-        paper="Sequential Instructions, arXiv 2403.07794; Chain-of-Instructions, arXiv 2402.11532",
-        levels=tuple(Level(f"{count} steps", f"{count} steps in one request") for count in _STEPS),
-        draw=draw,
-        groups=8,
-        version="2",
-    )
+FAMILY = Family(
+    name="chain",
+    answers="How many steps of one request does it carry out, and does it use the result of the step before?",
+    paper="Sequential Instructions, arXiv 2403.07794; Chain-of-Instructions, arXiv 2402.11532",
+    levels=tuple(Level(f"{count} steps", f"{count} steps in one request") for count in _STEPS),
+    draw=draw,
+    groups=8,
+    version="2",
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from adhere.constraints.kinds.held_out.code import FORMS, Form, Passes
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 Step = tuple[str, str, Callable[[list[int]], list[int]]]  # in words, as an expression over `x`, as a function
 
@@ -78,18 +78,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer, roles=("right", *["as told"] * len(checks)))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="code",
-        answers="Does its code do what was asked, and in the way that was asked?",
-        paper="IFEvalCode, arXiv 2507.22462",
-        levels=tuple(
-            Level(f"{steps} steps", f"a function of {steps} steps, {'one rule' if steps < 4 else 'two rules'} of form")
-            for steps in (2, 3, 4, 5)
-        ),
-        draw=draw,
-        groups=10,
-        version="2",
-        max_new_tokens=512,
-    )
+FAMILY = Family(
+    name="code",
+    answers="Does its code do what was asked, and in the way that was asked?",
+    paper="IFEvalCode, arXiv 2507.22462",
+    levels=tuple(
+        Level(f"{steps} steps", f"a function of {steps} steps, {'one rule' if steps < 4 else 'two rules'} of form")
+        for steps in (2, 3, 4, 5)
+    ),
+    draw=draw,
+    groups=10,
+    version="2",
+    max_new_tokens=512,
 )

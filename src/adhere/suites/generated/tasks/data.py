@@ -9,7 +9,7 @@ from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.exact import JsonValue, TableRows
 from adhere.constraints.kinds.trained.data_json import JsonSchema
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES, WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _ONLY = "Output only the {} and nothing else."
 
@@ -100,17 +100,15 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer)]
 
 
-FAMILY: Family = family(
-    Family(
-        name="data",
-        answers="Does it turn text and tables into exactly the structure that was asked for?",
-        paper="Structured data of Qwen2.5, arXiv 2412.15115; ours",
-        levels=(
-            Level("extract", "records from three sentences, as JSON"),
-            Level("totals", "a table of nine rows grouped and added up, as CSV"),
-            Level("join", "two lists of objects joined by a key, as a Markdown table"),
-            Level("schema", "a value that fits a JSON Schema with ranges, names and numbers of things"),
-        ),
-        draw=draw,
-    )
+FAMILY = Family(
+    name="data",
+    answers="Does it turn text and tables into exactly the structure that was asked for?",
+    paper="Structured data of Qwen2.5, arXiv 2412.15115; ours",
+    levels=(
+        Level("extract", "records from three sentences, as JSON"),
+        Level("totals", "a table of nine rows grouped and added up, as CSV"),
+        Level("join", "two lists of objects joined by a key, as a Markdown table"),
+        Level("schema", "a value that fits a JSON Schema with ranges, names and numbers of things"),
+    ),
+    draw=draw,
 )

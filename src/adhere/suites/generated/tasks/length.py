@@ -9,7 +9,7 @@ from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.trained.length import BetweenWords, Paragraphs
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _TOLERANCES = (20, 10, 5, 2)  # percent, either side
 
@@ -35,15 +35,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer, roles=("length", "prose", "paragraphs")[: len(constraints)])]
 
 
-FAMILY: Family = family(
-    Family(
-        name="length",
-        answers="How exactly does it meet a length that it was told?",
-        paper="Following Length Constraints, arXiv 2406.17744",
-        levels=tuple(Level(f"within {share} %", f"the target may be missed by {share} %") for share in _TOLERANCES),
-        draw=draw,
-        groups=20,
-        version="2",
-        max_new_tokens=1024,
-    )
+FAMILY = Family(
+    name="length",
+    answers="How exactly does it meet a length that it was told?",
+    paper="Following Length Constraints, arXiv 2406.17744",
+    levels=tuple(Level(f"within {share} %", f"the target may be missed by {share} %") for share in _TOLERANCES),
+    draw=draw,
+    groups=20,
+    version="2",
+    max_new_tokens=1024,
 )

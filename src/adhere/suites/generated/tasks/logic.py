@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from adhere.constraints.kinds.held_out.answer import Labelled
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _SIZES = (3, 5, 7, 9)  # numbers in the list
 Test = tuple[str, Callable[[int, int], bool]]  # in words, and for a number and the bound
@@ -77,18 +77,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, f"Total: {total}\nCount: {taken}", roles=("result", "way"))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="logic",
-        answers="Does it follow instructions with conditions and loops to the right result?",
-        paper="LogicIF, arXiv 2508.09125",
-        levels=(
-            Level("3 numbers", "a loop over three numbers with one condition"),
-            Level("5 numbers", "five numbers"),
-            Level("7 numbers", "seven numbers, two conditions"),
-            Level("9 numbers", "nine numbers, two conditions"),
-        ),
-        draw=draw,
-        version="2",
-    )
+FAMILY = Family(
+    name="logic",
+    answers="Does it follow instructions with conditions and loops to the right result?",
+    paper="LogicIF, arXiv 2508.09125",
+    levels=(
+        Level("3 numbers", "a loop over three numbers with one condition"),
+        Level("5 numbers", "five numbers"),
+        Level("7 numbers", "seven numbers, two conditions"),
+        Level("9 numbers", "nine numbers, two conditions"),
+    ),
+    draw=draw,
+    version="2",
 )

@@ -7,7 +7,7 @@ import random
 from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import NAMES
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _THINGS = ("marbles", "stamps", "apples", "coins", "shells", "books", "candles", "tickets", "buttons", "cards")
 
@@ -49,17 +49,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer, roles=("right", *["as told"] * len(form)))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="math",
-        answers="Is it right and as told at once, where each alone is easy?",
-        paper="MathIF, arXiv 2505.14810",
-        levels=tuple(
-            Level(f"{steps} steps", f"{steps} steps, {steps - 1} rule{'s' * (steps > 2)} of form")
-            for steps in (2, 3, 4, 5)
-        ),
-        draw=draw,
-        version="2",
-        max_new_tokens=1024,
-    )
+FAMILY = Family(
+    name="math",
+    answers="Is it right and as told at once, where each alone is easy?",
+    paper="MathIF, arXiv 2505.14810",
+    levels=tuple(
+        Level(f"{steps} steps", f"{steps} steps, {steps - 1} rule{'s' * (steps > 2)} of form") for steps in (2, 3, 4, 5)
+    ),
+    draw=draw,
+    version="2",
+    max_new_tokens=1024,
 )

@@ -7,7 +7,7 @@ import random
 
 from adhere.constraints.kinds.held_out.plan import TABLE, Reaches, solve
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _BLOCKS = (3, 4, 5, 7)
 
@@ -51,13 +51,11 @@ def _ask(start: list[list[str]], goal: list[list[str]], most: int) -> str:
     )
 
 
-FAMILY: Family = family(
-    Family(
-        name="plan",
-        answers="Does it write a plan whose every step is possible and that reaches the goal?",
-        paper="PDDL-Instruct, arXiv 2509.13351",
-        levels=tuple(Level(f"{count} blocks", f"{count} blocks") for count in _BLOCKS),
-        draw=draw,
-        version="2",
-    )
+FAMILY = Family(
+    name="plan",
+    answers="Does it write a plan whose every step is possible and that reaches the goal?",
+    paper="PDDL-Instruct, arXiv 2509.13351",
+    levels=tuple(Level(f"{count} blocks", f"{count} blocks") for count in _BLOCKS),
+    draw=draw,
+    version="2",
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from adhere.constraints.kinds.held_out.answer import Labelled
 from adhere.suites.generated.diagnostic.items import NAMES, ordinal
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _PEOPLE = (3, 4, 5)
 
@@ -87,13 +87,11 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, (Labelled("Order", order, "items"),), f"Order: {order}")]
 
 
-FAMILY: Family = family(
-    Family(
-        name="puzzle",
-        answers="Does it find the one order that all clues allow?",
-        paper="Verbalized Rebus, arXiv 2408.00584",
-        levels=tuple(Level(f"{count} people", f"{count} people, as few clues as fix their order") for count in _PEOPLE),
-        draw=draw,
-        max_new_tokens=1024,
-    )
+FAMILY = Family(
+    name="puzzle",
+    answers="Does it find the one order that all clues allow?",
+    paper="Verbalized Rebus, arXiv 2408.00584",
+    levels=tuple(Level(f"{count} people", f"{count} people, as few clues as fix their order") for count in _PEOPLE),
+    draw=draw,
+    max_new_tokens=1024,
 )

@@ -11,7 +11,7 @@ from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.answer import Labelled, Quotes
 from adhere.constraints.kinds.trained.keywords import Forbid
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES, WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _PASSAGES = (3, 6, 12, 6)
 _NOTHING = "not given"
@@ -71,19 +71,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, checks, solved, roles=("answer", "source", "quote"))]
 
 
-FAMILY: Family = family(
-    Family(
-        name="rag",
-        answers="Does it answer from given passages as told: fact, source and quotation, or that none has it?",
-        paper="VIF-RAG and FollowRAG, arXiv 2410.09584; instruct-qa, arXiv 2307.16877",
-        levels=(
-            Level("3 passages", "three passages"),
-            Level("6 passages", "six passages"),
-            Level("12 passages", "twelve passages"),
-            Level("not given", "six passages, and none has the answer"),
-        ),
-        draw=draw,
-        version="2",
-        max_new_tokens=256,
-    )
+FAMILY = Family(
+    name="rag",
+    answers="Does it answer from given passages as told: fact, source and quotation, or that none has it?",
+    paper="VIF-RAG and FollowRAG, arXiv 2410.09584; instruct-qa, arXiv 2307.16877",
+    levels=(
+        Level("3 passages", "three passages"),
+        Level("6 passages", "six passages"),
+        Level("12 passages", "twelve passages"),
+        Level("not given", "six passages, and none has the answer"),
+    ),
+    draw=draw,
+    version="2",
+    max_new_tokens=256,
 )

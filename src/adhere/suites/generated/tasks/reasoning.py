@@ -18,7 +18,7 @@ from adhere.constraints.kinds.trained.start_end import EndPhrase
 from adhere.constraints.kinds.trained.structure import Bullets, Lines, Numbered
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.generated.questions import ask
 
 
@@ -62,18 +62,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, constraints, answer, roles=roles)]
 
 
-FAMILY: Family = family(
-    Family(
-        name="reasoning",
-        answers="Do instructions about the reasoning hold there, and those about the answer here?",
-        paper="ReasonIF, arXiv 2510.15211",
-        levels=(
-            Level("reasoning", "one rule for the reasoning"),
-            Level("reasoning and answer", "one rule for each"),
-            Level("two each", "two rules for each"),
-        ),
-        draw=draw,
-        version="2",
-        max_new_tokens=2048,
-    )
+FAMILY = Family(
+    name="reasoning",
+    answers="Do instructions about the reasoning hold there, and those about the answer here?",
+    paper="ReasonIF, arXiv 2510.15211",
+    levels=(
+        Level("reasoning", "one rule for the reasoning"),
+        Level("reasoning and answer", "one rule for each"),
+        Level("two each", "two rules for each"),
+    ),
+    draw=draw,
+    version="2",
+    max_new_tokens=2048,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 
 from adhere.constraints.kinds.held_out.answer import Labelled
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _LETTERS = "abcdef"
 _STEPS = ((2, 2, 4), (3, 4, 8), (4, 7, 14), (5, 10, 24))  # rules, fewest and most steps
@@ -49,17 +49,15 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(text, (Labelled("Result", result, "text"),), f"Result: {result}", tags={"steps": str(steps)})]
 
 
-FAMILY: Family = family(
-    Family(
-        name="rewrite",
-        answers="Does it carry out a new procedure step by step, by rules it has never seen?",
-        paper="Instruction Diversity, arXiv 2402.10891; From Symbolic Tasks, arXiv 2405.19787",
-        levels=(
-            Level("2 rules", "two rules, two to four steps"),
-            Level("3 rules", "three rules, four to eight steps"),
-            Level("4 rules", "four rules, seven to fourteen steps"),
-            Level("5 rules", "five rules, ten to 24 steps"),
-        ),
-        draw=draw,
-    )
+FAMILY = Family(
+    name="rewrite",
+    answers="Does it carry out a new procedure step by step, by rules it has never seen?",
+    paper="Instruction Diversity, arXiv 2402.10891; From Symbolic Tasks, arXiv 2405.19787",
+    levels=(
+        Level("2 rules", "two rules, two to four steps"),
+        Level("3 rules", "three rules, four to eight steps"),
+        Level("4 rules", "four rules, seven to fourteen steps"),
+        Level("5 rules", "five rules, ten to 24 steps"),
+    ),
+    draw=draw,
 )

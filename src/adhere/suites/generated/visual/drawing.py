@@ -9,7 +9,7 @@ import random
 
 from adhere.constraints.kinds.held_out.drawing import Shows
 from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, RELATIONS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 
 _LEVELS = (
     Level("one object", "one shape in one colour, centred at a given point"),
@@ -38,15 +38,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     return [single(asked.describe(rng.randrange(len(asked.phrasings))), (asked,), asked.witness())]
 
 
-FAMILY: Family = family(
-    Family(
-        name="drawing",
-        answers="Can it draw what it is told, as far as geometry decides?",
-        paper="GenEval, arXiv 2310.11513 (categories)",
-        levels=_LEVELS,
-        draw=draw,
-        groups=25,
-        in_profile=False,
-        max_new_tokens=1024,
-    )
+FAMILY = Family(
+    name="drawing",
+    answers="Can it draw what it is told, as far as geometry decides?",
+    paper="GenEval, arXiv 2310.11513 (categories)",
+    levels=_LEVELS,
+    draw=draw,
+    groups=25,
+    in_profile=False,
+    max_new_tokens=1024,
 )

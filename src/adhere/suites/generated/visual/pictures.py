@@ -12,7 +12,7 @@ from adhere.constraints.kinds.held_out.answer import Once
 from adhere.constraints.kinds.held_out.drawing import PointIn
 from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, Shape, make_shape
 from adhere.suites.generated.diagnostic.items import WORDS
-from adhere.suites.generated.family import Family, Item, Level, family, single
+from adhere.suites.generated.family import Family, Item, Level, single
 from adhere.suites.pictures import scene
 
 _LEVELS = (
@@ -104,18 +104,14 @@ def _shapes(chosen: list[tuple[str, str]], places: list[tuple[float, float]]) ->
     ]
 
 
-FAMILY: Family = family(
-    Family(
-        name="visual",
-        answers=(
-            "Does it see what it is asked about: how many, which colour, where, in which order, and where to click?"
-        ),
-        paper="VIM, arXiv 2311.17647; GenEval's categories, arXiv 2310.11513",
-        levels=_LEVELS,
-        draw=draw,
-        groups=20,
-        version="2",
-        in_profile=False,
-        max_new_tokens=256,
-    )
+FAMILY = Family(
+    name="visual",
+    answers=("Does it see what it is asked about: how many, which colour, where, in which order, and where to click?"),
+    paper="VIM, arXiv 2311.17647; GenEval's categories, arXiv 2310.11513",
+    levels=_LEVELS,
+    draw=draw,
+    groups=20,
+    version="2",
+    in_profile=False,
+    max_new_tokens=256,
 )
