@@ -3,6 +3,9 @@
 The rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types. A
 row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the
 file is never read as if it were this one.
+
+A loader raises UsageError where no path was given or nothing lies there, and SpecError, UnknownName or BadParameter for
+a row that cannot be used; the message names file and row.
 """
 
 from __future__ import annotations

@@ -25,12 +25,7 @@ _COLUMNS = {"task_id": str, "query": str, "output_type": str, "raw_output_metric
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A row cannot be used; the message names file and line.
-    """
+    """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("structeval", argument))
     kept = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in FORMATS]
     prompts = tuple(_prompt(at, row) for at, row in kept)

@@ -24,12 +24,7 @@ from adhere.suites.published.table import make_suite, need_path, note, read_rows
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A row cannot be used; the message names file and line.
-    """
+    """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("advancedif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
     counts = {"conversations": len(prompts), "rubrics": sum(len(prompt.constraints) for prompt in prompts)}

@@ -31,12 +31,7 @@ _STEPS = {"code", "llm", "llm_conditional_check"}
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A row cannot be used; the message names file and line.
-    """
+    """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("agentif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
     refs = [ref.id for prompt in prompts for ref in prompt.constraints]

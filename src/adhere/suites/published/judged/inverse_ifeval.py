@@ -23,12 +23,7 @@ _COLUMNS = {"instruction_types": str, "prompt": str, "response_reference": str, 
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A row cannot be used; the message names file and line.
-    """
+    """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("inverse-ifeval", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
     return make_suite(

@@ -24,12 +24,7 @@ _COLUMNS = {"QUESTION_ID": str, "AXIS": str, "CONVERSATION": list, "TARGET_QUEST
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A row cannot be used; the message names file and line.
-    """
+    """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("multichallenge", argument))
     prompts = tuple(_prompt(at, row) for at, row in rows)
     return make_suite(

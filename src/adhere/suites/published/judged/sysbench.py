@@ -28,12 +28,7 @@ _COLUMNS = {"messages": list, "prompt_infos": dict, "rounds_related": bool}
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of the published file.
-
-    Raises:
-        UsageError: No path was given, or there is no such file.
-        SpecError: A session cannot be used; the message names file and row.
-    """
+    """The suite of the published file; errors as `table` says."""
     path = need_path("sysbench", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
