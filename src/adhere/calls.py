@@ -100,6 +100,3 @@ def _text(value: Any) -> str | None:
 def without(call: ToolCall, redact: Any) -> ToolCall:
     """The call with every text changed by `redact`."""
     return convert(redact(msgspec.to_builtins(call)), ToolCall)
-
-
-__all__ = ["calls_of", "without", "written_calls"]

@@ -24,27 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-__all__ = [
-    "EXIT_CODES",
-    "AdhereError",
-    "BadParameter",
-    "ContaminationError",
-    "Divergence",
-    "GateError",
-    "Incomplete",
-    "IntegrityError",
-    "MissingExtra",
-    "MissingModel",
-    "OutOfCredit",
-    "ResourceError",
-    "RunMismatch",
-    "SpecError",
-    "UnknownName",
-    "UsageError",
-    "nearest",
-    "one_of",
-]
-
 Word = TypeVar("Word", bound=str)
 
 

@@ -18,8 +18,6 @@ from pathlib import Path
 from adhere.errors import IntegrityError, UsageError
 from adhere.schema import Media
 
-__all__ = ["TYPES", "base64_of", "bytes_of", "data_url", "keep", "look_in", "read", "store"]
-
 TYPES = {
     "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "audio/wav": "wav",
     "audio/mpeg": "mp3",

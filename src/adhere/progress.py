@@ -17,8 +17,6 @@ from adhere.terminal import one_line, plain
 WAITING_S = 30.0
 """Without anything new for so long, a line says so."""
 
-__all__ = ["Bars", "Lines", "Progress", "Silent", "Step", "for_terminal"]
-
 
 class Step(Protocol):
     """One running piece of work."""

@@ -15,8 +15,6 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["columns", "json_text", "notebook_table", "one_line", "plain", "show"]
-
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, clear screen

@@ -16,11 +16,6 @@ from adhere.schema import MODES, Mode
 if TYPE_CHECKING:
     from adhere.verify.sides import SideOptions
 
-__all__ = [
-    "EXISTING_FILE", "EXISTING_FOLDER", "FILE", "FOLDER", "PATH", "Asking", "Command", "Number", "Sides",
-    "asking_options", "flag", "option", "side_options", "spreading", "with_options",
-]  # fmt: skip
-
 Command = Callable[..., Any]
 
 

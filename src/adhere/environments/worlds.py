@@ -248,15 +248,3 @@ def _method(tool: Tool) -> Callable[..., str]:
     method.__signature__ = inspect.Signature(own, return_annotation=str)  # type: ignore[attr-defined]
     method.__annotations__ = {one.name: one.annotation for one in own[1:]} | {"return": str}
     return method
-
-
-__all__ = [
-    "Rollout",
-    "WorldEnvironment",
-    "dataset",
-    "factory",
-    "insist_on_no_gate",
-    "is_world",
-    "judge_answers",
-    "world_env",
-]

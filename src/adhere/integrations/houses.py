@@ -123,5 +123,3 @@ beside what is installed. `make test-houses` does it again with the newest relea
 
 | trainer | release | when | Python | door | command | how |
 |---|---|---|---|---|---|---|"""
-
-__all__ = ["HOUSES", "Door", "House", "house_of", "house_text", "page"]

@@ -144,6 +144,3 @@ def _code_hash(function: Any) -> str | None:
     except (OSError, TypeError):
         return None
     return hashlib.sha256((source + bound).encode()).hexdigest()
-
-
-__all__ = ["FunctionModel"]

@@ -238,6 +238,3 @@ def _as_message(answer: Response) -> Message:
 def _total(values: Any) -> Any:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-__all__ = ["Play", "Setting", "StepLog", "is_episode", "play"]

@@ -160,6 +160,3 @@ def markdown(gates: list[Gate]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-__all__ = ["Gate", "gate_below", "gate_difference", "gate_rates_below", "gate_worse", "junit", "markdown", "outcome_of"]

@@ -110,6 +110,3 @@ def _passes(prompt: Prompt, response: Response) -> bool | None:
         profile=prompt.tags.get("profile"), reasoning=response.reasoning,
     )  # fmt: skip
     return keeps_all([verdict.outcome for verdict in verdicts], len(turn.constraints))
-
-
-__all__ = ["measure_stability"]

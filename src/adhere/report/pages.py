@@ -230,6 +230,3 @@ def _sweep(directory: Path, *, as_stored: bool) -> StoredSweep:
     from adhere.sweep.leaderboard import leaderboard
 
     return StoredSweep(sweep, leaderboard(sweep))
-
-
-__all__ = ["StoredItem", "StoredParts", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]

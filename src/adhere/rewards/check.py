@@ -178,6 +178,3 @@ def _undecidable(refs: Refs, mode: Mode, profile: str | None) -> str:
         return "it names no constraint, so there is nothing to reward"
     places = judge_of(refs, mode=mode, profile=profile).undecidable
     return f"no answer decides {', '.join(refs[place].id for place in sorted(places))}" if places else ""
-
-
-__all__ = ["CheckedRows", "check_rows", "refs_of_rows"]

@@ -22,8 +22,6 @@ from adhere.shapes.messages import read_message, without_calls
 from adhere.text.reasoning import split_reasoning
 from adhere.text.words import count_words
 
-__all__ = ["badly_formed", "checklist_reward", "gated", "model_reward", "summed", "too_long"]
-
 
 def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
     """The weighted sum of rewards. Weights may be negative; nothing is normalised.

@@ -84,6 +84,3 @@ def _beside(name: str) -> frozenset[int]:
         return frozenset()
     stored = json.loads(path.read_bytes())
     return end_tokens_of(stored.get("eos_token_id")) | end_tokens_of(stored.get("pad_token_id"))
-
-
-__all__ = ["end_tokens_of"]

@@ -18,8 +18,6 @@ from adhere.rewards.rows import answer_of
 from adhere.shapes.messages import read_message, without_calls
 from adhere.text.reasoning import split_reasoning
 
-__all__ = ["best_of", "learned_reward"]
-
 Scores = Callable[[Sequence[tuple[list[dict[str, str]], str]]], list[float]]
 
 

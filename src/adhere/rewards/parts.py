@@ -154,6 +154,3 @@ class PartRewards(list[Function]):
 
         part.__name__ = name  # TRL logs rewards under the function's name
         return part
-
-
-__all__ = ["PARTS", "PartRewards", "Parts", "column_names", "names_of", "parts_of"]

@@ -304,6 +304,3 @@ def result_of(runs: Sequence[Run]) -> Headline:
     return Headline(
         points(one.difference), f"{said}, 95 % interval of the difference {points_interval(one.low, one.high)}"
     )
-
-
-__all__ = ["Answers", "Headline", "Page", "RowQuery", "ShownPrompt", "names_of", "result_of", "ways_of"]

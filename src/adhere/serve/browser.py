@@ -261,6 +261,3 @@ def _json(value: object) -> web.Response:
 
 def _plain(status: int, text: str) -> web.Response:
     return web.Response(text=text, status=status, headers=_HEADERS)
-
-
-__all__ = ["Browser"]

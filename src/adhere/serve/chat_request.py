@@ -268,6 +268,3 @@ def _flag(body: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise BadRequest(f"{name} must be true or false, got {_show(value)}", field=name)
     return value
-
-
-__all__ = ["BadRequest", "ChatRequest", "read"]

@@ -243,6 +243,3 @@ def _error(
 
 def _event(data: Mapping[str, Any]) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\n"
-
-
-__all__ = ["ModelServer"]

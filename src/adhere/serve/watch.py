@@ -388,6 +388,3 @@ def _sweep_result(data: bytes) -> Result:
     equal = [row for row in rows if row.prompt_strict.of_all == best and row.suite == rows[0].suite]
     who = rows[0].model if len(equal) == 1 else f"{len(equal)} models alike"
     return Result(percent(best), best, f"the best: {who}")
-
-
-__all__ = ["ModelState", "Result", "State", "Watch", "watch"]

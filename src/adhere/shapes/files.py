@@ -28,6 +28,3 @@ def read_rows(path: Path, read: Callable[[Row], T]) -> Iterator[T]:
             except AdhereError as problem:
                 raise type(problem)(f"{path}:{number}: {problem}") from problem
             yield made
-
-
-__all__ = ["read_rows"]

@@ -187,8 +187,3 @@ def asked_by(label: Any, *others: Any, where: str) -> str:
 def is_filled(value: Any) -> bool:
     """Tell whether a column holds anything: Arrow fills what a row does not have with null."""
     return value is not None and not (isinstance(value, Sequence) and not isinstance(value, str) and not len(value))
-
-
-__all__ = [
-    "COLUMNS", "Refs", "asked_by", "is_filled", "label_of", "names_constraints", "read_literal", "refs_in", "refs_of",
-]  # fmt: skip

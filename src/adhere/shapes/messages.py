@@ -183,9 +183,3 @@ def texts_of(messages: Iterable[Any], where: str = "a conversation") -> list[str
 def _show(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
-
-
-__all__ = [
-    "ROLES", "Content", "ReadMessage", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed",
-    "is_message", "read_message", "texts_of", "without_calls",
-]  # fmt: skip

@@ -371,16 +371,3 @@ def _texts_of(one: Any, name: str) -> list[str]:
     if content is None:
         raise UsageError(f"column {name!r} holds {one!r:.60}; it must hold a text or a list of messages")
     return [text] if (text := content_of(content, name).text) else []
-
-
-__all__ = [
-    "CONVERSATIONS",
-    "SIDES",
-    "Exchange",
-    "Table",
-    "constraint_columns",
-    "everything_said",
-    "in_trl_columns",
-    "read_exchange",
-    "texts_in",
-]  # fmt: skip

@@ -32,28 +32,10 @@ if TYPE_CHECKING:
     from adhere.stats.spread import spread_of_variants
 
 __all__ = [
-    "AtEqualLength",
-    "ClusterSums",
-    "Crossed",
-    "Estimate",
-    "Incomplete",
-    "Interval",
-    "SeedSummary",
-    "cohens_kappa",
-    "fit_crossed",
-    "fit_incomplete",
-    "fit_kinds",
-    "holm",
-    "leave_kinds_out",
-    "leave_one_out",
-    "length_controlled",
-    "over_seeds",
-    "paired_bootstrap",
-    "sign_flip_p",
-    "spread_of_variants",
-    "unanimous_bound",
-    "wilson_clustered",
-]
+    "AtEqualLength", "ClusterSums", "Crossed", "Estimate", "Incomplete", "Interval", "SeedSummary", "cohens_kappa",
+    "fit_crossed", "fit_incomplete", "fit_kinds", "holm", "leave_kinds_out", "leave_one_out", "length_controlled",
+    "over_seeds", "paired_bootstrap", "sign_flip_p", "spread_of_variants", "unanimous_bound", "wilson_clustered",
+]  # fmt: skip
 # A module is imported when one of its names is first used: most of them bring scipy, which takes 0.3 s.
 _HOMES = {
     **dict.fromkeys(("AtEqualLength", "length_controlled"), "adjusted"),

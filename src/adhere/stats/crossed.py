@@ -207,6 +207,3 @@ def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
     np.add.at(sums_SK.T, index_P, (d_SP - value).T)
     found: Floats = value + sums_SK * len(numbers) / d_SP.shape[1]
     return found
-
-
-__all__ = ["Crossed", "fit_crossed"]

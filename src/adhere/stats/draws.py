@@ -40,6 +40,3 @@ def all_of(k: int, passed: int, n: int, convention: Convention = "unbiased") -> 
 def steps_to(draws: int) -> tuple[int, ...]:
     """The k that are reported of so many draws: 1, 2, 4, 8, … and all of them."""
     return tuple(sorted({draws, *(2**power for power in range(draws.bit_length()) if 2**power <= draws)}))
-
-
-__all__ = ["Convention", "all_of", "any_of", "steps_to"]

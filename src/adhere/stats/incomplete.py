@@ -110,6 +110,3 @@ def _variance_by(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
     index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
     sums = np.bincount(index_P, weights=added_P)
     return float(np.sum(sums**2)) * len(sums) / (len(sums) - 1)
-
-
-__all__ = ["Incomplete", "fit_incomplete"]

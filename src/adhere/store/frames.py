@@ -160,6 +160,3 @@ def _library(name: str | None) -> Any:
         except ModuleNotFoundError:
             continue
     raise MissingExtra(f"A frame needs {' or '.join(chosen)}, which is not installed. Run: pip install {chosen[0]}")
-
-
-__all__ = ["LEVELS", "Level", "frame_of", "rows_of"]

@@ -261,6 +261,3 @@ def cuts(prompts: Iterable[Prompt], size: int) -> Iterator[list[Prompt]]:
         members.append(prompt)
     if members:
         yield members
-
-
-__all__ = ["SHARD_ANSWERS", "Outline", "ShardedRun", "Sharding", "cuts", "load_run", "manifest_of"]

@@ -113,22 +113,6 @@ def state_word(*, asked: int | None, answered: int, failed: int, is_sealed: bool
     return "judging" if answered == asked else "running"
 
 
-__all__ = [
-    "SHARDED",
-    "SHARDS",
-    "WORDS",
-    "Item",
-    "Kind",
-    "Word",
-    "kind_of",
-    "last_change",
-    "run_folders",
-    "runs_in",
-    "shelf",
-    "state_word",
-]
-
-
 def discard_if_empty(directory: Path) -> bool:
     """Remove a Run in which nothing was answered, spent or sent; tell whether it was one.
 

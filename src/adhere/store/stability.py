@@ -95,6 +95,3 @@ def stored_for(spec: RunSpec, runs: Path) -> tuple[Stability | None, list[Path]]
         if one.engine_sha256 == wanted and one.verdict_share is not None:
             found.append(one)
     return max(found, key=lambda one: one.verdict_share or 0.0, default=None), damaged
-
-
-__all__ = ["Stability", "Way", "engine_hash", "store", "stored_for"]

@@ -28,17 +28,8 @@ if TYPE_CHECKING:
     from adhere.suites.generated.family import Family
 
 __all__ = [
-    "Description",
-    "Origin",
-    "Source",
-    "Suite",
-    "describe",
-    "fetched_path",
-    "load",
-    "names",
-    "registry",
-    "source_of",
-]
+    "Description", "Origin", "Source", "Suite", "describe", "fetched_path", "load", "names", "registry", "source_of",
+]  # fmt: skip
 
 
 class Source(NamedTuple):

@@ -90,6 +90,3 @@ def _ref(rule: Any, at: str) -> ConstraintRef:
             f"{at}: a constraint is what adhere.constraint makes, or a mapping with id and params; got {rule!r:.80}"
         )
     return ConstraintRef(str(rule["id"]), dict(rule.get("params") or {}))
-
-
-__all__ = ["load_own", "suite_of"]

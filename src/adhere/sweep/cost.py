@@ -101,6 +101,3 @@ def estimate_line(estimate: Estimate) -> str:
         cost += f"; {dollars(estimate.spent_usd)} spent before"
     left = f"; {dollars(estimate.credit_usd)} of credit left" if estimate.credit_usd is not None else ""
     return f"{estimate.requests:,} answers of {estimate.models} models to ask for; {cost}{left}"
-
-
-__all__ = ["NO_PRICE", "Confirm", "Estimate", "Tariff", "estimate_line", "refuse_dear"]

@@ -93,6 +93,3 @@ def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:
     first = play.request(sampling)
     step = (Message("assistant", "x" * 3 * sampling.max_new_tokens), Message("user", "x" * SEEN))
     return [first._replace(messages=(*first.messages, *step * number)) for number in range(play.setting.limits.steps)]
-
-
-__all__ = ["Episodes", "StepRow", "Which", "longest"]

@@ -79,6 +79,3 @@ def load_sweep(directory: Path) -> Sweep:
             raise IntegrityError(f"{manifest.parent} is about a suite that {directory} did not ask")
         found.runs[model, place] = manifest.parent
     return found
-
-
-__all__ = ["Sweep", "load_sweep"]

@@ -535,6 +535,3 @@ def _commonest(reasons: Mapping[str, str]) -> str:
         ", ".join(f"{count}: {reason}" for reason, count in Counter(reasons.values()).most_common(3))
         or "none is listed"
     )
-
-
-__all__ = ["FLUSH_S", "JudgingStop", "Keeper", "Name"]

@@ -208,6 +208,3 @@ class _Signals:
         while self._caught:
             number = self._caught.pop()
             asyncio.get_running_loop().remove_signal_handler(number)
-
-
-__all__ = ["SweepRequest", "run_sweep"]

@@ -93,6 +93,3 @@ def sweep_spec(
         limit=limit,
         mode=mode,
     )
-
-
-__all__ = ["Filter", "SweepSpec", "sweep_spec"]

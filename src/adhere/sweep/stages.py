@@ -352,6 +352,3 @@ class _Stages:
 
 def _question() -> Request:
     return Request("liveness", 0, 0, (Message("user", QUESTION),), 0)
-
-
-__all__ = ["Control", "NoWatcher", "Watcher", "sweep"]

@@ -134,8 +134,3 @@ _FINDERS: dict[Unit, Callable[[str], Iterator[Span]]] = {
     "bullet point": lambda text: (span for _, span in bullets(text)),
     "code block": _code,
 }
-
-__all__ = [
-    "BULLET_MARK", "LINE_START", "FencedBlock", "Span", "Unit", "bullets", "code_blocks", "last_span", "outside_code",
-    "spans",
-]  # fmt: skip

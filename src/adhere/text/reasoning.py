@@ -170,6 +170,3 @@ def _split_channels(text: str) -> _Split:
     reasoning = [content for channel, content in said if channel != "final"]
     answer = [content for channel, content in said if channel == "final"]
     return _Split("\n".join(reasoning) if reasoning else None, "\n".join(answer), is_cut=not answer)
-
-
-__all__ = ["TAGS", "SplitAnswer", "own_tags", "split_answer", "split_reasoning"]

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-__all__ = ["Keeper", "forget", "keeper", "keeping"]
-
 FILE, LATEST = "checkpoint.pt", "latest"
 EVERY_S = 300.0  # writing takes seconds for a small model and stops training meanwhile
 _current: ContextVar[Keeper | None] = ContextVar("keeper", default=None)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-__all__ = ["Learner", "Update", "frozen_copy", "learning", "rate_at"]
-
 LOOP_VERSION = 1  # raised when what all methods share (loop, packing, optimizer, adapters) trains other weights
 Part = TypeVar("Part")
 Item = TypeVar("Item")

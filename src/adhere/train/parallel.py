@@ -21,20 +21,6 @@ from adhere.schema import content_hash
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Place",
-    "add_up",
-    "agree",
-    "divide",
-    "first_does",
-    "first_says",
-    "gather",
-    "is_sharding",
-    "place",
-    "processes",
-    "share",
-]
-
 T = TypeVar("T")
 Found = TypeVar("Found")
 _sharding: ContextVar[bool] = ContextVar("sharding", default=False)

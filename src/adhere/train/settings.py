@@ -17,11 +17,6 @@ from adhere.schema import Record, convert
 if TYPE_CHECKING:
     from adhere.models.local.decoder.precision import Precisions
 
-__all__ = [
-    "MATRICES", "Count", "Lora", "Matrix", "Merging", "OptimizerSettings", "Positive", "Precision", "Share",
-    "check_settings", "settle", "with_base",
-]  # fmt: skip
-
 Settings = TypeVar("Settings", bound="OptimizerSettings")
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]

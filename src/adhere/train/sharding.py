@@ -18,8 +18,6 @@ from adhere.train.parallel import is_sharding, place
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["distribute", "idle", "let_go", "local", "local_state", "scalar", "whole_state", "with_shards"]
-
 
 def distribute(model: PreTrainedModel) -> None:
     """Cut the weights of `model` over all processes, layer by layer, and move them to this process's device.

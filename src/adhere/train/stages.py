@@ -17,8 +17,6 @@ from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.settings import OptimizerSettings
 
-__all__ = ["STAGES", "Rows", "Stage", "provenance_rows"]
-
 
 class Rows(Protocol):
     """The data that stages choose from: a study's pool, or a recipe's."""

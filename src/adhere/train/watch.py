@@ -26,8 +26,6 @@ from adhere.train.parallel import divide, share
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PASSED", "SCORE", "HeldOutPrompt", "Watch", "asked_of", "greedy_scores", "watcher", "watching"]
-
 SCORE, PASSED = "watch_score", "watch_pass_rate"  # columns of the log
 KINDS: tuple[RewardKind, RewardKind] = ("dense", "binary")
 

@@ -284,6 +284,3 @@ def _items(found: HarnessAnswers) -> int:
 def _list_some(names: Iterable[object] | Mapping[tuple[str, str], object]) -> str:
     shown = [" ".join(name) if isinstance(name, tuple) else str(name) for name in names]
     return ", ".join(shown[:8]) + (" …" if len(shown) > 8 else "") if shown else "none"
-
-
-__all__ = ["SideFiles", "SideOptions", "WantedModel", "is_alike", "name_parts"]

@@ -178,6 +178,3 @@ def replay(
 def _at_hand(name: str, _thread: int) -> World:
     """A world has one state: threads that judge at once have one each."""
     return open_world(name)
-
-
-__all__ = ["ACT", "DONE", "FORMS", "Episode", "Form", "Limits", "as_answer", "introduction", "replay"]

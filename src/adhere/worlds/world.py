@@ -158,6 +158,3 @@ def validate(name: str, seeds: Sequence[int]) -> None:
             raise AdhereError(
                 f"world {name}, seed {seed}: the solver comes to {judged.outcome}: {judged.reason} {broken}".rstrip()
             )
-
-
-__all__ = ["Action", "BrokenRule", "Judgement", "Step", "World", "open_world", "registry", "validate"]

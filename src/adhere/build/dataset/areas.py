@@ -25,8 +25,6 @@ from adhere.constraints import Constraint, registry
 from adhere.schema import Prompt, derive_seed
 from adhere.suites.base import first_of_slices
 
-__all__ = ["SUITES", "answering_in", "draw_area", "under_systems"]
-
 SUITES: dict[Area, str] = {
     "long-answers": "length", "maths": "math", "coding": "code", "structured-data": "data", "reasoning": "logic",
 }  # fmt: skip

@@ -21,8 +21,6 @@ from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, e
 from adhere.constraints.published.shared.language import detect
 from adhere.text.words import sentence_spans
 
-__all__ = ["instruction_density", "repetition"]
-
 _TWICE_LINES, _TWICE_LINE_CHARACTERS = 0.30, 0.20  # of paragraphs the same
 _TOP = {2: 0.20, 3: 0.18, 4: 0.16}  # share of the characters that the commonest n-gram covers
 _AGAIN = {5: 0.15, 6: 0.14, 7: 0.13, 8: 0.12, 9: 0.11, 10: 0.10}  # share of them in n-grams that stand again

@@ -38,8 +38,6 @@ from openenv.core.env_server.http_server import create_app
 from openenv.core.env_server.interfaces import Environment as OpenEnvironment
 from pydantic import Field, field_validator
 
-__all__ = ["AnswerAction", "InstructionEnvironment", "InstructionObservation", "WorldSession", "make_app"]
-
 
 class AnswerAction(types.Action):
     """An answer to the messages of the last observation."""

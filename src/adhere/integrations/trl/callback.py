@@ -164,6 +164,3 @@ def _neighbours() -> list[Any]:
             return list(handler.callbacks)
         frame = frame.f_back
     return []
-
-
-__all__ = ["callback"]

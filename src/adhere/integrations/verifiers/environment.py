@@ -37,8 +37,6 @@ need("verifiers.v1", extra="environments")
 
 import verifiers.v1 as vf
 
-__all__ = ["AdhereEnv", "AdhereTaskset", "load_environment"]
-
 
 class AdhereTaskConfig(vf.TaskConfig):
     """Under `--env.taskset.task.*`: how answers are judged."""

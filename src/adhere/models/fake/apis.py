@@ -220,6 +220,3 @@ class Apis:
             error = {"type": "invalid_request_error" if fault == "400" else "api_error", "message": f"a {fault}"}
             return {"result": {"type": "errored", "error": {"type": "error", "error": error}}}, False
         return {"result": {"type": "succeeded", "message": self.message(row["params"])}}, False
-
-
-__all__ = ["Apis"]

@@ -65,6 +65,3 @@ def failed_attempt(
         failure=FAILURES.get(kind, "passing"),
     )
     return Attempt(kind, response, reason, may_cost=may_cost)
-
-
-__all__ = ["FAILURES", "Attempt", "Denied", "Kind", "failed_attempt", "response_to"]

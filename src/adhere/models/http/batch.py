@@ -309,6 +309,3 @@ def _why(found: Mapping[str, Any]) -> str:
 
 def _read(folder: Path) -> Batch:
     return decode((folder / "batch.json").read_bytes(), Batch)
-
-
-__all__ = ["Batch", "BatchModel", "Form"]

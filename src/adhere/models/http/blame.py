@@ -123,6 +123,3 @@ def _field_of(error: Mapping[str, Any], names: frozenset[str], said: str) -> str
 def is_page(text: str) -> bool:
     """Tell whether a reply is a page for people: something else than an API listens there."""
     return _PAGE.match(text) is not None
-
-
-__all__ = ["MOST_SAID", "Blame", "blame_of", "is_page"]

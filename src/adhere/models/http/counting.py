@@ -40,6 +40,3 @@ def least_tokens(text: str) -> int:
     """
     unspaced = len(_IDEOGRAPH.findall(text)) // 3 + len(_UNSPACED.findall(text)) // 8
     return sum(1 for _ in _RUN.finditer(text)) + unspaced
-
-
-__all__ = ["least_tokens", "text_of", "tokens_of"]

@@ -127,6 +127,3 @@ def _names_in(value: Json) -> Iterable[str]:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is no number of JSON")
-
-
-__all__ = ["check_fields", "parse_send", "with_fields"]

@@ -170,6 +170,3 @@ def waiting_line(waited: Sequence[LaneWait], most: int = 3) -> str:
     ]
     more = f" and {len(waited) - most} more" if len(waited) > most else ""
     return f"waiting for {', '.join(shown)}{more}"
-
-
-__all__ = ["Counts", "Job", "Lane", "LaneWait", "Policy", "RequestEnd", "lane_states", "waiting_line"]

@@ -247,5 +247,3 @@ GEMINI = Native(
     "x-goog-api-key",
     "models?pageSize=1000",
 )
-
-__all__ = ["ANTHROPIC", "GEMINI", "Native", "response_format"]

@@ -167,6 +167,3 @@ def price_of(text: str) -> Prices:
             f"A price is two numbers, USD a million prompt and answer tokens, such as 0.15,0.60; got {text!r}"
         )
     return Prices(numbers[0] / 1e6, numbers[1] / 1e6)
-
-
-__all__ = ["EFFORTS", "Effort", "EndpointOptions", "price_of"]

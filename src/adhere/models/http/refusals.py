@@ -148,6 +148,3 @@ def _names(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[st
             yield str(value)
         if (name := text_of(value)) is not None:
             yield name.lower()
-
-
-__all__ = ["Meaning", "error_fields", "meaning_of"]

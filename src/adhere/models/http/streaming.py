@@ -109,6 +109,3 @@ class Stream:
         if error:
             whole["error"] = error
         return json.dumps(storable(whole)).encode()
-
-
-__all__ = ["Stream"]

@@ -152,17 +152,3 @@ def storable(value: Any, depth: int = DEEPEST) -> Json:  # noqa: PLR0911 - one r
         case list():
             return [storable(item, depth - 1) for item in value]
     return None
-
-
-__all__ = [
-    "TOO_DEEP",
-    "content_of",
-    "json_of",
-    "json_or_deep",
-    "mapping_of",
-    "number_of",
-    "storable",
-    "text_of",
-    "thought_of",
-    "whole_of",
-]

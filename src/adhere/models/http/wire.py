@@ -365,6 +365,3 @@ def fit_to_show(text: str | None) -> str | None:
         return None
     text = _ACCOUNT.sub(r'"\1":"***"', one_line(text[: 8 * MOST_EVIDENCE]))
     return redact(text)[:MOST_EVIDENCE]
-
-
-__all__ = ["LONGEST_TEXT", "Prices", "Reply", "body_of", "fit_to_show", "read", "retry_after_s"]

@@ -156,6 +156,3 @@ class GenerateModel:
                 pad_token_id=pad, **drawn,
             )  # fmt: skip
         return [[int(token) for token in row[width:]] for row in found]
-
-
-__all__ = ["GenerateModel", "generate_engine"]

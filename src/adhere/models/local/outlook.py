@@ -114,6 +114,3 @@ def count_parameters(directory: Path) -> int:
                 count *= size
             total += count
     return total
-
-
-__all__ = ["LONG_MINUTES", "Outlook", "count_parameters", "outlook"]

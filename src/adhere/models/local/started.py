@@ -183,6 +183,3 @@ def _has_group(leader: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-__all__ = ["StartedServer", "free_port", "last_lines", "start_server"]

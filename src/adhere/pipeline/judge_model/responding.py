@@ -168,6 +168,3 @@ def _agreement(labels: Sequence[Label], said: Sequence[Said]) -> Agreement:
         pairs["no", False],
         sum(count for (one, _), count in pairs.items() if one == "abstained"),
     )
-
-
-__all__ = ["Agreement", "Label", "RespondingReport", "judge_responding", "read_labels"]

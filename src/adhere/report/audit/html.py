@@ -17,6 +17,3 @@ def audit_html(found: Audit) -> str:
         table=rows_of(found),
         witnesses=[one for one in found.scripts if one.witness is not None],
     )
-
-
-__all__ = ["audit_html"]

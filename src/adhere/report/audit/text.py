@@ -62,6 +62,3 @@ def _witness(one: AuditedScript, width: int) -> list[str]:
         f"{one.name} earns {seen.reward:.3f} where honest answers earn at most {seen.honest:.3f}: {seen.answer[:120]!r}"
     )
     return [paragraph(one_line(f"{said}, to {seen.prompt[:80]!r}"), width=width)]
-
-
-__all__ = ["HEADINGS", "audit_text", "rows_of", "verdict_of"]

@@ -133,6 +133,3 @@ def _answers(run: Run) -> dict[str, Response]:
 def _text_of(answers: Mapping[str, Response], prompt_id: str) -> str:
     one = answers.get(prompt_id)
     return "(no answer)" if one is None else one.said or f"({one.status})"
-
-
-__all__ = ["Flips", "comparison_html", "comparison_latex", "flips_of"]

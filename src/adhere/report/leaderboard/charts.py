@@ -142,6 +142,3 @@ def usd(cost: float | None) -> str:
 
 def _usd(cost: float) -> str:
     return f"${cost:g}" if cost >= 1e-4 else f"${cost:.0e}".replace("e-0", "e−").replace("e-", "e−")
-
-
-__all__ = ["Point", "front", "interval_bar", "scatter", "usd"]

@@ -231,6 +231,3 @@ def _plain(answer: _Answer, places: Mapping[str, int], longest: int) -> list[obj
         None if response.latency_s is None else round(response.latency_s, 2),
         cut(note, 400),
     ]
-
-
-__all__ = ["MOST_BYTES", "MOST_PER_CELL", "Islands", "encode_for_script", "islands"]

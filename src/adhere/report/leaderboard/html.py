@@ -274,6 +274,3 @@ def _settings(suite: SuiteFacts, rows: list[Row], board: Leaderboard) -> dict[st
         "Coverage that a rank takes": percent(board.min_coverage, digits=0),
         "Intervals": percent(board.confidence, digits=0),
     }
-
-
-__all__ = ["leaderboard_html"]

@@ -83,6 +83,3 @@ def kind_text(found: dict[str, Any], *, width: int = 100) -> str:
     for one in found["fixes"]:
         lines.append(paragraph(f"{one['id']}: {one['what']}", width=width, label="defect", hang=12))
     return "\n".join(lines)
-
-
-__all__ = ["domain_text", "explain_kind", "kind_text"]

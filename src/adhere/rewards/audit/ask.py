@@ -258,6 +258,3 @@ def _number(found: Any) -> Earning:
         return Earning(None, "the reward is None: not measured")
     value = float(found.item() if hasattr(found, "item") else found)
     return Earning(value) if math.isfinite(value) else Earning(None, f"the reward is {value}")
-
-
-__all__ = ["AuditedReward", "Earning", "as_reward", "open_reward"]

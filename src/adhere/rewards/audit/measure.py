@@ -186,6 +186,3 @@ def _pair_gaps(
             if changed is not None and abs(changed - value) > SAME:
                 found.append(PairGap(name, row.asked[:200], text[:200], value, changed))
     return found
-
-
-__all__ = ["Audit", "AuditedScript", "PairGap", "Witness", "audit"]

@@ -68,6 +68,3 @@ def _row(row: dict[str, Any]) -> AuditRow:
 def own_rows() -> list[AuditRow]:
     """Ten prompts of ours with two honest answers each, which carry IFEval's columns."""
     return read_audit_rows(Path(__file__).parent / "rows.jsonl")
-
-
-__all__ = ["AuditRow", "own_rows", "read_audit_rows"]

@@ -86,5 +86,3 @@ MEAN_THE_SAME: dict[str, Callable[[str], str]] = {
     "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
 }
 """Changes after which an answer says the same: a reward that pays otherwise for one looks at the wrong thing."""
-
-__all__ = ["MEAN_THE_SAME", "Script", "scripts_for"]

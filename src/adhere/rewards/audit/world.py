@@ -24,6 +24,3 @@ def world_rows(reward: AuditedReward) -> list[AuditRow]:
         ]
         found.append(AuditRow(prompt.text, (SOLVER.format(prompt.id),), {"prompt_id": prompt.id, "solver": steps}))
     return found
-
-
-__all__ = ["SOLVER", "world_rows"]

@@ -166,6 +166,3 @@ def _sha256_of_start(path: Path, size: int) -> str:
 
 def _sha256(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
-
-
-__all__ = ["FILE", "Seal", "SealCheck", "SealedFile", "add_seal", "check_seals"]

@@ -47,6 +47,3 @@ def _contradictions(directory: Path) -> Iterator[str]:
         yield f"the answer to {prompt!r}, turn {turn}, draw {draw}, is not the one that was judged"
     if len(judged) > MOST_NAMED:
         yield f"nor are {len(judged) - MOST_NAMED} more"
-
-
-__all__ = ["examine"]

@@ -388,6 +388,3 @@ def _column(kind: str, values: list[Any]) -> Any:
 
 def _json(value: object) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
-
-
-__all__ = ["FILES", "FOLDER", "Origin", "compact", "made_from", "tally", "whats_stale"]

@@ -252,6 +252,3 @@ def _whole(reader: Reader, cell: Cell, spots: Journal) -> tuple[dict[Key, Status
     responses = reader.responses(cell, spots)
     outcomes = {name: verdict.outcome for name, verdict in reader.verdicts(cell, responses).items()}
     return {key: response.status for key, response in responses.items()}, outcomes
-
-
-__all__ = ["Group", "GroupedCounts", "Share", "from_segments", "group_counts"]

@@ -130,6 +130,3 @@ def played_by(suite: Suite, user: str) -> Suite:
         return msgspec.structs.replace(prompt, turns=(turn,), tags={**prompt.tags, "user": user})
 
     return msgspec.structs.replace(suite, prompts=tuple(map(played, suite.prompts)), whole=())
-
-
-__all__ = ["load_world", "played_by", "world_suite"]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-__all__ = ["AnswerSettings", "Item", "answers_work", "train_on_answers"]
-
 
 class AnswerSettings(OptimizerSettings, frozen=True):
     """What every method on labelled answers lets one set.

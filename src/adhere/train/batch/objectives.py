@@ -13,8 +13,6 @@ from typing import NamedTuple
 import torch
 from torch.nn.functional import logsigmoid
 
-__all__ = ["PairSums", "bradley_terry", "ipo", "kto", "sigmoid"]
-
 
 class PairSums(NamedTuple):
     """Summed log-probs and lengths of P pairs."""

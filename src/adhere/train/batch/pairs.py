@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
     from adhere.train.batch.objectives import PairSums
 
-__all__ = [
-    "PairSettings", "Sums", "pairs_work", "planned_steps", "reference_sums", "train_on_pairs", "update_on_pairs",
-]  # fmt: skip
-
 FIRST_LOSS_TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2}
 Objective = Callable[["PairSums"], "torch.Tensor"]
 

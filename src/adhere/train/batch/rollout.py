@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
     from adhere.models.local.decoder.decode import DecodedAnswer
 
-__all__ = [
-    "Answer", "Group", "Order", "PartScorer", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes",
-    "insist_on_room", "measures", "online_work", "part_measures", "prompts_from",
-]  # fmt: skip
-
 Order = Literal["variance", "ascending", "random"]
 PART = "part: "  # begins the columns of a log that are components of the reward
 CHECKED_TOKENS = 16

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from adhere.schema import Record
 
-__all__ = ["Shape", "Work", "tree_tokens_of"]
-
 
 class Shape(Record, frozen=True):
     """The data of a stage, in numbers.

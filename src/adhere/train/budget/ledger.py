@@ -13,18 +13,6 @@ from typing import NamedTuple, Protocol
 
 from adhere.schema import Record
 
-__all__ = [
-    "Artefact",
-    "LogRow",
-    "StageLedger",
-    "StageResult",
-    "StepLog",
-    "Tally",
-    "observing",
-    "peak_memory_bytes",
-    "values_of",
-]  # fmt: skip
-
 LogRow = dict[str, float | None]
 
 

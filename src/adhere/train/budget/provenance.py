@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from adhere.schema import Record
 
-__all__ = ["Provenance"]
-
 
 class Provenance(Record, frozen=True):
     """One setting's origin.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "ContinueSettings", "continue_training"]
-
 
 class ContinueSettings(OptimizerSettings, frozen=True):
     """Next-token training on plain text and instruction rows.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from adhere.train.batch.objectives import PairSums
 
-__all__ = ["PROVENANCE", "DpoSettings", "dpo"]
-
 
 class DpoSettings(PairSettings, frozen=True):
     """Offline DPO.

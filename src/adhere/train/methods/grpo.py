@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = [
-    "PROVENANCE", "Episode", "GrpoSettings", "WeightedAnswer", "advantages_of", "grpo", "grpo_loss", "grpo_work",
-    "overlong", "select",
-]  # fmt: skip
-
 
 class GrpoSettings(RolloutSettings, frozen=True):
     """GRPO.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "KtoSettings", "kto"]
-
 
 class KtoSettings(AnswerSettings, frozen=True):
     """KTO.

@@ -32,8 +32,6 @@ from adhere.train.stages import STAGES, Stage
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "OnlineDpoSettings", "best_against_worst", "online_dpo"]
-
 
 class OnlineDpoSettings(RolloutSettings, frozen=True):
     """Online DPO. Draws as many answers to as many prompts as GRPO does by default, so that the two are matched.

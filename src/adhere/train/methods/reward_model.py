@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "RewardModel", "RewardModelSettings", "reward_model"]
-
 
 class RewardModelSettings(PairSettings, frozen=True):
     """A reward model.

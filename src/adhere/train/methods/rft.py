@@ -27,8 +27,6 @@ from adhere.train.stages import STAGES, Stage
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "RftSettings", "rft"]
-
 
 class RftSettings(RolloutSettings, frozen=True):
     """RFT. `steps` times `prompts_per_step` prompts are answered, before the first update.

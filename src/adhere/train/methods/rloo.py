@@ -24,8 +24,6 @@ from adhere.train.stages import STAGES, Stage
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PROVENANCE", "RlooSettings", "rloo"]
-
 
 class RlooSettings(GrpoSettings, frozen=True):
     """RLOO: GRPO's settings with its own baseline, scale and divisor."""

@@ -36,20 +36,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = [
-    "PROVENANCE",
-    "Mix",
-    "MoreSftSettings",
-    "SftSettings",
-    "batches",
-    "leave_out_long",
-    "planned_steps",
-    "sft",
-    "sft_loss",
-    "sft_step",
-    "token_rows",
-]  # fmt: skip
-
 
 class Mix(Record, frozen=True):
     """Long and short rows in a fixed proportion.

@@ -16,8 +16,6 @@ import torch
 from adhere.errors import IntegrityError, UsageError, nearest
 from adhere.train.optim.sparsify import Rescale, keep_largest, keep_random, pack, unpack
 
-__all__ = ["OnlineMerging"]
-
 Method = Literal["dare", "ties"]
 Mode = Literal["paper", "released"]
 Weights = torch.nn.Module | Mapping[str, torch.Tensor] | Iterable[torch.Tensor]

@@ -13,8 +13,6 @@ import torch
 from adhere.errors import UsageError
 from adhere.train.optim.sparsify import keep_largest, keep_random
 
-__all__ = ["merge_dare", "merge_linear", "merge_ties"]
-
 Named = Mapping[str, torch.Tensor]
 
 

@@ -15,8 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["edge_log_probs"]
-
 AT_ONCE = {"cpu": 2**22}  # numbers of a block: 16 MB in fp32, which the allocator keeps and hands out again
 ELSEWHERE = 2**26
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from adhere.train.settings import OptimizerSettings
 
-__all__ = ["LoraLinear", "attach", "merge", "merged_state", "refuse_unsuited", "save_adapter", "stack_adapters"]
-
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 PREFIX, ROWS = "base_model.model.", ".token_adapter.trainable_tokens_delta"  # of PEFT's names
 

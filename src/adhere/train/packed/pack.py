@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from adhere.train.packed.attention import Run
 
-__all__ = ["Part", "TokenRow", "Tree", "cut", "grow", "hidden_states", "log_probs", "row_sums"]
-
 
 class TokenRow(NamedTuple):
     """One row of token ids; the loss is on the completion only."""

@@ -19,19 +19,6 @@ from adhere.train.packed.pack import TokenRow
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = [
-    "TokenPair",
-    "chosen_rows",
-    "completion_ids",
-    "end_of_turn",
-    "every_answer",
-    "insist_on_positions",
-    "pair_rows",
-    "prompt_ids",
-    "sft_rows",
-    "shuffled_batches",
-]
-
 
 class TokenPair(NamedTuple):
     """A preference pair; both rows have the same prompt."""

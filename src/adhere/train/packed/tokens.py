@@ -19,8 +19,6 @@ from torch.nn.functional import embedding, linear
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["TrainedRows", "attach_tokens", "merge_tokens", "trained_rows", "trained_tokens"]
-
 
 class TrainedRows(torch.nn.Module):
     """An embedding, or a head, that is frozen but for the rows of some tokens: `rows` (tokens, width)."""

@@ -15,8 +15,6 @@ from adhere.train.stage.order import orders_anew
 from adhere.train.stage.settings import uses_reward_model
 from adhere.train.stages import provenance_rows
 
-__all__ = ["StageRecord", "model_card"]
-
 
 class StageRecord(Record, frozen=True):
     """What is stored of a finished stage, as stage.json.

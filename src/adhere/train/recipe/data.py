@@ -21,8 +21,6 @@ from adhere.train.stage.template import CHATML, TEMPLATED, with_template
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["RecipeRows", "Start", "load_rows", "needed_rows", "open_start", "prepare_start", "row_of"]
-
 T = TypeVar("T", SftRow, PairRow, RlRow)
 TABLES: Mapping[type[Any], str] = {SftRow: "sft", PairRow: "pairs", RlRow: "rl"}
 FILES = {"sft": "sft.jsonl", "pairs": "pairs.jsonl", "rl": "rl.jsonl"}

@@ -8,8 +8,6 @@ from typing import Literal, get_args
 
 from adhere.errors import UsageError, nearest
 
-__all__ = ["Launcher", "Trainer", "launch_file"]
-
 Launcher = Literal["torchrun", "slurm", "skypilot"]
 Trainer = Literal["verl", "open-instruct", "prime-rl", "trl"]  # `adhere.integrations.emit`
 

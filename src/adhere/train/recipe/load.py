@@ -9,8 +9,6 @@ from adhere.errors import SpecError, UnknownName, nearest
 from adhere.train.recipe.machines import Machine, Preset, on_machine
 from adhere.train.recipe.spec import PRESETS, BadSetting, Recipe, settle_reward
 
-__all__ = ["load_preset", "load_recipe", "machine_of"]
-
 
 def load_recipe(name: str) -> tuple[Recipe, Path]:
     """A recipe from a file, or a preset by its name, and the directory that its paths are relative to.

@@ -18,8 +18,6 @@ from adhere.schema import Json, Record
 from adhere.train.recipe.spec import Recipe, StageSpec
 from adhere.train.settings import Lora
 
-__all__ = ["Machine", "Preset", "on_machine"]
-
 
 class Machine(Record, frozen=True):
     """What a preset is like on one kind of machine.

@@ -38,8 +38,6 @@ from adhere.train.stage.settings import uses_reward_model
 from adhere.train.stage.train import ADAPTER, MODEL, REWARD_MODEL, Training, memory_needed, train_stage
 from adhere.train.stages import Stage
 
-__all__ = ["PlannedStage", "plan_recipe", "run_recipe", "stage_memory"]
-
 
 class PlannedStage(NamedTuple):
     """What a stage will cost; `done` says that it is finished already."""

@@ -33,8 +33,6 @@ from adhere.train.stage.settings import (
 )
 from adhere.train.stages import STAGES, Stage
 
-__all__ = ["Recipe", "StageSpec", "settle_reward"]
-
 PRESETS = Path(__file__).parent / "presets"
 
 

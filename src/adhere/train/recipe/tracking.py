@@ -12,8 +12,6 @@ from adhere.errors import UsageError, nearest
 from adhere.extras import need
 from adhere.train.budget.ledger import LogRow
 
-__all__ = ["TRACKERS", "JsonLines", "Tracker", "open_tracker"]
-
 
 class Tracker(Protocol):
     """Takes in the numbers of steps."""

@@ -27,11 +27,6 @@ from adhere.train.stage.memory import Memory
 if TYPE_CHECKING:
     from adhere.suites.base import Suite
 
-__all__ = [
-    "GUARDS", "Guard", "GuardStop", "Guards", "Policy", "RepeatedPrompt", "find_repeats", "halved_once", "heed",
-    "template_trouble", "too_large", "trips",
-]  # fmt: skip
-
 T = TypeVar("T")
 Policy = Literal["stop", "warn", "compare"]
 PROMPT, ANSWER = "Name three colours.", "Red, green, blue."  # what a template is tried on

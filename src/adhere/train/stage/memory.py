@@ -20,8 +20,6 @@ from adhere.train.batch.rollout import RolloutSettings
 from adhere.train.packed.pack import LONG
 from adhere.train.settings import OptimizerSettings
 
-__all__ = ["SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "memory_of", "require", "sizes_of"]
-
 FP32 = 4
 KEPT = {"fp32": (40, 16), "bf16": (32, 8)}  # bytes kept a token and layer: times hidden, times inner
 LOGITS = 2 * FP32  # logits and their gradient, each (tokens, vocabulary); the softmax is made in blocks

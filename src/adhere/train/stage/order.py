@@ -29,8 +29,6 @@ from adhere.train.stages import Stage
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["Ordering", "ordering_of", "orders_anew", "with_cost", "with_ordering"]
-
 FILE = "order.json"
 STEP = 0  # a stage's steps are counted from 1, so that it draws other answers
 

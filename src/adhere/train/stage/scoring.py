@@ -37,8 +37,6 @@ from adhere.text.reasoning import SplitAnswer, split_answer
 from adhere.train.batch.rollout import Answer, Scorer
 from adhere.train.stage.settings import Reward, RewardTerm
 
-__all__ = ["learned_scorer", "open_scorer", "scorer", "summed_scorer"]
-
 
 def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, device: str) -> Scorer:
     """The scorer that a recipe or study asks for.

@@ -10,17 +10,6 @@ from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record
 from adhere.train.stages import Stage
 
-__all__ = [
-    "PAID_BY_DEFAULT",
-    "Reward",
-    "RewardTerm",
-    "Rule",
-    "WatchSpec",
-    "passing_trouble",
-    "reward_trouble",
-    "uses_reward_model",
-]
-
 
 class Rule(Record, frozen=True):
     """A constraint that every answer owes, whatever its prompt asks."""

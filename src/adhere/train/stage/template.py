@@ -20,8 +20,6 @@ from typing import Any
 from adhere.errors import IntegrityError, SpecError
 from adhere.schema import Record, content_hash, decode, encode, write_atomic
 
-__all__ = ["CHATML", "TEMPLATED", "with_template"]
-
 TEMPLATED = "templated"  # folder beside what is trained
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n"

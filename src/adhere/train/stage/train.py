@@ -37,8 +37,6 @@ from adhere.train.watch import Watch, asked_of, watching
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["ADAPTER", "MODEL", "REWARD_MODEL", "TrainedStage", "Training", "memory_needed", "train_stage"]
-
 MODEL, ADAPTER, REWARD_MODEL = "model", "adapter", "reward-model"
 
 

@@ -11,8 +11,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["COLOURS", "NAMES", "RELATIONS", "SIDE", "Shape", "Unreadable", "make_shape", "read_svg"]
-
 SIDE = 100.0
 """Width and height of every drawing."""
 NAMES = ("circle", "square", "triangle")
