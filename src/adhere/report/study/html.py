@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import Any
 
 from markupsafe import Markup
 
@@ -44,10 +45,11 @@ def study_html(result: StudyResult) -> str:
         view.trial_rows, view.yields, parts.lost_rows, parts.forgotten_rows, growth_charts, tuning_charts, threats,
         not_measured,
     )  # fmt: skip
+    pieces: dict[str, Any] = {piece.__name__: piece(result) for piece in named}
     compared = [result.verdict.primary.control, result.verdict.primary.treatment]
     return render(
         "study/study.html.jinja",
-        **{piece.__name__: piece(result) for piece in named},
+        **pieces,
         result=result,
         slices=slices,
         rate_charts=rate_charts(result, slices),

@@ -19,7 +19,7 @@ from functools import partial
 
 from adhere.constraints.finding import Finding
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Param, declare, register
 from adhere.schema import Json
 
 PROFILES = ("followbench",)
@@ -207,28 +207,21 @@ def _template(values: Mapping[str, Json]) -> Check:
 _TEXT = Param("string", required=True)
 _LEVELS = ("1", "2", "3", "4", "5")
 register(
-    Kind(
+    declare(
         "followbench:summary",
         PROFILES,
-        {
-            "source": Param("string", required=True, choices=tuple(SUMMARIES)),
-            "level": Param("string", required=True, choices=_LEVELS),
-        },
         _summary,
-        lambda values: f"Keep the rules of {values['source']} up to level {values['level']}.",
+        "Keep the rules of {source} up to level {level}.",
+        source=Param("string", required=True, choices=tuple(SUMMARIES)),
+        level=Param("string", required=True, choices=_LEVELS),
     ),
-    Kind(
+    declare(
         "followbench:answer",
         PROFILES,
-        {"source": Param("string", required=True, choices=tuple(ANSWERS)), "target": _TEXT},
         _answer,
-        lambda values: f"Give the target answer, compared as {values['source']} is.",
+        "Give the target answer, compared as {source} is.",
+        source=Param("string", required=True, choices=tuple(ANSWERS)),
+        target=_TEXT,
     ),
-    Kind(
-        "followbench:template",
-        PROFILES,
-        {"target": _TEXT},
-        _template,
-        lambda values: "Answer in the form of the examples.",  # noqa: ARG005
-    ),
+    declare("followbench:template", PROFILES, _template, "Answer in the form of the examples.", target=_TEXT),
 )

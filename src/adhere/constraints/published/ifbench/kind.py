@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from adhere.constraints.finding import Finding, amount
-from adhere.constraints.published.shared.registry import Check, Kind, Param
+from adhere.constraints.published.shared.registry import Check, Kind, Param, declare
 from adhere.schema import Json
 
 BOTH = ("ifbench-2026", "ifbench-2025")
@@ -87,10 +87,7 @@ def published_kind(
         def compile_rule(values: Mapping[str, Json]) -> Check:
             return make(**{name: values[name] for name in params})
 
-        def describe(values: Mapping[str, Json]) -> str:
-            return description.format(**{name: values.get(name) for name in params}) if params else description
-
-        return Kind(id, profiles, params, compile_rule, describe, version)
+        return declare(id, profiles, compile_rule, description, version=version, **params)
 
     return build
 
@@ -128,7 +125,7 @@ def published_pair(
 
     def build(judge: Callable[..., Finding]) -> tuple[Kind, Kind]:
         def of(profiles: tuple[str, ...], differs: Any) -> Kind:
-            return published_check(id, profiles, description, **params)(
+            return published_check(id, profiles, description, version=1, **params)(
                 lambda text, **values: judge(text, differs, **values)
             )
 

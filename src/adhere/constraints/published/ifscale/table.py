@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from adhere.constraints.finding import FinalFailure, Finding
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Param, declare, register
 from adhere.schema import Json
 
 PROFILES = ("ifscale",)
@@ -47,12 +47,4 @@ def _compile(values: Mapping[str, Json]) -> Check:
     return check
 
 
-register(
-    Kind(
-        WORD,
-        PROFILES,
-        {"word": Param("string", required=True)},
-        _compile,
-        lambda values: f"Use the exact word {values['word']!r}.",
-    )
-)
+register(declare(WORD, PROFILES, _compile, "Use the exact word {word!r}.", word=Param("string", required=True)))

@@ -30,7 +30,7 @@ from typing import Any
 from adhere.constraints.finding import Finding
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Param, declare, register
 from adhere.errors import BadParameter, MissingExtra
 from adhere.extras import BRINGS, import_jsonschema, need
 from adhere.schema import Json
@@ -89,11 +89,11 @@ def _valid(values: Mapping[str, Json]) -> Check:
 
 
 register(
-    Kind(
+    declare(
         "jsonschemabench:valid",
         PROFILES,
-        {"schema": Param("string", required=True)},
         _valid,
-        lambda values: f"Give JSON that is valid by this schema: {values['schema']}",
+        "Give JSON that is valid by this schema: {schema}",
+        schema=Param("string", required=True),
     )
 )

@@ -26,7 +26,7 @@ from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.table import RELATION, whole
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, judge_by, register
+from adhere.constraints.published.shared.registry import Check, declare, judge_by, register
 
 PROFILES = ("multi-if",)
 CHARACTER_LANGUAGES = frozenset({"zh", "zh-cn", "zh-tw", "ja"})
@@ -132,27 +132,21 @@ def quotation(text: Text, _values: Values) -> Finding:
 
 
 register(
-    Kind(
+    declare(
         "length_constraints:number_words",
         PROFILES,
-        {"num_words": whole(100, 500), "relation": RELATION},
         word_count,
-        lambda values: f"Answer with {values.get('relation')} {values.get('num_words')} words.",
+        "Answer with {relation} {num_words} words.",
+        num_words=whole(100, 500),
+        relation=RELATION,
     ),
-    Kind(
+    declare(
         "length_constraints:number_sentences",
         PROFILES,
-        {"num_sentences": whole(1, 20), "relation": RELATION},
         sentence_count,
-        lambda values: (
-            f"Your response should contain {values.get('relation')} {values.get('num_sentences')} sentences."
-        ),
+        "Your response should contain {relation} {num_sentences} sentences.",
+        num_sentences=whole(1, 20),
+        relation=RELATION,
     ),
-    Kind(
-        "startend:quotation",
-        PROFILES,
-        {},
-        quotation,
-        lambda _: "Wrap your entire response with double quotation marks.",
-    ),
+    declare("startend:quotation", PROFILES, quotation, "Wrap your entire response with double quotation marks."),
 )

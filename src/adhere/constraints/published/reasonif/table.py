@@ -19,7 +19,7 @@ from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import NO_LETTERS
-from adhere.constraints.published.shared.registry import Check, Kind, Param, judge_by, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, declare, judge_by, register
 
 PROFILES = ("reasonif",)
 LANGUAGES = {
@@ -52,11 +52,11 @@ register(
         lambda values: f"When reasoning, respond only in {LANGUAGES.get(str(values['language']), values['language'])}.",
         version=2,
     ),
-    Kind(
+    declare(
         "length_constraint_checkers:number_words",
         PROFILES,
-        {"num_words": Param("integer", required=True)},
         fewer_words,
-        lambda values: f"When reasoning, respond with less than {values['num_words']} words.",
+        "When reasoning, respond with less than {num_words} words.",
+        num_words=Param("integer", required=True),
     ),
 )

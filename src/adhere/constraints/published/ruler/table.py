@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from adhere.constraints.finding import Finding
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Param, declare, register
 from adhere.schema import Json
 
 PROFILES = ("ruler",)
@@ -47,18 +47,12 @@ def _holds_any(values: Mapping[str, Json]) -> Check:
 
 
 register(
-    Kind(
-        "ruler:holds",
-        PROFILES,
-        {"text": Param("string", required=True)},
-        _holds,
-        lambda values: f"Give {values['text']} in your answer.",
-    ),
-    Kind(
+    declare("ruler:holds", PROFILES, _holds, "Give {text} in your answer.", text=Param("string", required=True)),
+    declare(
         "ruler:holds_any",
         PROFILES,
-        {"texts": Param("strings", required=True)},
         _holds_any,
-        lambda values: f"Give one of {values['texts']} in your answer.",
+        "Give one of {texts} in your answer.",
+        texts=Param("strings", required=True),
     ),
 )

@@ -71,6 +71,23 @@ class Kind(NamedTuple):
     version: int = 1
 
 
+def declare(
+    id: str,  # noqa: A002 - the field's word
+    profiles: tuple[str, ...],
+    compile: Callable[[Mapping[str, Json]], Check],  # noqa: A002 - Kind's word
+    description: str,
+    *,
+    version: int = 1,
+    **params: Param,
+) -> Kind:
+    """A Kind whose description is filled with the parameters by name; "None" stands where one is absent."""
+
+    def describe(values: Mapping[str, Json]) -> str:
+        return description.format(**{name: values.get(name) for name in params})
+
+    return Kind(id, profiles, params, compile, describe, version)
+
+
 def judge_by(rule: Callable[[Text, Mapping[str, Any]], Finding]) -> Callable[[Mapping[str, Json]], Check]:
     """A Kind's `compile`, of a rule that prepares nothing and so takes text and parameters at once."""
 
