@@ -26,7 +26,6 @@ from typing import TypeVar
 
 Word = TypeVar("Word", bound=str)
 
-
 EXIT_CODES = {
     0: "done",
     1: "found what cannot be right (adhere claims, reproduce, audit)",

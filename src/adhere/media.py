@@ -29,7 +29,6 @@ _BEGINNINGS = {
 }  # fmt: skip
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
-
 _bytes: dict[str, bytes] = {}
 _folders: dict[Path, None] = {}
 

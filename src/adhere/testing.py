@@ -602,7 +602,6 @@ __all__ = [
     "published", "published_hostile_texts_take_no_time", "published_params",
 ]  # fmt: skip
 
-
 NULL_ANSWERS: dict[str, Callable[[str], str]] = {
     "empty": lambda _: "",
     "echo": lambda text: text,

@@ -67,7 +67,6 @@ EXAMPLES = (
     ("adhere claims paper.md", "can they be right?"),
 )
 
-
 OTHER_WORDS = {
     "--model": "the argument MODEL: adhere eval MODEL --suite SUITE",
     "--model_args": "part of MODEL: hf/DIR, vllm/DIR, http://HOST/v1#NAME",

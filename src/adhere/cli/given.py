@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
-
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)

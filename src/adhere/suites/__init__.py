@@ -9,6 +9,7 @@ fetch.py      a published file from where it lies lawfully, or where a person ge
 from __future__ import annotations
 
 import contextlib
+import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,16 @@ def _describe(name: str, source: Source, *, hashes: bool) -> Description:
     )  # fmt: skip
 
 
+def _later(module: str, function: str) -> Callable[[str | None, int | None], Suite]:
+    """Return what loads a suite by a function of this folder, imported when it is called: all kinds load too."""
+
+    def load_it(argument: str | None, seed: int | None) -> Suite:
+        made: Suite = getattr(importlib.import_module(f"adhere.suites.{module}"), function)(argument, seed)
+        return made
+
+    return load_it
+
+
 _SIZES = re.compile(r"(\d{1,6})\+(\d{1,6})")
 
 
@@ -230,9 +241,8 @@ def _core(argument: str | None, seed: int | None) -> Suite:
     return msgspec.structs.replace(whole, name=f"core:{'+'.join(given.chosen)}", prompts=prompts, slices=given.chosen)
 
 
-registry.add(
-    "core",
-    Source(
+_OWN = {
+    "core": Source(
         _core,
         "Everyday questions with drawn constraints; topics and wordings are held out, and one slice has families "
         "that are never trained on.",
@@ -240,74 +250,30 @@ registry.add(
         answers="Does it follow drawn constraints on everyday requests, of kinds that training saw and of others?",
         generated=True,
     ),
-    owner=__name__,
-)
-
-
-def _diagnostic(argument: str | None, seed: int | None) -> Suite:
-    from adhere.suites.generated.diagnostic.suite import load_diagnostic  # the registry of constraints loads with it
-
-    return load_diagnostic(argument, seed)
-
-
-def _breadth(argument: str | None, seed: int | None) -> Suite:
-    from adhere.suites.generated.breadth import load_breadth  # every kind loads with it
-
-    return load_breadth(argument, seed)
-
-
-def _profile(argument: str | None, seed: int | None) -> Suite:
-    from adhere.suites.generated.profile import load_profile  # every family loads with it
-
-    return load_profile(argument, seed)
-
-
-registry.add(
-    "profile",
-    Source(
-        _profile,
+    "profile": Source(
+        _later("generated.profile", "load_profile"),
         "A balanced slice of every generated family, reported by family.",
         "profile, profile:x10 (prompts of each family), profile:x10+seed7",
         answers="Where does it follow instructions, and where not?",
         generated=True,
     ),
-    owner=__name__,
-)
-registry.add(
-    "breadth",
-    Source(
-        _breadth,
+    "breadth": Source(
+        _later("generated.breadth", "load_breadth"),
         "Each kind of constraint alone, a slice a kind, made from the registry.",
         "breadth, breadth:x5 (prompts of each kind), breadth:markdown+style:prose+seed7 (families and kinds)",
         answers="Kind by kind: which rules does it keep, and which not?",
         generated=True,
     ),
-    owner=__name__,
-)
-registry.add(
-    "diagnostic",
-    Source(
-        _diagnostic,
+    "diagnostic": Source(
+        _later("generated.diagnostic.suite", "load_diagnostic"),
         "Twenty templates in five categories whose answers are checked exactly: strings, sums, data, formats, rules.",
         "diagnostic, diagnostic:x25 (items of each template), diagnostic:seed7, diagnostic:x25+seed7",
         paper="arXiv 2510.18892",
         answers="Does it give exactly the output that was asked for, and nothing else?",
         generated=True,
     ),
-    owner=__name__,
-)
-
-
-def _world(argument: str | None, seed: int | None) -> Suite:
-    from adhere.suites.generated.world import load_world  # the worlds load with it
-
-    return load_world(argument, seed)
-
-
-registry.add(
-    "world",
-    Source(
-        _world,
+    "world": Source(
+        _later("generated.world", "load_world"),
         (
             "Episodes in worlds, by calls of tools or by text: a program says whether the goal is reached and "
             "every rule was kept."
@@ -319,28 +285,17 @@ registry.add(
         answers="Does it reach a goal in many steps, and keep the rules on the way?",
         generated=True,
     ),
-    owner=__name__,
-)
-
-
-def _my(argument: str | None, seed: int | None) -> Suite:
-    from adhere.suites.own import load_own  # the published kinds load with it
-
-    return load_own(argument, seed)
-
-
-registry.add(
-    "my",
-    Source(
-        _my,
+    "my": Source(
+        _later("own", "load_own"),
         "Your own prompts, with constraints of any kind.",
         "my:PATH (JSON lines with key, prompt, instruction_id_list and kwargs)",
         needs_path=True,
         answers="Does it follow the instructions that matter to you?",
         max_new_tokens=1024,
     ),
-    owner=__name__,
-)
+}
+for _name, _source in _OWN.items():
+    registry.add(_name, _source, owner=__name__)
 
 
 def _register_published() -> None:

@@ -56,7 +56,6 @@ _CODES: dict[tuple[Outcome, Outcome], str] = {
 }
 OUTCOMES: dict[str, tuple[Outcome, Outcome]] = {code: pair for pair, code in _CODES.items()}
 
-
 ANY_DRAW = -1
 
 

@@ -44,7 +44,6 @@ PUBLISHED_TYPES = {
     "structure:json_object": "ifeval detectable_format:json_format",
 }
 
-
 _SIZES = [
     (1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"),
     (float("inf"), "10M<n<100M"),

@@ -125,7 +125,6 @@ def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orien
 
 _AVERAGE = re.compile(r"avg|average|mean\b|overall|平均|综合|总体|평균", re.IGNORECASE)  # a total may be of anything
 
-
 _RESULTS = re.compile(
     r"\b(?:results?|evaluations?|performance|benchmarks?|leaderboard|scores?|accuracy|resultados?|avaliação|"
     r"evaluación|résultats?|ergebnisse)\b|评测|评估|结果|性能|結果|評価|결과|평가|성능",

@@ -52,7 +52,6 @@ _HARM = re.compile(
 )
 _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
-
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate", "WER", "CER"})
 _HOW_PRINTED = re.compile(
     r"\s*[(\[]\s*(?:in\s+)?(?:%|/\s?\d+|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
@@ -593,7 +592,6 @@ def metric_name(text: str) -> tuple[str, str]:
 
 
 _LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearman, test)` without its metric
-
 
 _GOES_ON = re.compile(
     r"\s+(?:by|of|for|per|at|over|across|in|on|under|without|with)\s+\w|\s*\([^()]*[≥≤<>]", re.IGNORECASE

@@ -22,7 +22,6 @@ EXPERIMENTAL: Mapping[str, tuple[str, str, str]] = {  # likewise, of no stable p
     "online-dpo": ("experimental.online_dpo.OnlineDPOTrainer", "experimental.online_dpo.OnlineDPOConfig", "rl")
 }
 
-
 SCHEDULES = {
     "constant": "constant_with_warmup",
     "linear": "linear",

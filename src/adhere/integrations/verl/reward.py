@@ -164,17 +164,7 @@ def compute_score_batch(
     solution_strs: Sequence[Any],
     ground_truths: Sequence[Any],
     extra_infos: Sequence[Any] | None = None,
-    *,
-    kind: RewardKind = "dense",
-    mode: Mode = "reference",
-    profile: str | None = None,
-    cut_answers: CutAnswers = "fail",
-    missing: Missing = "stop",
-    most_unmeasured: float = 0.5,
-    traps: bool = False,
-    parts: Parts | None = None,
-    part_names: Sequence[str] = (),
-    **others: Any,
+    **options: Any,
 ) -> list[float | dict[str, float] | None]:
     """Score as `compute_score` does, for the reward manager `batch` of releases before 0.9; 0.9.1's trainer has none.
 
@@ -182,17 +172,8 @@ def compute_score_batch(
         data_sources: Not looked at.
         solution_strs: The decoded answers.
         ground_truths: As many rows' constraints.
-        extra_infos: As for `compute_score`.
-        kind: As for `compute_score`.
-        mode: As for `compute_score`.
-        profile: As for `compute_score`.
-        cut_answers: As for `compute_score`.
-        missing: As for `compute_score`.
-        most_unmeasured: As for `compute_score`.
-        traps: As for `compute_score`.
-        parts: As for `compute_score`.
-        part_names: As for `compute_score`.
-        others: As for `compute_score`.
+        extra_infos: As many, as for `compute_score`.
+        options: All others of `compute_score`.
 
     Raises:
         UsageError: As for `compute_score`, or there are not as many answers as ground truths.
@@ -200,25 +181,8 @@ def compute_score_batch(
     if len(solution_strs) != len(ground_truths):
         raise UsageError(f"Got {len(solution_strs)} answers and {len(ground_truths)} ground truths")
     infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
-    return [
-        compute_score(
-            source,
-            text,
-            truth,
-            info,
-            kind=kind,
-            mode=mode,
-            profile=profile,
-            cut_answers=cut_answers,
-            missing=missing,
-            most_unmeasured=most_unmeasured,
-            traps=traps,
-            parts=parts,
-            part_names=part_names,
-            **others,
-        )
-        for source, text, truth, info in zip(data_sources, solution_strs, ground_truths, infos, strict=True)
-    ]
+    rows = zip(data_sources, solution_strs, ground_truths, infos, strict=True)
+    return [compute_score(source, text, truth, info, **options) for source, text, truth, info in rows]
 
 
 _ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps", "parts", "part_names")

@@ -628,5 +628,4 @@ _NOBODY = Lane("", Limiter(), Breaker(), {})
 _NOTHING = Request("", 0, 0, (), 0)
 _WAKE = (_NOBODY, Job(_NOTHING), Attempt("answered", response_to(_NOTHING, text="", status="error")), (0, 0), 0.0)
 
-
 __all__ = ["Counts", "Dispatcher", "Lane", "LaneWait", "Policy", "RequestEnd", "Stop"]

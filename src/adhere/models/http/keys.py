@@ -23,7 +23,6 @@ _SECRETS = re.compile(
     r"|(?<=://)[^/\s@]{1,500}(?=@)"  # who and with which password, in the URL of a proxy
 )
 
-
 _PLACEHOLDERS = frozenset({
     "dummy", "empty", "fake", "key", "lm-studio", "local", "no-key", "none", "not-needed", "null", "ollama",
     "sk-no-key-required", "test", "token",

@@ -14,7 +14,6 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 DEEPEST = 32
 LARGEST_WHOLE = 2**53
 
-
 TOO_DEEP = object()
 """Stands for a JSON value that is nested too deep to be read."""
 

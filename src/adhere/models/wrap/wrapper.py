@@ -23,7 +23,6 @@ From who will score it, so an oracle.
 DRAWN_AT = 0.8
 """Temperature of calls that must differ, where the Run itself is greedy."""
 
-
 T = TypeVar("T", int, float)
 
 

@@ -103,7 +103,6 @@ _ASKS_FOR: dict[str, frozenset[Trap]] = {
     "count:words_japanese": frozenset(("off-topic",)),
 }
 
-
 _LANGUAGE = re.compile(r"^[a-z]{2}:(?=[a-z_]+:)")
 
 

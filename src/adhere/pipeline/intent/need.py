@@ -12,7 +12,6 @@ from adhere.text.words import words
 
 _REQUESTS, _LONGEST = 2048, 4000  # whose kind is remembered, and in how many characters at most
 
-
 T = TypeVar("T")
 
 

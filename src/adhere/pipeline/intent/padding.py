@@ -140,7 +140,6 @@ def _without_runs(text: str) -> str:
 
 _PLAIN_WORD = re.compile(r"\w+")
 
-
 _LABEL = re.compile(r"\W*((?:[\w-]+[ \t]+){0,4}[\w-]+)[ \t]*(?::|[-=]+>|[ \t][-–—][ \t])[ \t]*(?=\S)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 
@@ -218,7 +217,6 @@ def _says_nothing(line: str, words_of: RuleWords) -> bool:
 
 _EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")
 _CLOSES = re.compile(r"[\]}>\"'`”’]\W*$|[\"'“]")
-
 
 # A sentence, or a piece of a line; what stands in brackets or between dashes.
 _SENTENCE = re.compile(r"(?:[^.!?…]++|(?<=\b[A-Z])\.|[.!?…]++(?=[^\s\"'”’)\]]))++[.!?…]*+[\"'”’)\]]*+")

@@ -288,7 +288,6 @@ _USUAL = frozenset(
     "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2020\u2021\u2022\u2026\u2030\u2032\u2033\u2034\u2039\u203a"
 )
 
-
 _MOST_STRANGE = 5
 
 

@@ -20,7 +20,6 @@ _SHORT: dict[Direction, str] = {
     "open": "– no interval",
 }
 
-
 _QUALITY = (
     "Quality beyond the constraints: whether an answer is true, helpful or well written was not judged. The guard "
     "numbers only show whether answers became short, repetitive or left the topic."

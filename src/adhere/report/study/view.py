@@ -43,7 +43,6 @@ _SLICE_TITLES = {
     "new-kind/multiple": ("New kinds, several constraints", "as before, two or three together"),
 }
 
-
 _RULE_TITLES = {
     "all": ("Rules that were triggered", "in all tasks"),
     "solved": ("Tasks that every session solved", "of all arms"),
@@ -138,7 +137,6 @@ _COLUMNS: dict[str, tuple[str, bool]] = {
     "entropy": ("Entropy, nats a token", False),
     "truncated_share": ("Answers cut at the limit", True),
 }
-
 
 _PART = "part: "  # how a log calls a component of the reward (train/batch/rollout.py)
 

@@ -23,7 +23,6 @@ from adhere.train.stages import Stage
 
 STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answers", "budget", "kept")
 
-
 Answers = Literal["verified", "plain", "both"]
 RULES = "rules:"
 """What a suite begins with that is a file of rules; answers to it are sessions of agents."""

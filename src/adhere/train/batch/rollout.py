@@ -35,7 +35,6 @@ PART = "part: "  # begins the columns of a log that are components of the reward
 CHECKED_TOKENS = 16
 MOST_APART = 0.5  # nats a token; bf16 alone made 0.03 to 0.05 (six answers of SmolLM2-135M), fp32 nothing
 
-
 NO_PARTS: Mapping[str, float | None] = {}  # never changed; a plain mapping, because rollouts travel between processes
 
 
@@ -51,7 +50,6 @@ Scorer = Callable[[str, Sequence[Answer]], list[float | None]]
 
 None: no measurement, so the answer is left out, not scored 0.
 """
-
 
 PartScorer = Callable[[str, Sequence[Answer]], list[dict[str, float | None]]]
 """parts(prompt_id, answers) -> the components of each answer's reward, a constraint each."""

@@ -279,7 +279,6 @@ _SPELLINGS = {
     "sceptical": "skeptical", "pyjamas": "pajamas", "moustache": "mustache",
 }  # fmt: skip
 
-
 # -ize is British as well (Oxford spelling), -yze is not.
 _AMERICAN = tuple(american for american in _SPELLINGS.values() if not american.removesuffix("d").endswith("ize"))
 _WRONG = {"British": phrases.any_of(_AMERICAN), "American": phrases.any_of(tuple(_SPELLINGS))}

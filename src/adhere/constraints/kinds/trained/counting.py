@@ -205,7 +205,6 @@ class SentencesWithNumber(Rule):
 
 _DIGIT = re.compile(r"\d")
 
-
 _TAILS = {1: " indeed", 2: " as well", 3: " in most cases", 4: ", as we all know", 5: " in most cases as well"}
 
 

@@ -303,7 +303,6 @@ def no_bullets_bullets(text: Text, cut: Callable[[str], Iterable[object]]) -> Fi
 # A word with marks that the Treebank rules cut off, but for a full stop, which may stay on it.
 _SIMPLE = re.compile(r"""["(\[{*]*([^\W_]+)[.,!?;:)\]}"*]*""")
 
-
 # A small letter and what the Treebank rules may leave on it.
 _PAIR = re.compile(r"""[a-z][^,;@#$%&?!*()\[\]{}<>"]""")
 

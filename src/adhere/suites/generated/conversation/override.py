@@ -34,7 +34,6 @@ _KNOWN = (
         ("turtle", "donkey", "camel", "rabbit")),
 )  # fmt: skip
 
-
 # What a person can own several of, and put on scales.
 _OBJECTS = (
     "anchor", "apple", "banjo", "barrel", "basket", "blanket", "bottle", "bucket", "button", "candle", "carpet",

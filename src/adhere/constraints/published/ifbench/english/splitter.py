@@ -77,7 +77,6 @@ _AFTER_DEGREES = (
 _QUOTES_OUTSIDE = ((".”", "”."), ('."', '".'), ('!"', '"!'), ('?"', '"?'))
 _ENDS = (".", "?", "!")
 
-
 # Where a text may be cut with no step looking over the cut: before a blank after no stop and no starter, or after the
 # stop of a longer word, of a number or of marks (the steps look over a blank behind single letters and companies only);
 # and behind a mark that is in no step.
