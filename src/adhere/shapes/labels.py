@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -182,8 +182,3 @@ def asked_by(label: Any, *others: Any, where: str) -> str:
         f"With traps=True a row needs its prompt: {where} has no `prompt` (a text, or messages). Rows made by "
         "`adhere build convert` have it"
     )
-
-
-def is_filled(value: Any) -> bool:
-    """Tell whether a column holds anything: Arrow fills what a row does not have with null."""
-    return value is not None and not (isinstance(value, Sequence) and not isinstance(value, str) and not len(value))

@@ -5,7 +5,7 @@ A reward is paid for what the model wrote, so whose words these are is read in o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adhere.calls import calls_of, written_calls
@@ -173,11 +173,6 @@ def asked_in(prompt: Any) -> str:
         return prompt
     said = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]
     return (said[-1].text or "") if said else ""
-
-
-def texts_of(messages: Iterable[Any], where: str = "a conversation") -> list[str]:
-    """Return what everybody says in a conversation."""
-    return [one.text for message in messages if (one := read_message(message, where)).text]
 
 
 def _show(value: Any) -> str:

@@ -320,32 +320,6 @@ def constraint_columns(row: Mapping[str, Any], table: str) -> Row:
     return {}
 
 
-def everything_said(row: Mapping[str, Any]) -> list[str]:
-    """All texts of a row's conversation, whoever said them; none where it has no such columns.
-
-    Raises:
-        UsageError: A column holds neither a text nor messages.
-    """
-    texts: list[str] = []
-    for name in (
-        "system",
-        "prompt",
-        *CONVERSATIONS,
-        "instruction",
-        "input",
-        "completion",
-        "output",
-        "chosen",
-        "rejected",
-    ):
-        value = row.get(name)
-        if isinstance(value, str):
-            texts.append(value)
-        elif value is not None:
-            texts += texts_in(value, name)
-    return list(dict.fromkeys(text for text in texts if text.strip()))
-
-
 def texts_in(value: Any, name: str) -> list[str]:
     """The texts in a column of messages, parts or texts.
 

@@ -111,9 +111,6 @@ def test_a_repair_keeps_the_content():
 
 
 def test_edits():
-    assert edits.drop_unfinished("Cats sleep. They wake up in the") == "Cats sleep."
-    assert edits.drop_unfinished("never ended") is None
-    assert edits.drop_unfinished('He said "yes." Then he') == 'He said "yes."'
     assert edits.cut_to_words("Cats sleep a lot. They wake up late.", 5) == "Cats sleep a lot."
     assert edits.cut_to_words("Cats hunt mice for the family at night.", 5) == "Cats hunt mice."
     assert edits.plain("- one thing\n- two things") == "one thing. two things."

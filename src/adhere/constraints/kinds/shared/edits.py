@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from adhere.text.words import count_words, has_words, sentence_spans, sentences, word_spans
+from adhere.text.words import count_words, has_words, sentences, word_spans
 
 ENDINGS = ".!?…"
 _CLOSERS = "\"'”’)]}*_>"
@@ -54,14 +54,6 @@ def end_sentence(text: str) -> str:
     if body.rstrip(_CLOSERS).endswith(tuple(ENDINGS)):
         return body
     return body.rstrip(",;:–—- ") + "."
-
-
-def drop_unfinished(text: str) -> str | None:
-    """The text without an unfinished last sentence (an answer cut at a token limit), or None where nothing is left."""
-    spans = sentence_spans(text)
-    while spans and not text[spans[-1][0] : spans[-1][1]].rstrip(_CLOSERS).endswith(tuple(ENDINGS)):
-        spans.pop()
-    return text[: spans[-1][1]].rstrip() if spans else None
 
 
 def is_listed(line: str) -> bool:
