@@ -131,6 +131,8 @@ class Constraint(ABC):
         part: `train` kinds may be trained on; `held-out` kinds never are.
         phrasings: Ways to say the rule, as format strings over the parameters. The last one is for held-out prompts.
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
+        right_text, wrong_text: A text that passes and a short one that fails, as format strings over the parameters;
+            empty where `witness` or `counter_witness` builds it.
         claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …). Two with one conflict.
         order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends (70-79),
             case (80-89), marks (90-94), and what stands around the whole answer (95-99).
@@ -151,6 +153,8 @@ class Constraint(ABC):
     phrasings: ClassVar[tuple[str, ...]]
     passing: ClassVar[tuple[dict[str, Any], str]]
     failing: ClassVar[tuple[dict[str, Any], str]]
+    right_text: ClassVar[str] = ""
+    wrong_text: ClassVar[str] = ""
     claims: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 50
     is_task: ClassVar[bool] = False
@@ -237,13 +241,15 @@ class Constraint(ABC):
 
     def witness(self) -> str:
         """A text that passes, built for these parameters; a kind without parameters has its example."""
-        return self._example(self.passing, "witness")
+        return self._example(self.right_text, self.passing, "witness")
 
     def counter_witness(self) -> str:
         """A short non-empty text that fails; a kind without parameters has its example."""
-        return self._example(self.failing, "counter_witness")
+        return self._example(self.wrong_text, self.failing, "counter_witness")
 
-    def _example(self, example: tuple[dict[str, Any], str], method: str) -> str:
+    def _example(self, told: str, example: tuple[dict[str, Any], str], method: str) -> str:
+        if told:
+            return told.format(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if dataclasses.fields(self):
             raise NotImplementedError(f"{self.id} has no {method}(), so no answer can be made for it")
         return example[1]
@@ -361,11 +367,11 @@ def generation_problem(cls: type[Constraint]) -> str | None:
     bare = vars(Constraint)
     missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
     if dataclasses.fields(cls):
-        methods = ("witness", "counter_witness") if cls.says_how_to_draw() else ("draw", "witness", "counter_witness")
+        said = {"draw": cls.says_how_to_draw(), "witness": cls.right_text, "counter_witness": cls.wrong_text}
         missing += [
             f"{name}()"
-            for name in methods
-            if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is bare[name]
+            for name, is_said in said.items()
+            if not is_said and next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is bare[name]
         ]
     if missing:
         return f"{cls.__qualname__} must have {', '.join(missing)}"

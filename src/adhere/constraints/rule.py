@@ -58,11 +58,9 @@ class Rule(Constraint):
         """As `check`, for a text that holds at least one letter or digit."""
 
     def counter_witness(self) -> str:
-        """A plain sentence, which breaks most rules that have parameters.
-
-        A kind that it does not break says another.
-        """
-        return "Cats sleep." if dataclasses.fields(self) else super().counter_witness()
+        """A plain sentence, which breaks most rules that have parameters; the others have a `wrong_text`."""
+        is_plain = dataclasses.fields(self) and not self.wrong_text
+        return "Cats sleep." if is_plain else super().counter_witness()
 
 
 class HeldOut(Rule):

@@ -63,6 +63,8 @@ class Labelled(HeldOut):
     )
     passing = ({"label": "Answer", "expected": "12", "normaliser": "number"}, "6 and 6:\nAnswer: 12")
     failing = ({"label": "Answer", "expected": "12", "normaliser": "number"}, "12")
+    right_text = "{label}: {expected}"
+    wrong_text = "{label}: {expected}x1"
 
     label: str = param(Words(40))
     expected: str = param(AnswerText(), said=False)
@@ -101,12 +103,6 @@ class Labelled(HeldOut):
         if rng.random() < 0.5:
             return cls(label, str(rng.randint(1000, 99999)), "number")
         return cls(label, rng.choice(COMMON_TOPICS), rng.choice(("text", "any case", "items")))
-
-    def witness(self) -> str:
-        return f"{self.label}: {self.expected}"
-
-    def counter_witness(self) -> str:
-        return f"{self.label}: {self.expected}x1"
 
 
 @kind
@@ -176,6 +172,7 @@ class Quotes(HeldOut):
     )
     passing = ({"passage": "the sea is calm today", "count": 3}, 'It says: "sea is calm".')
     failing = ({"passage": "the sea is calm today", "count": 3}, "the sea is calm")
+    wrong_text = "It says nothing of the kind."
 
     passage: str = param(Words(2000))
     count: int = param(Whole(1, 50))
@@ -206,6 +203,3 @@ class Quotes(HeldOut):
 
     def witness(self) -> str:
         return f'It says: "{" ".join(words(self.passage)[: self.count])}".'
-
-    def counter_witness(self) -> str:
-        return "It says nothing of the kind."

@@ -196,6 +196,7 @@ class Form(_Code):
     )
     passing = ({"function": "f", "form": "no lambda"}, "```python\ndef f(n):\n    return n\n```")
     failing = ({"function": "f", "form": "no lambda"}, "```python\ndef f(n):\n    return (lambda m: m)(n)\n```")
+    right_text = '```python\ndef {function}(n: int) -> int:\n    """Give it back."""\n    return n\n```'
 
     function: str = param(_NAME, drawn=("f", "run", "solve"))
     form: str = param(Choice(tuple(FORMS)), drawn=tuple(FORMS))
@@ -207,6 +208,3 @@ class Form(_Code):
         module, tree = trees
         ok = FORMS[self.form](module if self.form == _NO_IMPORT else tree)  # an import above serves the function, too
         return decide(ok, f"{'keeps' if ok else 'breaks'} the form: {self.form}", needed=self.form)
-
-    def witness(self) -> str:
-        return f'```python\ndef {self.function}(n: int) -> int:\n    """Give it back."""\n    return n\n```'

@@ -115,6 +115,7 @@ class Shows(HeldOut):
             'height="20" fill="blue"/></svg>'
         ),
     )
+    wrong_text = '<svg viewBox="0 0 100 100"></svg> Done.'
 
     shapes: tuple[str, ...] = param(ListOf(ShapeCount(), 1, 4))
     relation: str = param(Choice(("", *RELATIONS)))
@@ -193,9 +194,6 @@ class Shows(HeldOut):
             first = make_shape(first.name, first.colour, x - 4, y - 4, 8)
             placed = [*(make_shape(one.name, one.colour, 1 + 9 * at, 1, 4) for at, one in enumerate(placed[1:])), first]
         return f'<svg viewBox="0 0 {SIDE:g} {SIDE:g}">{"".join(shape.svg for shape in placed)}</svg>'
-
-    def counter_witness(self) -> str:
-        return '<svg viewBox="0 0 100 100"></svg> Done.'
 
 
 def place(shapes: Sequence[str], relation: str) -> list[Shape]:

@@ -114,6 +114,7 @@ class Text(Exact):
     )
     passing = ({"expected": "elb-aT", "normaliser": "text"}, '"elb-aT"')
     failing = ({"expected": "elb-aT", "normaliser": "text"}, "The result is elb-aT")
+    wrong_text = "{expected}x"
 
     expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("text", "verbatim")))
@@ -134,9 +135,6 @@ class Text(Exact):
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls("-".join(rng.sample(COMMON_TOPICS, 3))[::-1], rng.choice(("text", "verbatim")))
-
-    def counter_witness(self) -> str:
-        return f"{self.expected}x"
 
 
 @kind
@@ -271,6 +269,7 @@ class JsonValue(Exact):
     )
     passing = ({"expected": '{"a": 1, "b": [true]}', "normaliser": "json"}, '{"b": [true], "a": 1}')
     failing = ({"expected": '{"a": 1, "b": [true]}', "normaliser": "json"}, '{"a": "1", "b": [true]}')
+    wrong_text = "[{expected}]"
 
     expected: str = param(AnswerText(), said=False)
     normaliser: str = param(Choice(("json",)))
@@ -310,9 +309,6 @@ class JsonValue(Exact):
         return cls(
             f'{{"{first}": {rng.randint(1, 99)}, "{second}": ["{first}", {rng.choice(("true", "null"))}]}}', "json"
         )
-
-    def counter_witness(self) -> str:
-        return f"[{self.expected}]"
 
 
 def _innermost(text: str) -> str:

@@ -57,6 +57,7 @@ class Title(HeldOut):
     )
     passing = ({}, "<<Cats>> They sleep.")
     failing = ({}, "<Cats> They sleep.")
+    right_text = "<<Cats>>\nThey sleep."
 
     def judge(self, text: str) -> Finding:
         hit = next((hit for hit in _TITLE.finditer(text) if has_words(hit.group(1))), None)
@@ -66,9 +67,6 @@ class Title(HeldOut):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"<<{edits.capitalise(edits.key_word(text))}>>\n{text.lstrip()}"
-
-    def witness(self) -> str:
-        return "<<Cats>>\nThey sleep."
 
 
 @kind
@@ -152,6 +150,7 @@ class Postscript(HeldOut):
     )
     passing = ({}, "Cats sleep. P.S. Dogs bark.")
     failing = ({}, "Cats sleep. P.S.")
+    right_text = "Cats sleep.\n\nP.S. Dogs bark."
 
     def judge(self, text: str) -> Finding:
         hit = next(_POSTSCRIPT.finditer(text), None)
@@ -164,9 +163,6 @@ class Postscript(HeldOut):
     def repairs(self, text: str) -> Iterator[str]:
         afterthoughts = ("I hope this helps.", "Ask me for more.", "There is more to say about it.", "Take care.")
         yield f"{text.rstrip()}\n\nP.S. {pick(afterthoughts, text)}"
-
-    def witness(self) -> str:
-        return "Cats sleep.\n\nP.S. Dogs bark."
 
 
 @kind
@@ -261,6 +257,7 @@ class Tags(HeldOut):
     )
     passing = ({"tag": "answer"}, "<answer>Cats</answer>")
     failing = ({"tag": "answer"}, "<answer>Cats")
+    right_text = "<{tag}>Cats sleep.</{tag}>"
 
     tag: str = param(Choice(_TAGS), drawn=_TAGS)
 
@@ -277,6 +274,3 @@ class Tags(HeldOut):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"<{self.tag}>{text.strip()}</{self.tag}>"
-
-    def witness(self) -> str:
-        return f"<{self.tag}>Cats sleep.</{self.tag}>"

@@ -399,6 +399,7 @@ class Contractions(HeldOut):
     )
     passing = ({"count": 1}, "It's a cat.")
     failing = ({"count": 1}, "It is a cat.")
+    wrong_text = "It is a cat."
 
     count: int = param(Whole(1, 200), drawn=(1, 2, 2), noun="contraction")
 
@@ -415,9 +416,6 @@ class Contractions(HeldOut):
 
     def witness(self) -> str:
         return " ".join(["It's a cat."] * self.count)
-
-    def counter_witness(self) -> str:
-        return "It is a cat."
 
 
 _ABBREVIATIONS = {"eg": "for example", "ie": "that is", "etc": "and so on", "cf": "compare"}

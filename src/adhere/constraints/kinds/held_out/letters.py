@@ -35,6 +35,7 @@ class Avoid(HeldOut):
     )
     passing = ({"letter": "z"}, "Cats sleep.")
     failing = ({"letter": "z"}, "Zoos sleep.")
+    wrong_text = "It is {letter}."
 
     # rare letters are easy to avoid, "o" and "c" are not
     letter: str = param(Choice(_ALPHABET), drawn="zqxjkvbwgco")
@@ -54,9 +55,6 @@ class Avoid(HeldOut):
 
     def witness(self) -> str:
         return next(text for text in ("Cats run.", "Blue kid.", "My fox.") if self.letter not in text.lower())
-
-    def counter_witness(self) -> str:
-        return f"It is {self.letter}."
 
     def rules_out(self, literal: str) -> bool:
         return self.letter in literal.lower()
@@ -108,6 +106,7 @@ class FirstLetter(HeldOut):
     )
     passing = ({"letter": "c"}, "Cats sleep.")
     failing = ({"letter": "c"}, "The cats sleep.")
+    right_text = "{letter}."
 
     letter: str = param(Choice(_ALPHABET), drawn="abcfhimnopstwy")
 
@@ -118,9 +117,6 @@ class FirstLetter(HeldOut):
         return decide(
             body[:1].lower() == self.letter, reason, measured=body[:1], needed=self.letter, span=(start, start + 1)
         )
-
-    def witness(self) -> str:
-        return f"{self.letter}."
 
     def counter_witness(self) -> str:
         return "Oh." if self.letter != "o" else "It."
@@ -249,6 +245,7 @@ class ShortWords(HeldOut):
     )
     passing = ({"longest": 4}, "Cats rest.")
     failing = ({"longest": 4}, "Cats sleep.")
+    right_text = "Cat is in."
 
     longest: int = param(Whole(3, 40), drawn=(8, 10, 10, 12))
 
@@ -261,9 +258,6 @@ class ShortWords(HeldOut):
         return decide(
             not long, reason, measured=max(map(len, every)), needed=self.longest, score=1 - len(long) / len(every)
         )
-
-    def witness(self) -> str:
-        return "Cat is in."
 
     def counter_witness(self) -> str:
         return "Ca" + "t" * self.longest
@@ -287,6 +281,7 @@ class LongWord(HeldOut):
     )
     passing = ({"shortest": 8}, "Elephants sleep.")
     failing = ({"shortest": 8}, "Cats sleep.")
+    wrong_text = "A."
 
     shortest: int = param(Whole(2, 40), drawn=(8, 9, 10, 11))
 
@@ -299,9 +294,6 @@ class LongWord(HeldOut):
 
     def witness(self) -> str:
         return "Ca" + "t" * self.shortest
-
-    def counter_witness(self) -> str:
-        return "A."
 
     def conflicts_with(self, other: Any) -> bool:
         return super().conflicts_with(other) or (isinstance(other, ShortWords) and other.longest < self.shortest)

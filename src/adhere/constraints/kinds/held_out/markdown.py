@@ -161,6 +161,7 @@ class CodeLanguage(Markdown):
     )
     passing = ({"language": "python"}, "```python\nrun()\n```")
     failing = ({"language": "python"}, "```\nrun()\n```")
+    right_text = "```{language}\ncats\n```"
 
     language: str = param(
         Choice(("python", "json", "bash", "text", "sql", "html", "yaml", "javascript")),
@@ -178,9 +179,6 @@ class CodeLanguage(Markdown):
     def repairs(self, text: str) -> Iterator[str]:
         if self.language == "text":
             yield f"```text\n{text.strip()}\n```"
-
-    def witness(self) -> str:
-        return f"```{self.language}\ncats\n```"
 
 
 @kind
@@ -360,6 +358,7 @@ class InlineCode(Markdown):
     )
     passing = ({"word": "cat"}, "Use `cat` here.")
     failing = ({"word": "cat"}, "Use cat here.")
+    right_text = "Use `{word}`."
 
     word: str = param(Words(60), drawn=topic_word)
 
@@ -386,9 +385,6 @@ class InlineCode(Markdown):
             flags=re.IGNORECASE,
         )
         yield edits.add_clause(text, f" (keyword: `{self.word}`)")
-
-    def witness(self) -> str:
-        return f"Use `{self.word}`."
 
     def literals(self) -> tuple[str, ...]:
         return (self.word,)

@@ -36,6 +36,8 @@ class ReadingEase(HeldOut):
     )
     passing = ({"score": 80}, "Cats sleep a lot.")
     failing = ({"score": 80}, "Domesticated carnivores habitually economise physiological resources.")
+    right_text = "The cat naps a lot."
+    wrong_text = "Domesticated carnivores habitually economise physiological resources."
 
     score: int = param(Whole(0, 100), drawn=(60, 65, 70, 80))
 
@@ -46,12 +48,6 @@ class ReadingEase(HeldOut):
         reason = f"the Flesch reading ease is about {ease:.0f}, needed at least {self.score}"
         closeness = max(0.0, ease) / max(self.score, 1)
         return decide(ease >= self.score, reason, measured=round(ease, 1), needed=self.score, score=closeness)
-
-    def witness(self) -> str:
-        return "The cat naps a lot."
-
-    def counter_witness(self) -> str:
-        return "Domesticated carnivores habitually economise physiological resources."
 
 
 @kind
@@ -73,6 +69,7 @@ class SentenceAverage(HeldOut):
     )
     passing = ({"words": 2}, "Cats sleep. Dogs bark.")
     failing = ({"words": 2}, "Cats sleep a lot.")
+    right_text = "Yes."
 
     words: int = param(Whole(1, 500), drawn=(8, 10, 12, 14))
 
@@ -96,9 +93,6 @@ class SentenceAverage(HeldOut):
             if (pieces := edits.split_into(text, count)) is not None:
                 yield " ".join(pieces)
 
-    def witness(self) -> str:
-        return "Yes."
-
     def counter_witness(self) -> str:
         return f"{'so ' * self.words}much."
 
@@ -121,6 +115,7 @@ class WordAverage(HeldOut):
     )
     passing = ({"letters": 5}, "Clever kittens sleep.")
     failing = ({"letters": 5}, "It is a cat.")
+    wrong_text = "I."
 
     letters: int = param(Whole(2, 20), drawn=(4, 5, 5, 6))
 
@@ -138,9 +133,6 @@ class WordAverage(HeldOut):
 
     def witness(self) -> str:
         return f"{'a' * self.letters} {'b' * self.letters}."
-
-    def counter_witness(self) -> str:
-        return "I."
 
 
 @kind

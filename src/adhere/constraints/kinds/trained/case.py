@@ -187,6 +187,7 @@ class CapitalWords(Rule):
     )
     passing = ({"count": 1}, "Cats SLEEP.")
     failing = ({"count": 1}, "I sleep.")
+    wrong_text = "cats sleep."
 
     count: int = param(Whole(1, 1000), drawn=(1, 2, 2, 3), noun="word")
 
@@ -206,9 +207,6 @@ class CapitalWords(Rule):
 
     def witness(self) -> str:
         return " ".join(["CATS"] * self.count) + " sleep."
-
-    def counter_witness(self) -> str:
-        return "cats sleep."
 
     def fewest_words(self) -> int:
         return self.count + 2

@@ -108,6 +108,7 @@ class QuoteFirst(_Exact):
     )
     passing = ({"sentence": "Why?"}, '"Why?"\nSo.')
     failing = ({"sentence": "Why?"}, "Why?\nSo.")
+    right_text = '"{sentence}"\nWell, it depends.'
 
     sentence: str = param(Words(300))
 
@@ -129,9 +130,6 @@ class QuoteFirst(_Exact):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f'"{self.sentence}"\n{text.lstrip()}'
-
-    def witness(self) -> str:
-        return f'"{self.sentence}"\nWell, it depends.'
 
     def literals(self) -> tuple[str, ...]:
         return (self.sentence,)
@@ -416,6 +414,7 @@ class Code(_Exact):
     )
     passing = ({"code": "A-1"}, "Cats sleep.\nA-1")
     failing = ({"code": "A-1"}, "A-1: cats sleep.")
+    right_text = "So be it.\n{code}"
 
     code: str = param(Words(60))
 
@@ -438,9 +437,6 @@ class Code(_Exact):
     def repairs(self, text: str) -> Iterator[str]:
         if self.code not in text:
             yield f"{text.rstrip()}\n{self.code}"
-
-    def witness(self) -> str:
-        return f"So be it.\n{self.code}"
 
     def literals(self) -> tuple[str, ...]:
         return (self.code,)

@@ -39,6 +39,8 @@ class NumberSum(Rule):
     )
     passing = ({"total": 7}, "3 cats, 4 dogs")
     failing = ({"total": 7}, "3 cats, 3 dogs")
+    right_text = "There are {total} cats."
+    wrong_text = "There are {total} cats and 1 dog."
 
     total: int = param(Whole(1, 1_000_000), drawn=range(3, 21))
 
@@ -58,12 +60,6 @@ class NumberSum(Rule):
         missing = self.total - measured if isinstance(measured, int | float) else 0
         if missing > 0 and missing == int(missing):
             yield edits.add_clause(text, f" ({int(missing)} in all)")
-
-    def witness(self) -> str:
-        return f"There are {self.total} cats."
-
-    def counter_witness(self) -> str:
-        return f"There are {self.total} cats and 1 dog."
 
     def conflicts_with(self, other: Constraint) -> bool:
         return super().conflicts_with(other) or other.id in {"letters:no_digits", "structure:numbered"}
@@ -341,6 +337,8 @@ class Balance(Rule):
     )
     passing = ({"first": "cat", "second": "dog"}, "A cat and a dog.")
     failing = ({"first": "cat", "second": "dog"}, "A cat and a cat and a dog.")
+    right_text = "First {first}, then {second}."
+    wrong_text = "Only {first}."
 
     first: str = param(Words(60))
     second: str = param(Words(60))
@@ -369,12 +367,6 @@ class Balance(Rule):
                 " and ".join(named)
             )
             yield edits.add_sentence(text, sentence)
-
-    def witness(self) -> str:
-        return f"First {self.first}, then {self.second}."
-
-    def counter_witness(self) -> str:
-        return f"Only {self.first}."
 
     def literals(self) -> tuple[str, ...]:
         return (self.first, self.second)

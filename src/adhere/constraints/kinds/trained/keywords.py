@@ -314,6 +314,7 @@ class Opening(Rule):
     )
     passing = ({"word": "milk"}, "Cats like milk. They do.")
     failing = ({"word": "milk"}, "They do. Milk is good.")
+    right_text = "It is about {word}."
     _openers: ClassVar[tuple[str, ...]] = ("As for {word}, ", "Speaking of {word}, ", "About {word}: ")
 
     word: str = param(Words(60), drawn=topic_word)
@@ -330,9 +331,6 @@ class Opening(Rule):
         opener = pick(self._openers, text, self.word).format(word=self.word)
         yield opener + edits.decapitalise(text.lstrip())
         yield f"It is about {self.word}. {text.lstrip()}"
-
-    def witness(self) -> str:
-        return f"It is about {self.word}."
 
     def counter_witness(self) -> str:
         return _without([self.word])

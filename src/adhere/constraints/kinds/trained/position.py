@@ -219,6 +219,7 @@ class FirstAndLast(_Position):
     )
     passing = ({"word": "cat"}, "A cat. A dog. My cat.")
     failing = ({"word": "cat"}, "A cat. A dog.")
+    right_text = "This is {word}. That is {word}."
 
     word: str = param(Words(60), drawn=topic_word)
 
@@ -240,9 +241,6 @@ class FirstAndLast(_Position):
         )
         yield edited
         yield edits.add_sentence(edited, f"That is what {self.word} is about.")
-
-    def witness(self) -> str:
-        return f"This is {self.word}. That is {self.word}."
 
     def fewest_words(self) -> int:
         return 4 + 2 * count_words(self.word)
@@ -411,6 +409,7 @@ class LastLine(_Position):
     )
     passing = ({"word": "cats"}, "They sleep.\nCats")
     failing = ({"word": "cats"}, "Cats")
+    right_text = "Cats sleep.\n{word}"
 
     word: str = param(Words(60), drawn=topic_word)
 
@@ -426,9 +425,6 @@ class LastLine(_Position):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"{text.rstrip()}\n{edits.capitalise(self.word)}"
-
-    def witness(self) -> str:
-        return f"Cats sleep.\n{self.word}"
 
     def conflicts_with(self, other: Constraint) -> bool:
         return super().conflicts_with(other) or other.id.startswith("punctuation:ends")

@@ -92,6 +92,7 @@ class Before(_Pair):
     )
     passing = ({"first": "cat", "second": "dog"}, "A cat and a dog.")
     failing = ({"first": "cat", "second": "dog"}, "A dog and a cat.")
+    right_text = "First {first}, then {second}."
 
     first: str = param(Words(60))
     second: str = param(Words(60))
@@ -110,9 +111,6 @@ class Before(_Pair):
             yield edits.add_sentence(text, say_phrase(text, self.second))
         yield f"{say_phrase(text, self.first)} {text.lstrip()}"
         yield edits.add_sentence(text, say_phrase(text, f"{self.first} and {self.second}"))
-
-    def witness(self) -> str:
-        return f"First {self.first}, then {self.second}."
 
 
 @kind
@@ -180,6 +178,7 @@ class Near(_Pair):
     )
     passing = ({"first": "cat", "second": "dog", "distance": 1}, "A cat and dog.")
     failing = ({"first": "cat", "second": "dog", "distance": 1}, "A cat and a dog.")
+    right_text = "There is {first} and {second}."
 
     first: str = param(Words(60))
     second: str = param(Words(60))
@@ -205,6 +204,3 @@ class Near(_Pair):
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_sentence(text, say_phrase(text, f"{self.first} and {self.second}"))
         yield f"{say_phrase(text, f'{self.first} and {self.second}')} {text.lstrip()}"
-
-    def witness(self) -> str:
-        return f"There is {self.first} and {self.second}."

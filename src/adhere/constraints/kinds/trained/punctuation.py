@@ -171,6 +171,8 @@ class EndsWith(Rule):
     )
     passing = ({"mark": "?"}, "Do cats sleep?")
     failing = ({"mark": "?"}, "Cats sleep.")
+    right_text = "Cats sleep{mark}"
+    wrong_text = "Cats sleep;"
     _names: ClassVar[dict[str, str]] = {
         "?": 'a question mark ("?")',
         "!": 'an exclamation mark ("!")',
@@ -201,12 +203,6 @@ class EndsWith(Rule):
 
     def literals(self) -> tuple[str, ...]:
         return (self.mark,)
-
-    def witness(self) -> str:
-        return f"Cats sleep{self.mark}"
-
-    def counter_witness(self) -> str:
-        return "Cats sleep;"
 
 
 @kind

@@ -65,6 +65,7 @@ class StartPhrase(_AtAnEnd):
     )
     passing = ({"phrase": "In short"}, "In short, cats sleep.")
     failing = ({"phrase": "In short"}, "Cats sleep.")
+    right_text = "{phrase} cats"
 
     phrase: str = param(Words(), drawn=_ADVERBS + _OPENINGS)
 
@@ -80,9 +81,6 @@ class StartPhrase(_AtAnEnd):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_opening(text, self.phrase, clause=self.phrase in _ADVERBS)
-
-    def witness(self) -> str:
-        return f"{self.phrase} cats"
 
 
 @kind
@@ -105,6 +103,7 @@ class EndPhrase(_AtAnEnd):
     )
     passing = ({"phrase": "The end"}, "Cats sleep. The end.")
     failing = ({"phrase": "The end"}, "The end is near.")
+    right_text = "Cats {phrase}"
 
     phrase: str = param(Words(), drawn=_ENDINGS)
 
@@ -124,9 +123,6 @@ class EndPhrase(_AtAnEnd):
         phrase = self.phrase if self.phrase[-1] in _CLOSERS else self.phrase + ending
         yield edits.add_sentence(text, phrase)
         yield f"{edits.without_ending(text)} – {edits.decapitalise(phrase)}"
-
-    def witness(self) -> str:
-        return f"Cats {self.phrase}"
 
 
 @kind
@@ -178,6 +174,7 @@ class FirstWord(_AtAnEnd):
     )
     passing = ({"word": "cats"}, "Cats sleep.")
     failing = ({"word": "cats"}, "Some cats sleep.")
+    right_text = "{word} and cats"
     _bridges: ClassVar[tuple[str, ...]] = (
         "{word}: {text}",
         "{word} is the topic here. {text}",
@@ -199,9 +196,6 @@ class FirstWord(_AtAnEnd):
         yield pick(self._bridges, text, word).replace("{word}", word).replace("{text}", text.strip())
         yield f"{word}: {text.strip()}"
 
-    def witness(self) -> str:
-        return f"{self.word} and cats"
-
 
 @kind
 class LastWord(_AtAnEnd):
@@ -220,6 +214,7 @@ class LastWord(_AtAnEnd):
     )
     passing = ({"word": "milk"}, "Cats like milk.")
     failing = ({"word": "milk"}, "Milk is good.")
+    right_text = "It is {word}"
     _endings: ClassVar[tuple[str, ...]] = (
         "It all comes down to {word}.",
         "In the end it is about {word}.",
@@ -235,9 +230,6 @@ class LastWord(_AtAnEnd):
     def repairs(self, text: str) -> Iterator[str]:
         yield edits.add_sentence(text, pick(self._endings, text, self.word).format(word=self.word))
         yield f"{edits.without_ending(text)} – that is {self.word}."
-
-    def witness(self) -> str:
-        return f"It is {self.word}"
 
     def counter_witness(self) -> str:
         return EndPhrase(self.word).counter_witness()
