@@ -19,9 +19,11 @@ from adhere.rules.compile.events import (
     forms,
     is_command,
     is_path,
+    is_small,
     paths_in,
     pattern,
     says,
+    without_paths,
 )  # fmt: skip
 from adhere.rules.shell.patterns import groups, patterns_of
 
@@ -103,8 +105,8 @@ def _usable(text: str) -> Event | None:
 
 
 def _edits_only(match: Match) -> Check | None:
-    paths = paths_in(_group(match))
-    return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths else None
+    paths, plain = paths_in(_group(match)), without_paths(re.sub("`[^`]*`", " ", _group(match)))
+    return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths and is_small(plain) else None
 
 
 def _pass_before(match: Match) -> Check | None:

@@ -139,17 +139,21 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
 
 
 def _apart(check: Check, said: str) -> list[Check]:
-    """A check for each command that is required, where a statement joins them by `and`."""
-    name = {Before: "first", After: "then", Does: "event"}.get(type(check))
-    event = getattr(check, name) if name is not None else None
+    """A check for each command or file that is required, where a statement joins them by `and`."""
+    name = {Before: "first", After: "then", Does: "event"}.get(type(check), "")
+    event = getattr(check, name) if name else None
+    field = next(
+        (one for one in ("command", "reads", "edits") if event is not None and len(getattr(event, one)) > 1), ""
+    )
+    is_joined = re.search(r"`,? (?:and|then|and then|\+) `|`, `", said) and " or `" not in said
     if (
-        event is None
-        or len(event.command) < 2
-        or not re.search(r"`,? (?:and|then|and then) `|`, `", said)
-        or " or `" in said
+        not field
+        or not is_joined
+        or event is None
+        or any(one.startswith(("!", "**/")) for one in getattr(event, field))
     ):
         return [check]
-    return [replace(check, **{str(name): replace(event, command=(one,))}) for one in event.command]
+    return [replace(check, **{name: replace(event, **{field: (one,)})}) for one in getattr(event, field)]
 
 
 def _core(text: str) -> str:

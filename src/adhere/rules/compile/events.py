@@ -196,7 +196,7 @@ def begun_event(text: str) -> tuple[Event | None, bool]:
     event = event_of(text)
     if event is not None:
         is_named = event.command and commands_in(text)
-        return event, not is_named or _is_small(re.sub("`[^`]*`", " ", text))
+        return event, not is_named or is_small(re.sub("`[^`]*`", " ", text))
     masked = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), text)
     for cut in reversed([one.start() for one in _QUALIFIER.finditer(masked)]):
         if (event := event_of(text[:cut])) is not None:
@@ -220,28 +220,28 @@ def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
     commands = commands_in(bare) or bare_programs(bare)
     paths = paths_in(bare) or language_files(plain, "(?:source )?(?:files?|code)")
     if commands and not re.match(r"(?:reading|read|see|consult)\b", bare, re.IGNORECASE):
-        is_said = "`" not in bare or _RUN_CODE.search(bare) or _is_small(plain)
+        is_said = "`" not in bare or _RUN_CODE.search(bare) or is_small(plain)
         return Event(command=tuple(map(_without_places, commands))) if is_said else None
     if paths and says(plain, r"(?:read|consult|check|review|open)(?:ing)?|look(?:ing)? at"):
         return Event(reads=paths)
     if paths and (how := _how(plain)) is not None:
-        rest = _without_paths(re.sub(rf"(?<!\w)(?:{_FILE_VERBS})(?!\w)", " ", plain, flags=re.IGNORECASE))
-        return Event(edits=paths, how="any" if " to `" in bare else how) if _is_small(rest) else None
+        rest = without_paths(re.sub(rf"(?<!\w)(?:{_FILE_VERBS})(?!\w)", " ", plain, flags=re.IGNORECASE))
+        return Event(edits=paths, how="any" if " to `" in bare else how) if is_small(rest) else None
     bare = re.sub(r"`(?!main`|master`|--no-verify`|\*\.)[^`]*`", "`xcode`", bare)
     for phrase in _table().phrases:
         event, match = phrase.event, phrase.pattern.search(bare)
         if match is None:
             continue
         rest = re.sub(r"`\s*`", " ", f"{bare[: match.start()]} {bare[match.end() :]}")
-        rest = _without_paths(re.sub(r"`[^`]*`", " ", rest)) if event.edits and paths else rest.replace("`", " xcode ")
-        if _is_small(rest):
+        rest = without_paths(re.sub(r"`[^`]*`", " ", rest)) if event.edits and paths else rest.replace("`", " xcode ")
+        if is_small(rest):
             return replace(event, edits=paths) if event.edits and paths else event
     run = re.fullmatch(
         r"(?:run|call|execute|invoke)(?:ning|ing)? ([a-z][a-z0-9_-]+[a-rt-z0-9])(?: yourself| directly)?", bare
     )
     if run is not None and run[1] not in {"it", "them", "everything", "anything", "code", "commands"}:
         return Event(command=(run[1],))
-    is_name = _is_small(_without_paths(plain)) and not re.match(r"(?:in|on)\b", bare, re.IGNORECASE)
+    is_name = is_small(without_paths(plain)) and not re.match(r"(?:in|on)\b", bare, re.IGNORECASE)
     return Event(edits=paths) if paths and is_name else None
 
 
@@ -250,13 +250,13 @@ def language_files(text: str, behind: str = "") -> tuple[str, ...]:
     return next((files for name, files in LANGUAGE_FILES.items() if says(text, f"(?:{name}) {behind}".rstrip())), ())
 
 
-def _is_small(text: str) -> bool:
-    """Whether words say nothing of their own: "change the version number" is about more than changes."""
+def is_small(text: str) -> bool:
+    """Tell whether words say nothing of their own: "change the version number" is about more than changes."""
     return not set(re.findall(r"[a-z_]+", text.lower())) - _SMALL
 
 
-def _without_paths(text: str) -> str:
-    """A text without bare names of files, and without languages whose files it names."""
+def without_paths(text: str) -> str:
+    """Return a text without bare names of files, and without languages whose files it names."""
     languages = "|".join(LANGUAGE_FILES)
     return re.sub(
         rf"(?<!\w)(?:{languages})(?= (?:source )?(?:files?|code))", " ", _BARE_FILE.sub(" ", text), flags=re.IGNORECASE
@@ -284,6 +284,5 @@ def _how(text: str) -> How | None:
 
 
 __all__ = [
-    "PHRASES_FILE", "TESTS", "Form", "bare_programs", "begun_event", "codes_of", "commands_in", "event_of", "forms", "is_command", "is_path",
-    "language_files", "paths_in", "pattern", "pattern_of", "says",
+    "PHRASES_FILE", "TESTS", "Form", "bare_programs", "begun_event", "codes_of", "commands_in", "event_of", "forms", "is_command", "is_path", "is_small", "language_files", "paths_in", "pattern", "pattern_of", "says", "without_paths",
 ]  # fmt: skip

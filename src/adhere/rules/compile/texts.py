@@ -104,14 +104,15 @@ def _things(said: str, of: Of | None) -> Check | None:
         return Text(of=of or "replies", constraint=ConstraintRef("punctuation:no_exclamation"))
     barred = r"(?:no|never|without|avoid|not|don't|don’t)(?: (?:use|add|put|write|include|using|any|of|or|and|emojis?|tables?|headings?|bullet points?|bullets|in|the)\b,?)*"
     head = r"^(?:[\w']+[ :,]+){0,5}?"
-    named = tuple(
-        name
-        for name, words in _THINGS.items()
-        if re.search(rf"{head}{barred} (?:\w+ )?(?:{words})(?!\w)", said, re.IGNORECASE)
-    )
-    if not named or (named != ("emoji",) and of not in {"replies", "final"}):
+    hits = {
+        name: hit for name, words in _THINGS.items()
+        if (hit := re.search(rf"{head}{barred} (?:\w+ )?(?:{words})(?!\w)", said, re.IGNORECASE))
+    }  # fmt: skip
+    if not hits or (list(hits) != ["emoji"] and of not in {"replies", "final"}):
         return None
-    return Text(of=of or "replies", no=named, paths=_paths(said) if of == "files" else ("**",))  # type: ignore[arg-type]
+    is_known = _is_known(said[max(hit.end() for hit in hits.values()) :])
+    paths = _paths(said) if of == "files" else ("**",)
+    return Text(of=of or "replies", no=tuple(hits), paths=paths, conditional=not is_known)  # type: ignore[arg-type]
 
 
 def _limits(said: str, of: Of | None) -> Check | None:
@@ -180,7 +181,7 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
     is_form = (
         form is not None and form.lstrip("<").startswith("type") and (of == "commits" or re.match(r"messages?\b", low))
     )
-    if is_form or (of != "branches" and "branch" not in low and says(low, "conventional[ -]commits?")):
+    if is_form or (of != "branches" and pattern("conventional").match(said)):
         return Text(of="pull_requests" if of == "pull_requests" else "commits", shape="conventional", first_line=True)
     if of == "branches":
         if not re.match(r"(?:[\w']+[ :]+){0,4}?branch(?! coverage)", low):
@@ -200,7 +201,8 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
 
 
 def _one_sentence(said: str, of: Of | None) -> Check | None:
-    if of not in {"replies", "final"} or not says(said, "(?:in|with|to|only) (?:one|a single) (?:sentence|line)"):
+    said_so = r"(?:repl\w*|respon\w*|answers?|messages?|summar\w*)\b.*(?<!\w)(?:in|with|to|only) (?:one|a single) (?:sentence|line)$"
+    if of not in {"replies", "final"} or not re.search(said_so, said, re.IGNORECASE):
         return None
     if "sentence" in said.lower():
         return Text(of=of, constraint=ConstraintRef("length:sentences", {"count": 1}))
