@@ -46,3 +46,15 @@ class FinalFailure(Finding):
     """A failure that no loose variant can turn into a pass. Without some lines or stars there is only less to count."""
 
     __slots__ = ()
+
+
+def verdict(  # noqa: PLR0917 - in the order of Finding
+    holds: bool,  # noqa: FBT001 - reads as a claim at every call
+    reason: str,
+    measured: Json = None,
+    needed: Json = None,
+    span: tuple[int, int] | None = None,
+    score: float | None = None,
+) -> Finding:
+    """Pass or fail, with what was found."""
+    return Finding("pass" if holds else "fail", reason, measured, needed, span, score)

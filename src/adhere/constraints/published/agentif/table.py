@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 from adhere.errors import BadParameter
@@ -41,7 +41,7 @@ def _code(values: Mapping[str, Json]) -> Check:
             value = True if "YES" in value else False if "NO" in value else None
         if value is None:
             return Finding("undecided", f"{FUNCTION} returned {outcome.value!r:.60}, which is no verdict")
-        return Finding("pass" if value else "fail", f"{FUNCTION} returned {outcome.value!r:.60}", outcome.value)
+        return verdict(value, f"{FUNCTION} returned {outcome.value!r:.60}", outcome.value)
 
     return check
 

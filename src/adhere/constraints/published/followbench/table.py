@@ -17,7 +17,7 @@ import string
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Param, declare, register
 from adhere.schema import Json
@@ -165,7 +165,7 @@ def choices(target: str) -> list[str] | None:
 
 
 def _verdict(holds: bool, reason: str) -> Finding:  # noqa: FBT001 - the verdict itself
-    return Finding("pass" if holds else "fail", reason)
+    return verdict(holds, reason)
 
 
 def _summary(values: Mapping[str, Json]) -> Check:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.shared.registry import Check, Kind, Param, declare
 from adhere.schema import Json
 
@@ -139,17 +139,6 @@ def kinds_of(module: ModuleType) -> Iterator[Kind]:
     for value in vars(module).values():
         declared = (value,) if isinstance(value, Kind) else value if isinstance(value, tuple) else ()
         yield from (kind for kind in declared if isinstance(kind, Kind))
-
-
-def verdict(
-    holds: bool,  # noqa: FBT001 - reads as a claim at every call
-    reason: str,
-    measured: Json = None,
-    needed: Json = None,
-    span: tuple[int, int] | None = None,
-) -> Finding:
-    """Pass or fail, with what was found."""
-    return Finding("pass" if holds else "fail", reason, measured, needed, span)
 
 
 def accept(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:

@@ -8,7 +8,7 @@ import string
 from collections import Counter
 from collections.abc import Callable
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval.words import AT_LEAST, check_count, unless_undecidable
 from adhere.constraints.published.shared.features import Text
@@ -104,7 +104,7 @@ def _bullets(values: Values, on: On) -> Check:
         found = count(text.raw)
         score = 1.0 if found == needed else min(found, needed) / max(found, needed)
         reason = f"found {amount(found, 'bullet points')}, needed exactly {needed}"
-        return Finding("pass" if found == needed else "fail", reason, found, needed, None, score)
+        return verdict(found == needed, reason, found, needed, None, score)
 
     return check
 
@@ -229,7 +229,7 @@ def _sections(values: Values, on: On) -> Check:
             return Finding(
                 "undecided", f"{reason}, or at least {needed}: the parameter `relation` would say", found, needed
             )
-        return Finding("pass" if found == needed else "fail", reason, found, needed, None, score)
+        return verdict(found == needed, reason, found, needed, None, score)
 
     return unless_undecidable(exactly if exact and relation != "at least" else at_least)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifbench.features import feature
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.shared.features import Text
@@ -357,7 +357,7 @@ def _number_paragraphs(values: Values, on: On) -> Check:
         found = sum(held)
         reason = f"found {amount(found, 'paragraphs')} between *** dividers, needed exactly {needed}"
         score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        return Finding("pass" if found == needed else "fail", reason, found, needed, None, score)
+        return verdict(found == needed, reason, found, needed, None, score)
 
     return check
 
@@ -420,6 +420,6 @@ def _nth_paragraph_first_word(values: Values, on: On) -> Check:
             return Finding("fail", f"paragraph {nth} is blank", found, total)
         word = first(piece)
         reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
-        return Finding("pass" if word == wanted else "fail", reason, word[:40], wanted)
+        return verdict(word == wanted, reason, word[:40], wanted)
 
     return check

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval.words import AT_LEAST, Values, check_count, unless_undecidable
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
@@ -44,14 +44,7 @@ def bullets(text: Text, values: Values) -> Finding:
     tail = f", needed exactly {needed}"
     found = count_bullets(text.raw)
     score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-    return Finding(
-        "pass" if found == needed else "fail",
-        f"found {amount(found, 'bullet points')}{tail}",
-        found,
-        needed,
-        None,
-        score,
-    )
+    return verdict(found == needed, f"found {amount(found, 'bullet points')}{tail}", found, needed, None, score)
 
 
 def count_bullets(raw: str) -> int:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.finding import FinalFailure, Finding, amount
+from adhere.constraints.finding import FinalFailure, Finding, amount, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import NO_LETTERS
 from adhere.constraints.published.shared.patterns import Undecidable, keyword_pattern, word_pattern
@@ -175,7 +175,7 @@ def paragraph_count(text: Text, values: Values) -> Finding:
         found -= not piece or piece.isspace()
     if any(not piece or piece.isspace() for piece in pieces[1:-1]):
         return Finding("fail", "a piece between two *** dividers is blank", None, needed)
-    return Finding("pass" if found == needed else "fail", f"found {amount(found, 'paragraphs')}{tail}", found, needed)
+    return verdict(found == needed, f"found {amount(found, 'paragraphs')}{tail}", found, needed)
 
 
 _FIRST_WORD_ENDS = re.compile(r"""[.,?!'"]""")
@@ -198,7 +198,7 @@ def nth_paragraph_first_word(text: Text, values: Values) -> Finding:
     if found != total:
         return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
     reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
-    return Finding("pass" if word == wanted else "fail", reason, word[:40], wanted)
+    return verdict(word == wanted, reason, word[:40], wanted)
 
 
 def first_word(piece: str) -> str:
@@ -216,7 +216,7 @@ def response_language(text: Text, values: Values) -> Finding:
     if found is None:
         return Finding("pass", f"{NO_LETTERS}, which counts as {wanted!r}", None, wanted)
     reason = f"detected language {found!r}, needed {wanted!r}"
-    return Finding("pass" if found == wanted else "fail", reason, found, wanted)
+    return verdict(found == wanted, reason, found, wanted)
 
 
 _SMALL, _CAPITAL = re.compile("[a-z]"), re.compile("[A-Z]")

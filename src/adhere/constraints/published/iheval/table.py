@@ -22,7 +22,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from adhere.constraints.finding import FinalFailure, Finding
+from adhere.constraints.finding import FinalFailure, Finding, verdict
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.iheval.shares import Task, round_share, strict_share
 from adhere.constraints.published.shared.features import Text
@@ -131,7 +131,7 @@ def check_share(task: Task, measure: str) -> Callable[[Mapping[str, Json]], Chec
         def check(text: Text) -> Finding:
             share = round_share(strict_share(task, wanted, text.raw))
             reason = f"{measure} {share:.2f}; it passes at 1.00"
-            return Finding("pass" if share == 1 else "fail", reason, share, 1, None, share)
+            return verdict(share == 1, reason, share, 1, None, share)
 
         return check
 

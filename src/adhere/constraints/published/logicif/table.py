@@ -21,7 +21,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
@@ -74,9 +74,7 @@ def _compile(part: str) -> Callable[[Mapping[str, Json]], Check]:
             if not isinstance(given, dict) or not {"output", "stats"} <= set(given):
                 return Finding("fail", "the answer holds no JSON object with output and stats at its end", None, needed)
             shown = json.dumps(given[part], ensure_ascii=True)[:200]
-            return Finding(
-                "pass" if given[part] == wanted else "fail", f"{part} is {shown}, needed {needed}", shown, needed
-            )
+            return verdict(given[part] == wanted, f"{part} is {shown}, needed {needed}", shown, needed)
 
         return check
 

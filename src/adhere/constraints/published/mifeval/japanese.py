@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.mifeval.analysers import count_japanese_sentences, counted_with, japanese_tokens
@@ -107,7 +107,7 @@ def _exactly(count: Callable[[str], int], threshold: str, unit: str) -> Compile:
         def check(text: Text) -> Finding:
             found = count(text.raw)
             reason = f"found {amount(found, unit)}, needed exactly {needed}"
-            return Finding("pass" if found == needed else "fail", reason, found, needed)
+            return verdict(found == needed, reason, found, needed)
 
         return check
 
@@ -206,7 +206,7 @@ def first_word(text: Text, values: Values) -> Finding:
     reason = (
         f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, needed {total} and {wanted!r}"
     )
-    return Finding("pass" if found == total and begins == wanted else "fail", reason, found, total)
+    return verdict(found == total and begins == wanted, reason, found, total)
 
 
 def repeat_prompt(values: Values) -> Check:
@@ -222,7 +222,7 @@ def end_phrase(text: Text, values: Values) -> Finding:
     """Ends with the phrase, closing quotes of both forgiven."""
     wanted = values["end_phrase"].strip().strip("」』")
     end = text.stripped.strip("」』")
-    return Finding("pass" if end.endswith(wanted) else "fail", f"ends with {end[-40:]!r}, needed {wanted!r}")
+    return verdict(end.endswith(wanted), f"ends with {end[-40:]!r}, needed {wanted!r}")
 
 
 def letter_count(values: Values) -> Check:

@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.mifeval import japanese
@@ -110,7 +110,7 @@ def _spanish_end(text: Text, values: Values) -> Finding:
     """
     wanted = str(values["end_phrase"]).strip().lower()
     left = text.raw.strip().strip('"').lower().removesuffix(".")
-    return Finding("pass" if left.endswith(wanted) else "fail", f"ends with {left[-40:]!r}, needed {wanted!r}")
+    return verdict(left.endswith(wanted), f"ends with {left[-40:]!r}, needed {wanted!r}")
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -128,11 +128,8 @@ def _spanish_first_words(values: Values) -> Check:
             return Finding("fail", f"found {count} paragraphs, and none with number {nth}", count, total)
         begins = [word.translate(_PUNCTUATION).lower() for word in pieces[nth - 1].split()[: len(wanted)]]
         holds = count == total and begins == wanted
-        return Finding(
-            "pass" if holds else "fail",
-            f"found {count} paragraphs, number {nth} begins with {' '.join(begins)[:60]!r}",
-            count,
-            total,
+        return verdict(
+            holds, f"found {count} paragraphs, number {nth} begins with {' '.join(begins)[:60]!r}", count, total
         )
 
     return check
@@ -147,9 +144,7 @@ _MARKS = {"question": (re.compile(r"¿[^?]*\?"), "¿", "?"), "exclamation": (re.
 def _star_bullets(text: Text, values: Values) -> Finding:
     needed = values["num_bullets"]
     found = len(_STARS.findall(text.raw))
-    return Finding(
-        "pass" if found == needed else "fail", f"found {found} bullets, needed exactly {needed}", found, needed
-    )
+    return verdict(found == needed, f"found {found} bullets, needed exactly {needed}", found, needed)
 
 
 def _compile_mark(what: str) -> Compile:
@@ -283,7 +278,7 @@ def _words_with(letter: str) -> Compile:
         def check(text: Text) -> Finding:
             found = count(text)
             reason = f"found {amount(found, f'words with {letter}')}, needed exactly {needed}"
-            return Finding("pass" if found == needed else "fail", reason, found, needed)
+            return verdict(found == needed, reason, found, needed)
 
         return check
 

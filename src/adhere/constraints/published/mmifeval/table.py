@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 from adhere.errors import BadParameter
@@ -150,7 +150,7 @@ def _compile(values: Mapping[str, Json], name: str) -> Check:
     def check(text: Text) -> Finding:
         holds = rule(_Answer(text.raw), *given)
         said = f"check_{name} of {', '.join(f'{key}={value!r}' for key, value in values.items()) or 'nothing'}"[:400]
-        return Finding("pass" if holds else "fail", f"{said}: {'holds' if holds else 'does not hold'}")
+        return verdict(holds, f"{said}: {'holds' if holds else 'does not hold'}")
 
     return check
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from adhere.constraints.finding import Finding, amount
+from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifbench.english.emoji import is_emoji
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.table import RELATION, whole
@@ -82,7 +82,7 @@ def _judge_count(count: Count, relation: str, needed: int, unit: str) -> Finding
     reason = f"{said}, needed {'fewer than' if relation == LESS_THAN else 'at least'} {needed}"
     if verdicts[0] != verdicts[1]:
         return Finding("undecided", f"{reason}: emoji of several code points are not counted here", count.low, needed)
-    return Finding("pass" if verdicts[0] else "fail", reason, count.low, needed)
+    return verdict(verdicts[0], reason, count.low, needed)
 
 
 def word_count(values: Values) -> Check:

@@ -14,7 +14,7 @@ written anew.
 
 from __future__ import annotations
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
@@ -33,9 +33,9 @@ def reasoning_language(text: Text, values: Values) -> Finding:
     wanted = values["language"]
     found = text.language
     if found is None:
-        return Finding("pass" if wanted == "en" else "fail", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
+        return verdict(wanted == "en", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
     reason = f"detected language {found!r}, needed {wanted!r} (by langdetect; the published code uses fastText)"
-    return Finding("pass" if found.partition("-")[0] == wanted else "fail", reason, found, wanted)
+    return verdict(found.partition("-")[0] == wanted, reason, found, wanted)
 
 
 def fewer_words(values: Values) -> Check:

@@ -31,7 +31,7 @@ from functools import lru_cache
 from typing import Any
 from xml.parsers import expat
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 from adhere.errors import BadParameter, MissingExtra
@@ -199,7 +199,7 @@ def _judge(text: Text, form: str, steps: list[str] | None, needed: str) -> Findi
     if steps is None:
         return Finding("pass", f"it is {form.upper()}", None, needed)
     is_there = stands(found, steps)
-    return Finding("pass" if is_there else "fail", f"{needed} is {'' if is_there else 'not '}there", None, needed)
+    return verdict(is_there, f"{needed} is {'' if is_there else 'not '}there", None, needed)
 
 
 def _syntax(values: Mapping[str, Json]) -> Check:
