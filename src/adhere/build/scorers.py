@@ -245,10 +245,8 @@ def filtered_text(report: FilterReport) -> str:
         )
     ]
     lines += [
-        (
-            f"  {name}: {report.flawless[name]:,} flawless, {report.silent[name]:,} without a vote, "
-            f"{report.sole_objections[name]:,} rejected by it alone"
-        )
+        f"  {name}: {report.flawless[name]:,} flawless, {report.silent[name]:,} without a vote, "
+        f"{report.sole_objections[name]:,} rejected by it alone"
         for name in report.flawless
     ]
     for one in report.agreements:

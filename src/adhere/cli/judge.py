@@ -161,10 +161,8 @@ def _agreement_words(found: JudgeReport) -> str:
     agreed = one.statements - one.abstained
     right = one.both_pass + one.both_fail
     check = (
-        (
-            f"Against programs, on {one.run}: kappa {kappa}; {right:,} of {agreed:,} verdicts alike, "
-            f"{one.abstained:,} more abstained"
-        )
+        f"Against programs, on {one.run}: kappa {kappa}; {right:,} of {agreed:,} verdicts alike, "
+        f"{one.abstained:,} more abstained"
         if one.statements
         else "Against programs: nothing to compare with here. --calibrate RUN takes another run"
     )

@@ -270,10 +270,8 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     one, other = sorted((swap.one, swap.other), key=lambda value: (value.row, value.column))
     across = one.row == other.row
     where = (
-        (
-            f"{one.table.name}, row {one.row_label!r}: {one.printed.text} under {one.column_label!r} and "
-            f"{other.printed.text} under {other.column_label!r}"
-        )
+        f"{one.table.name}, row {one.row_label!r}: {one.printed.text} under {one.column_label!r} and "
+        f"{other.printed.text} under {other.column_label!r}"
         if across
         else (
             f"{one.table.name}, column {one.column_label!r}: {one.printed.text} in row {one.row_label!r} and "

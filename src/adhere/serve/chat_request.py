@@ -118,10 +118,8 @@ def _refuse_unknown(body: Mapping[str, Any]) -> None:
         if name not in _NEUTRAL:
             known = sorted(_READ)
             raise BadRequest(
-                (
-                    f"{name} is not known here and might change the answer.{nearest(name, known)} "
-                    f"Known: {', '.join(known)}"
-                ),
+                f"{name} is not known here and might change the answer.{nearest(name, known)} "
+                f"Known: {', '.join(known)}",
                 field=name,
                 code="unknown_parameter",
             )
@@ -157,10 +155,8 @@ def _message(found: Any, where: str) -> Message:
     also = {"assistant": ["tool_calls"], "tool": ["tool_call_id", "name"]}.get(role, [])
     if unknown := sorted(set(fields) - {"role", "content", *also}):
         raise BadRequest(
-            (
-                f"{where}.{unknown[0]} is not known here: a message of the {role} has "
-                f"{', '.join(['role', 'content', *also])}"
-            ),
+            f"{where}.{unknown[0]} is not known here: a message of the {role} has "
+            f"{', '.join(['role', 'content', *also])}",
             field=where,
         )
     content = _content(fields.get("content", ""), f"{where}.content")

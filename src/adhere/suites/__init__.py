@@ -274,14 +274,10 @@ _OWN = {
     ),
     "world": Source(
         _later("generated.world", "load_world"),
-        (
-            "Episodes in worlds, by calls of tools or by text: a program says whether the goal is reached and "
-            "every rule was kept."
-        ),
-        (
-            "world (shop), world:shop:x50 (episodes), world:files:x50+text+seed7, world:repo:x50+rules16, "
-            "world:shop:x50+steps20+tokens4000+seconds600, world:gymnasium:FrozenLake-v1"
-        ),
+        "Episodes in worlds, by calls of tools or by text: a program says whether the goal is reached and "
+        "every rule was kept.",
+        "world (shop), world:shop:x50 (episodes), world:files:x50+text+seed7, world:repo:x50+rules16, "
+        "world:shop:x50+steps20+tokens4000+seconds600, world:gymnasium:FrozenLake-v1",
         answers="Does it reach a goal in many steps, and keep the rules on the way?",
         generated=True,
     ),

@@ -70,10 +70,8 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
     known = sum(unit.passed is not None for unit in units)
     insist(
         (passed, known) == (score.prompt_strict.passed, score.prompt_strict.n),
-        (
-            f"{run.directory}: {passed} of {known} passed, but its summary says {score.prompt_strict.passed} of "
-            f"{score.prompt_strict.n}"
-        ),
+        f"{run.directory}: {passed} of {known} passed, but its summary says {score.prompt_strict.passed} of "
+        f"{score.prompt_strict.n}",
     )
     answers = list(run.responses.values())
     fine = [answer for answer in answers if answer.status == "ok"]

@@ -34,10 +34,8 @@ _PAIRS = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )
 _CHANNEL = re.compile(
-    (
-        r"(?:<\|start\|>assistant)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(<\|end\|>|<\|return\|>|"
-        r"<\|call\|>|(?=<\|start\|>)|\Z)"
-    ),
+    r"(?:<\|start\|>assistant)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(<\|end\|>|<\|return\|>|"
+    r"<\|call\|>|(?=<\|start\|>)|\Z)",
     re.DOTALL,
 )
 # Harmony, decoded without its special tokens: `analysisWe need…assistantfinalThe sea…`. Where `assistantfinal` never

@@ -345,10 +345,8 @@ class Desk(Step):
         if row.turn is None or row.responses is not None:
             raise Unusable(
                 "no turn",
-                (
-                    f"key {key!r} has {turns} turns: give each answer its `turn` (from 0), "
-                    "or one row all of them in a list `responses`"
-                ),
+                f"key {key!r} has {turns} turns: give each answer its `turn` (from 0), "
+                "or one row all of them in a list `responses`",
             )
         if not 0 <= row.turn < turns:
             raise Unusable("a wrong column", f"turn={row.turn}: key {key!r} has {turns} turns, numbered from 0")
@@ -458,10 +456,8 @@ class Desk(Step):
         if number is not None and number < 0:
             raise Unusable(
                 "an ambiguous prompt",
-                (
-                    f"several prompts of {self.suite_name} have the text {_shorten(text)}. "
-                    "Give the row the `key` of its prompt"
-                ),
+                f"several prompts of {self.suite_name} have the text {_shorten(text)}. "
+                "Give the row the `key` of its prompt",
             )
         return number
 
@@ -549,10 +545,8 @@ def _status(row: ResponseRow, text: str, *, is_cut: bool, is_done: bool) -> Stat
     else:
         raise Unusable(
             "a wrong column",
-            (
-                f"status={row.status!r} must be one of {', '.join(STATUSES)}. "
-                "Leave the column out where it means something else"
-            ),
+            f"status={row.status!r} must be one of {', '.join(STATUSES)}. "
+            "Leave the column out where it means something else",
         )
     if status != "ok":
         return status

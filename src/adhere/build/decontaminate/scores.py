@@ -64,10 +64,8 @@ def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]
     what = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"
     lines += [
-        (
-            f"  {found.suite}: {found.dropped:,} rows dropped; {found.touched} of {found.items} items {what} "
-            f"({found.touched_share:.1%})"
-        )
+        f"  {found.suite}: {found.dropped:,} rows dropped; {found.touched} of {found.items} items {what} "
+        f"({found.touched_share:.1%})"
         for found in done.against
     ]
     for part in parts:

@@ -122,10 +122,8 @@ TRANSFORMS.add(
         1,
         "arXiv 2112.11446, table A1 (repetition); arXiv 2406.14491 (what they are for)",
         ("text",),
-        (
-            "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, "
-            "or instructs too little or too much."
-        ),
+        "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, "
+        "or instructs too little or too much.",
         each(_keep),
         {"language": "", "least_density": 0.0, "most_density": 1.0},
     ),

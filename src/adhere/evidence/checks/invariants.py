@@ -41,10 +41,8 @@ _NO_CHANGE = (
     ),
 )
 _SCALE = re.compile(
-    (
-        r"\b(?:scores?|values?|ratings?|grades?|points?|scale)\b[^.]{0,30}?\b(?:from|between|of)\s+(?P<low>\d+)\s*"
-        r"(?:to|and|-)\s*(?P<high>\d+)(?![\d.]*\s*[kKB%\w])"
-    ),
+    r"\b(?:scores?|values?|ratings?|grades?|points?|scale)\b[^.]{0,30}?\b(?:from|between|of)\s+(?P<low>\d+)\s*"
+    r"(?:to|and|-)\s*(?P<high>\d+)(?![\d.]*\s*[kKB%\w])",
     re.IGNORECASE,
 )
 _PERCENTAGES = re.compile(

@@ -293,10 +293,8 @@ def _equality(item: Comparison) -> Check:
         name = first.model.name if first.model else first.row_label
         benchmark = describe(first.benchmark)
         places = (
-            (
-                f"{first.document} ({first.table.name}) prints {show_number(a)}, "
-                f"{second.document} ({second.table.name}) prints {show_number(b)}"
-            )
+            f"{first.document} ({first.table.name}) prints {show_number(a)}, "
+            f"{second.document} ({second.table.name}) prints {show_number(b)}"
             if first.document != second.document
             else (
                 f"{first.table.name} prints {show_number(a)}, {second.table.name} of the same document "

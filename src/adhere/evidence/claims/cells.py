@@ -44,11 +44,9 @@ _SPREAD_BEHIND = re.compile(r"\((?:std\.?(?: ?dev\.?)?|sd|±|stderr|se)\)\s*$", 
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*(?:/|\s\|\s)[^()\[\]]*)[)\]]\s*$")
 _TWO_VALUES = re.compile(
-    (
-        r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*"
-        r"(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)|\b(?:cells?|entr(?:y|ies)|values?|numbers?) (?:reports?|"
-        r"shows?|gives?|lists?|contains?|are|is):? (?:the )?(?P<one>[\w +@-]{2,40}?)\s*%?\s*/\s*(?P<two>[\w +@-]{2,40})"
-    ),
+    r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*"
+    r"(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)|\b(?:cells?|entr(?:y|ies)|values?|numbers?) (?:reports?|"
+    r"shows?|gives?|lists?|contains?|are|is):? (?:the )?(?P<one>[\w +@-]{2,40}?)\s*%?\s*/\s*(?P<two>[\w +@-]{2,40})",
     re.IGNORECASE,
 )
 _VERSION_REMARK = re.compile(r"[\d.\-/ ]+|v\d[\d.]*|(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]|\d{2,4}[-.]\d{2}(?:[-.]\d{2})?")

@@ -159,10 +159,8 @@ def _tuning(table: Table) -> tuple[Tuning, str]:
         if re.search(r"(?:-Instruct|-Chat)\W{1,4}(?:or|and|/).{0,30}omitted", text):
             return "instruct", f'{where} says that "-Instruct" or "-Chat" is omitted'
         tuned = re.search(
-            (
-                r"\binstruct(?:ion[- ]tuned|ed)?\b|-Instruct\b|\bchat models?\b|-Chat\b|\bpost-trained\b|"
-                r"\baligned models?\b"
-            ),
+            r"\binstruct(?:ion[- ]tuned|ed)?\b|-Instruct\b|\bchat models?\b|-Chat\b|\bpost-trained\b|"
+            r"\baligned models?\b",
             text,
             re.IGNORECASE,
         )

@@ -49,10 +49,8 @@ from adhere.evidence.read.document import Correction, Table
 
 LabelKind = Kind | Literal["names", "tuning", ""]
 _SIZE_PIECE = re.compile(
-    (
-        r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM](?:[-\s]?(?:A\d+(?:\.\d+)?B|instruct|inst\.?|chat|base|it))*|"
-        r"instruct|chat|base|it"
-    ),
+    r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM](?:[-\s]?(?:A\d+(?:\.\d+)?B|instruct|inst\.?|chat|base|it))*|"
+    r"instruct|chat|base|it",
     re.IGNORECASE,
 )
 _VERSION_PIECE = re.compile(r"(?:[vVrR]\d[\w.]*|\.[a-z]\w*)(?:[ -].*)?")

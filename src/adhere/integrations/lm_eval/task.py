@@ -61,10 +61,8 @@ def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: in
     path = Path(rest).resolve()  # lm-eval may be started elsewhere
     chosen = {"suite": f"{prefix}:{path}" if colon and path.is_file() else suite_name, "seed": seed, "limit": limit}
     metrics = "".join(
-        (
-            f"  - metric: {metric}_acc\n    aggregation: "
-            f"{'mean' if metric in {STRICT, LOOSE} else '!function utils.share'}\n    higher_is_better: true\n"
-        )
+        f"  - metric: {metric}_acc\n    aggregation: "
+        f"{'mean' if metric in {STRICT, LOOSE} else '!function utils.share'}\n    higher_is_better: true\n"
         for metric in (STRICT, INST_STRICT, LOOSE, INST_LOOSE)
     )
     yaml = (

@@ -108,10 +108,8 @@ _IS_CLOSED = re.compile(
 )
 # What may be answered without any of the prompt's words.
 _IS_FREE = re.compile(
-    (
-        r"\b(?:jokes?|riddles?|limericks?|songs?|lyrics|rap|poems?|haiku|names?|tagline|slogan|itinerary|monologue|"
-        r"story|stories|adjectives|adverbs|verbs|synonyms|words (?:to|that|for)|exercise)\b"
-    ),
+    r"\b(?:jokes?|riddles?|limericks?|songs?|lyrics|rap|poems?|haiku|names?|tagline|slogan|itinerary|monologue|"
+    r"story|stories|adjectives|adverbs|verbs|synonyms|words (?:to|that|for)|exercise)\b",
     re.IGNORECASE,
 )
 

@@ -128,11 +128,9 @@ def study_markdown(result: StudyResult) -> str:
         ),
         "## Threats to validity",
         _list(threats(result)),
-        (
-            f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "
-            f"{_text(result.engine.version)} {_text(result.engine.precision)}, "
-            f"whole study {view.minutes_words(result)}."
-        ),
+        (f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "
+        f"{_text(result.engine.version)} {_text(result.engine.precision)}, "
+        f"whole study {view.minutes_words(result)}."),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 

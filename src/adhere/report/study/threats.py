@@ -29,10 +29,8 @@ def _of_the_answer(result: StudyResult) -> list[str]:
     unequal = [one for one in result.matched if not one.within]
     signs = {one.difference > 0 for one in primary.by_seed if one.difference}
     return [
-        (
-            f"The spec was changed after results were there ({plural(len(late), 'change')}): "
-            "the rule is no longer one fixed beforehand."
-        )
+        f"The spec was changed after results were there ({plural(len(late), 'change')}): "
+        "the rule is no longer one fixed beforehand."
         if late
         else "",
         sentence(f"{bought}{', '.join(broken)} got worse by more than the margin") if broken else "",
@@ -45,10 +43,8 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         else f"{plural(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
         if 1 < primary.n_seeds < 10
         else "",
-        (
-            f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; "
-            "smaller ones escape it."
-        )
+        f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; "
+        "smaller ones escape it."
         if primary.minimum_detectable is not None
         else "",
     ]

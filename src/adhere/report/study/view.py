@@ -304,11 +304,8 @@ def by_seed(contrast: Contrast) -> str:
 def changes_of(result: StudyResult) -> list[str]:
     """Changes of the spec after the study began, and whether results were there by then."""
     return [
-        (
-            f"{'after' if change.evaluations else 'before'} results were there ({change.at}, "
-            f"{change.evaluations} evaluations): "
-        )
-        + ", ".join(change.fields)
+        f"{'after' if change.evaluations else 'before'} results were there ({change.at}, "
+        f"{change.evaluations} evaluations): " + ", ".join(change.fields)
         for change in result.changes
     ]
 

@@ -107,10 +107,8 @@ class Estimate(NamedTuple):
         ]
         first = spec.seeds[0]
         lines += [
-            (
-                f"  data        {pool.answers:,} answers of "
-                f"{who_draws(spec, pool.pool)}{_minutes_left(pool.minutes, done=pool.done)}"
-            )
+            f"  data        {pool.answers:,} answers of "
+            f"{who_draws(spec, pool.pool)}{_minutes_left(pool.minutes, done=pool.done)}"
             for pool in self.pools
             if pool.pool.seed == first
         ]

@@ -300,10 +300,8 @@ def _withheld(
         found.append(f"the evaluations were not made by one engine: {differing}")
     found += [told for told in same_answers(stored.runs) if told.partition(":")[0] in needed]
     found += [
-        (
-            f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
-            f"{one.b:,} (seed {one.seed})"
-        )
+        f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
+        f"{one.b:,} (seed {one.seed})"
         for one in matched
         if not one.within and {one.arm, one.to} == needed
     ]

@@ -166,10 +166,8 @@ CATALOG = (
         1024,
         "arXiv 2410.15553",
         "Does it still follow as instructions add up over three turns, in eleven languages?",
-        (
-            "Multi-IF: IFEval's kinds over up to three turns, counted by language; "
-            "Thai words and sentences stay undecided."
-        ),
+        "Multi-IF: IFEval's kinds over up to three turns, counted by language; "
+        "Thai words and sentences stay undecided.",
         Origin(
             f"{_GITHUB}facebookresearch/Multi-IF",
             "multiIF_20241018.csv of facebook/Multi-IF on the Hugging Face hub",
@@ -186,10 +184,8 @@ CATALOG = (
         1024,
         "arXiv 2310.20410",
         "Up to how many constraints does it keep, added one by one?",
-        (
-            "FollowBench: one instruction with one to five constraints; the English rows that its own "
-            "code decides by program."
-        ),
+        "FollowBench: one instruction with one to five constraints; the English rows that its own "
+        "code decides by program.",
         _FOLLOWBENCH,
         "decided.followbench",
     ),
@@ -217,18 +213,14 @@ CATALOG = (
     ),
     ListedSuite(
         "needlebench",
-        (
-            "needlebench:FOLDER, needlebench:FOLDER@32k+single-retrieval+en (size, tasks, languages, lengths), "
-            "needlebench:FOLDER@atc"
-        ),
+        "needlebench:FOLDER, needlebench:FOLDER@32k+single-retrieval+en (size, tasks, languages, lengths), "
+        "needlebench:FOLDER@atc",
         4600,
         2048,
         "arXiv 2407.11963",
         "Up to which length, and where in it, does it find one needle and many, and reason over them?",
-        (
-            "NeedleBench V2: retrieval and reasoning in English and Chinese texts of up to a million "
-            "tokens; needs tiktoken."
-        ),
+        "NeedleBench V2: retrieval and reasoning in English and Chinese texts of up to a million "
+        "tokens; needs tiktoken.",
         Origin(
             "https://huggingface.co/datasets/opencompass/NeedleBench",
             "needles.jsonl, names.json, PaulGrahamEssays.jsonl, zh_finance.jsonl; "
@@ -332,10 +324,8 @@ CATALOG = (
         1024,
         "arXiv 2502.08745",
         "Does a system message win over a user, and a user over a tool, who says the opposite?",
-        (
-            "IHEval: nine tasks by reference, aligned and conflict; two give earlier answers or a tool's messages, "
-            "three are scored by shares."
-        ),
+        "IHEval: nine tasks by reference, aligned and conflict; two give earlier answers or a tool's messages, "
+        "three are scored by shares.",
         Origin(f"{_GITHUB}ytyz1307zzh/IHEval", "benchmark/", "CC BY-NC-ND 4.0, not for commercial use", "benchmark"),
         "decided.iheval",
     ),
@@ -346,10 +336,8 @@ CATALOG = (
         4096,
         "arXiv 2504.07957",
         "Does it keep constraints about a picture?",
-        (
-            "MM-IFEval: pictures with constraints; nineteen functions decide some, "
-            "a model judges the others (adhere judge)."
-        ),
+        "MM-IFEval: pictures with constraints; nineteen functions decide some, "
+        "a model judges the others (adhere judge).",
         Origin(
             f"{_GITHUB}SYuan03/MM-IFEngine",
             "the rows of MM-IFEval (C-Level and P-Level) with their pictures",
@@ -423,10 +411,8 @@ CATALOG = (
         "WildIFEval: requests taken apart into constraints; a model judges them all (adhere judge).",
         Origin(
             "https://huggingface.co/datasets/gililior/wild-if-eval",
-            (
-                "data/test-*.parquet, joined with lmsys/lmsys-chat-1m (its own terms) "
-                "as the README of gililior/wild-if-eval-code says"
-            ),
+            "data/test-*.parquet, joined with lmsys/lmsys-chat-1m (its own terms) "
+            "as the README of gililior/wild-if-eval-code says",
             "Apache-2.0; the requests under LMSYS-Chat-1M's terms",
             "joined.jsonl",
         ),
@@ -487,10 +473,8 @@ CATALOG = (
         4096,
         "arXiv 2509.04292",
         "Does it follow instructions that go against its training?",
-        (
-            "Inverse IFEval: eight types of counter-intuitive instruction, English and Chinese; "
-            "a model judges them all (adhere judge)."
-        ),
+        "Inverse IFEval: eight types of counter-intuitive instruction, English and Chinese; "
+        "a model judges them all (adhere judge).",
         Origin(
             "https://huggingface.co/datasets/m-a-p/Inverse_IFEval",
             "Inverse_IFEval_Dataset.json",

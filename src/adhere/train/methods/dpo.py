@@ -59,10 +59,8 @@ PROVENANCE = {
     "beta": Provenance(None, "0.1", "the value of the DPO paper and of the Online Merging Optimizer's"),
     "batch_pairs": Provenance(None, "8", "scaled: a few hundred pairs, not 150,000"),
     "pairs": Provenance(
-        (
-            "answers that the SFT model resampled to new queries, chosen by execution feedback, "
-            "with human and automated review"
-        ),
+        "answers that the SFT model resampled to new queries, chosen by execution feedback, "
+        "with human and automated review",
         "the same in a study with [resample], chosen by the judge; a repaired answer where none passes; no human",
         "nobody reviews here; without [resample] the pairs are the start model's, which the report does not do",
     ),

@@ -168,10 +168,8 @@ class Shows(HeldOut):
             middle = (one.left + one.right) / 2, (one.top + one.bottom) / 2
             if abs(middle[0] - x) > _NEAR or abs(middle[1] - y) > _NEAR:
                 return reject(
-                    (
-                        f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; "
-                        f"needed {x}, {y} (±{_NEAR})"
-                    ),
+                    f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; "
+                    f"needed {x}, {y} (±{_NEAR})",
                     score=0.9,
                 )
         return accept(f"the drawing shows {', '.join(self.shapes)}", score=1)

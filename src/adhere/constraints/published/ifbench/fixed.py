@@ -84,10 +84,8 @@ def _sentence_type(_values: Values, on: On) -> Check:
     ),
     fix(
         "sentence-balance-quotes",
-        (
-            "An end mark before a closing quotation mark is not seen; here closing quotes, "
-            "brackets and emphasis are set aside."
-        ),
+        "An end mark before a closing quotation mark is not seen; here closing quotes, "
+        "brackets and emphasis are set aside.",
         "evaluation 4.2 #20",
     ),
 )

@@ -61,18 +61,14 @@ _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
     fix("bullets-rules", "A horizontal rule (`---`) counts as a bullet point; here it does not.", "evaluation 4.1 #6"),
     fix(
         "bullets-minus",
-        (
-            "A minus sign at the start of a line (`-5 degrees`) counts as a bullet point; "
-            "here a blank must follow the dash."
-        ),
+        "A minus sign at the start of a line (`-5 degrees`) counts as a bullet point; "
+        "here a blank must follow the dash.",
         "evaluation 4.1 #6",
     ),
     fix(
         "bullets-nested",
-        (
-            "Sub-bullets count as bullet points; here only those that are indented least do (by less "
-            "than two more blanks)."
-        ),
+        "Sub-bullets count as bullet points; here only those that are indented least do (by less "
+        "than two more blanks).",
         "evaluation 4.1 #6",
     ),
     fix(
@@ -275,18 +271,14 @@ _PUBLISHED_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
     ),
     fix(
         "postscript-dots",
-        (
-            "`PS:` is no postscript where `P.S.` is asked for; here the points and blanks between the "
-            "letters are optional."
-        ),
+        "`PS:` is no postscript where `P.S.` is asked for; here the points and blanks between the "
+        "letters are optional.",
         "evaluation 4.1 #9; verifiers 6.4",
     ),
     fix(
         "postscript-escaped",
-        (
-            "Any other marker, `P.P.S.` with its last point too, is run as a regular expression; "
-            "here it is taken literally."
-        ),
+        "Any other marker, `P.P.S.` with its last point too, is run as a regular expression; "
+        "here it is taken literally.",
         "verifiers 6.4, 9",
     ),
 )
@@ -469,10 +461,8 @@ _CLOSERS = string.whitespace + "\"'“”‘’«»*_`"
     ),
     fix(
         "end-word-boundary",
-        (
-            "A phrase is found at the end of a longer word (`end.` in `weekend.`); "
-            "here no letter or digit may stand before it."
-        ),
+        "A phrase is found at the end of a longer word (`end.` in `weekend.`); "
+        "here no letter or digit may stand before it.",
         "verifiers 6.4, 9",
     ),
 )

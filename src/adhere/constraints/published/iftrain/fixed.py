@@ -150,10 +150,8 @@ def _keyword_specific_position(text: Text, values: Values) -> Finding:
     "keywords:start_end",
     fix(
         "start-end-marks",
-        (
-            "The mark at the end of the answer is its last word; here marks are set aside, "
-            "one word or more may stand between."
-        ),
+        "The mark at the end of the answer is its last word; here marks are set aside, "
+        "one word or more may stand between.",
         "verifiers 8.1",
     ),
 )

@@ -41,10 +41,8 @@ _TONGUES: dict[str, Tongue] = {
     "German": Tongue(
         ("Katzen", "das Meer", "Brot", "den Winter", "Musik", "Berge"),
         'Schreibe genau {n} Stichpunkte über {topic}, jeden in einer eigenen Zeile, die mit "- " beginnt.',
-        (
-            "Schreibe eine nummerierte Liste mit genau {n} Punkten über {topic}, jeden in einer eigenen Zeile: "
-            '"1.", "2." und so weiter.'
-        ),
+        "Schreibe eine nummerierte Liste mit genau {n} Punkten über {topic}, jeden in einer eigenen Zeile: "
+        '"1.", "2." und so weiter.',
         "Schreibe genau {n} Zeilen über {topic}, ohne Leerzeilen.",
         "Darunter muss als allerletzte Zeile die Kennung {code} stehen und sonst nichts.",
         "Antworte auf Deutsch.",
@@ -60,10 +58,8 @@ _TONGUES: dict[str, Tongue] = {
     "Spanish": Tongue(
         ("los gatos", "el mar", "el pan", "el invierno", "la música", "las montañas"),
         'Escribe exactamente {n} puntos sobre {topic}, cada uno en su propia línea que empiece con "- ".',
-        (
-            "Escribe una lista numerada de exactamente {n} puntos sobre {topic}, cada uno en su propia "
-            'línea: "1.", "2.", etc.'
-        ),
+        "Escribe una lista numerada de exactamente {n} puntos sobre {topic}, cada uno en su propia "
+        'línea: "1.", "2.", etc.',
         "Escribe exactamente {n} líneas sobre {topic}, sin líneas vacías.",
         "Debajo, la última línea debe ser la referencia {code} y nada más.",
         "Responde en español.",
@@ -71,10 +67,8 @@ _TONGUES: dict[str, Tongue] = {
     "Italian": Tongue(
         ("i gatti", "il mare", "il pane", "l'inverno", "la musica", "le montagne"),
         'Scrivi esattamente {n} punti su questo tema: {topic}. Ognuno su una riga propria che inizia con "- ".',
-        (
-            "Scrivi un elenco numerato di esattamente {n} punti su questo tema: {topic}. Ognuno su una riga propria: "
-            '"1.", "2." e così via.'
-        ),
+        "Scrivi un elenco numerato di esattamente {n} punti su questo tema: {topic}. Ognuno su una riga propria: "
+        '"1.", "2." e così via.',
         "Scrivi esattamente {n} righe su questo tema: {topic}. Senza righe vuote.",
         "Sotto, l'ultima riga deve essere il riferimento {code} e nient'altro.",
         "Rispondi in italiano.",
@@ -82,38 +76,28 @@ _TONGUES: dict[str, Tongue] = {
     "Portuguese": Tongue(
         ("os gatos", "o mar", "o pão", "o inverno", "a música", "as montanhas"),
         'Escreva exatamente {n} pontos sobre {topic}, cada um em sua própria linha que comece com "- ".',
-        (
-            "Escreva uma lista numerada com exatamente {n} pontos sobre {topic}, cada um em sua própria "
-            'linha: "1.", "2." etc.'
-        ),
+        "Escreva uma lista numerada com exatamente {n} pontos sobre {topic}, cada um em sua própria "
+        'linha: "1.", "2." etc.',
         "Escreva exatamente {n} linhas sobre {topic}, sem linhas vazias.",
         "Abaixo, a última linha deve ser a referência {code} e nada mais.",
         "Responda em português.",
     ),
     "Polish": Tongue(
         ("koty", "morze", "chleb", "zima", "muzyka", "góry"),
-        (
-            "Napisz punkty na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu, "
-            'który zaczyna się od "- ".'
-        ),
-        (
-            "Napisz numerowaną listę na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu: "
-            '"1.", "2." i tak dalej.'
-        ),
+        "Napisz punkty na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu, "
+        'który zaczyna się od "- ".',
+        "Napisz numerowaną listę na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu: "
+        '"1.", "2." i tak dalej.',
         "Napisz tekst na temat: {topic}. Wierszy ma być dokładnie {n}, bez pustych.",
         "Pod spodem, w ostatnim wierszu, musi stać oznaczenie {code} i nic więcej.",
         "Odpowiedz po polsku.",
     ),
     "Russian": Tongue(
         ("кошки", "море", "хлеб", "зима", "музыка", "горы"),
-        (
-            "Напиши список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке, "
-            'которая начинается с "- ".'
-        ),
-        (
-            "Напиши нумерованный список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке: "
-            '"1.", "2." и так далее.'
-        ),
+        "Напиши список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке, "
+        'которая начинается с "- ".',
+        "Напиши нумерованный список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке: "
+        '"1.", "2." и так далее.',
         "Напиши текст на тему «{topic}». Строк должно быть ровно {n}, без пустых.",
         "Ниже, на самой последней строке, должен стоять номер {code} и больше ничего.",
         "Ответь на русском языке.",
@@ -121,10 +105,8 @@ _TONGUES: dict[str, Tongue] = {
     "Turkish": Tongue(
         ("kediler", "deniz", "ekmek", "kış", "müzik", "dağlar"),
         'Şu konuda tam {n} madde yaz: {topic}. Her madde, "- " ile başlayan ayrı bir satırda olsun.',
-        (
-            "Şu konuda tam {n} maddelik numaralı bir liste yaz: {topic}. Her madde ayrı bir satırda "
-            'olsun: "1.", "2." gibi.'
-        ),
+        "Şu konuda tam {n} maddelik numaralı bir liste yaz: {topic}. Her madde ayrı bir satırda "
+        'olsun: "1.", "2." gibi.',
         "Şu konuda tam {n} satır yaz: {topic}. Boş satır olmasın.",
         "Altında, en son satırda yalnızca {code} numarası bulunmalı.",
         "Türkçe yanıt ver.",
@@ -132,10 +114,8 @@ _TONGUES: dict[str, Tongue] = {
     "Greek": Tongue(
         ("γάτες", "θάλασσα", "ψωμί", "χειμώνας", "μουσική", "βουνά"),
         'Γράψε ακριβώς {n} σημεία με θέμα «{topic}», το καθένα σε δική του γραμμή που αρχίζει με "- ".',
-        (
-            'Γράψε μια αριθμημένη λίστα με ακριβώς {n} σημεία με θέμα «{topic}», το καθένα σε δική του γραμμή: "1.", '
-            '"2." και ούτω καθεξής.'
-        ),
+        'Γράψε μια αριθμημένη λίστα με ακριβώς {n} σημεία με θέμα «{topic}», το καθένα σε δική του γραμμή: "1.", '
+        '"2." και ούτω καθεξής.',
         "Γράψε ακριβώς {n} γραμμές με θέμα «{topic}», χωρίς κενές γραμμές.",
         "Από κάτω, η τελευταία γραμμή πρέπει να είναι ο κωδικός {code} και τίποτε άλλο.",
         "Απάντησε στα ελληνικά.",

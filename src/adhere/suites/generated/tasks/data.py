@@ -21,10 +21,8 @@ def _extract(rng: random.Random) -> tuple[str, list[Constraint], str]:
         for name in people
     ]
     told = " ".join(
-        (
-            f"{one['name']}, who is {one['age']}, lives in {one['city']} and is "
-            f"{'' if one['member'] else 'not '}a member of the club."
-        )
+        f"{one['name']}, who is {one['age']}, lives in {one['city']} and is "
+        f"{'' if one['member'] else 'not '}a member of the club."
         for one in records
     )
     expected = json.dumps(records)
