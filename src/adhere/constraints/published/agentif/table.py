@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, is_never_drawn, register
 from adhere.errors import BadParameter
 from adhere.sandbox import run
 from adhere.schema import Json
@@ -50,7 +50,7 @@ register(
     Kind(
         "agentif:code",
         PROFILES,
-        {"source": Param("string", required=True), "rule": Param("string", is_drawn=lambda _value, _params: False)},
+        {"source": Param("string", required=True), "rule": Param("string", is_drawn=is_never_drawn)},
         _code,
         lambda values: str(values.get("rule") or f"{FUNCTION}(answer) must be true"),
     )

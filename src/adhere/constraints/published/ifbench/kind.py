@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from adhere.constraints.finding import Finding, amount, verdict
-from adhere.constraints.published.shared.registry import Check, Kind, Param, declare
+from adhere.constraints.published.shared.registry import Check, Kind, Param, declare, is_absent_or_negative, is_falsy
 from adhere.schema import Json
 
 BOTH = ("ifbench-2026", "ifbench-2025")
@@ -23,46 +23,38 @@ IFTRAIN = ("iftrain",)
 Draw = Callable[[random.Random, Mapping[str, Json]], Json]
 
 
-def _is_falsy(value: Json, _params: Mapping[str, Json]) -> bool:
-    return not value
-
-
-def _is_negative(value: Any, _params: Mapping[str, Json]) -> bool:
-    return value is None or value < 0
-
-
 def number(low: int, high: int) -> Param:
     """A number; the published code draws a whole one from `low` to `high` where it is absent or negative."""
-    return Param("number", is_drawn=_is_negative, draw=lambda rng, _params: rng.randint(low, high))
+    return Param("number", is_drawn=is_absent_or_negative, draw=lambda rng, _params: rng.randint(low, high))
 
 
 def whole(low: int, high: int) -> Param:
     """A whole number; the published code draws one from `low` to `high` where it is absent or 0."""
-    return Param("integer", is_drawn=_is_falsy, draw=lambda rng, _params: rng.randint(low, high))
+    return Param("integer", is_drawn=is_falsy, draw=lambda rng, _params: rng.randint(low, high))
 
 
 def number_drawn(draw: Draw) -> Param:
     """A number that is drawn depending on the other parameters where it is absent or negative."""
-    return Param("number", is_drawn=_is_negative, draw=draw)
+    return Param("number", is_drawn=is_absent_or_negative, draw=draw)
 
 
 def index(draw: Draw, *, zero_is_drawn: bool = False) -> Param:
     """A whole number that is drawn depending on the other parameters where it is absent (or 0)."""
     if zero_is_drawn:
-        return Param("integer", is_drawn=_is_falsy, draw=draw)
+        return Param("integer", is_drawn=is_falsy, draw=draw)
     return Param("integer", draw=draw)
 
 
 def one_of(*choices: str, drawn_if_empty: bool = False) -> Param:
     """A text of any kind; the published code picks one of `choices` where it is absent (or empty)."""
     if drawn_if_empty:
-        return Param("string", is_drawn=_is_falsy, draw=lambda rng, _params: rng.choice(choices))
+        return Param("string", is_drawn=is_falsy, draw=lambda rng, _params: rng.choice(choices))
     return Param("string", draw=lambda rng, _params: rng.choice(choices))
 
 
-WORD = Param("string", is_drawn=_is_falsy)
+WORD = Param("string", is_drawn=is_falsy)
 """A text; absent or empty, a word of a list is drawn, which is not reproduced here."""
-WORDS = Param("strings", is_drawn=_is_falsy)
+WORDS = Param("strings", is_drawn=is_falsy)
 """As WORD; some published rows give a list, of which the first counts."""
 GIVEN = Param("string")
 """A text; absent, a word of a list is drawn, which is not reproduced here."""

@@ -14,7 +14,7 @@ from adhere.constraints.published.ifeval.words import AT_LEAST, check_count, unl
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
-from adhere.constraints.published.shared.registry import Check, Param
+from adhere.constraints.published.shared.registry import Check, Param, is_never_drawn
 
 
 @fixed_rule(
@@ -182,7 +182,7 @@ def _number(mark: str) -> int | str:
         "say `at least` and the parameters do not tell them from the others. `relation` (`exactly`, "
         "`at least`) decides it.",
         "evaluation 4.1 #5; mlcommons/mobile_app_open#1060",
-        relation=Param("string", choices=("exactly", "at least"), is_drawn=lambda value, values: False),  # noqa: ARG005
+        relation=Param("string", choices=("exactly", "at least"), is_drawn=is_never_drawn),
     ),
     fix(
         "sections-line-start",

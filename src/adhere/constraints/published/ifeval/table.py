@@ -11,7 +11,7 @@ from typing import Any
 
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, is_absent_or_negative, is_falsy, register
 from adhere.schema import Json
 
 PROFILES = ("ifeval",)
@@ -25,14 +25,6 @@ LANGUAGES = {
 """The codes that the published code knows, and how it calls them."""
 
 
-def _is_absent_or_negative(value: Any, values: Mapping[str, Json]) -> bool:  # noqa: ARG001 - Param.is_drawn's protocol
-    return value is None or value < 0
-
-
-def _is_absent_or_empty(value: Any, values: Mapping[str, Json]) -> bool:  # noqa: ARG001
-    return not value
-
-
 def _is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
     total = values.get("num_paragraphs")
     return value is None or value <= 0 or (total is not None and value > total)
@@ -40,7 +32,7 @@ def _is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
 
 def whole(low: int, high: int) -> Param:
     """A whole number; an absent or negative one is drawn from `low` to `high`."""
-    return Param("integer", is_drawn=_is_absent_or_negative, draw=lambda rng, _: rng.randint(low, high))
+    return Param("integer", is_drawn=is_absent_or_negative, draw=lambda rng, _: rng.randint(low, high))
 
 
 def _one_of(*options: str) -> Param:
@@ -49,7 +41,7 @@ def _one_of(*options: str) -> Param:
 
 
 RELATION = Param("string", choices=words.RELATIONS, draw=lambda rng, _: rng.choice(words.RELATIONS))
-_KEYWORDS = Param("strings", is_drawn=_is_absent_or_empty)
+_KEYWORDS = Param("strings", is_drawn=is_falsy)
 _NTH = Param(
     "integer",
     is_drawn=_is_no_such_paragraph,
@@ -82,7 +74,7 @@ register(
         "keywords:frequency",
         words.keyword_count,
         "In your response, the word {keyword} should appear {relation} {frequency} times.",
-        keyword=Param("string", is_drawn=_is_absent_or_empty),
+        keyword=Param("string", is_drawn=is_falsy),
         frequency=whole(1, 3),
         relation=RELATION,
     ),

@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
@@ -22,7 +21,7 @@ from adhere.constraints.published.iftrain import words as iftrain_words
 from adhere.constraints.published.iftrain.phrases import literal_phrases, phrases
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
-from adhere.constraints.published.shared.registry import Check, Param
+from adhere.constraints.published.shared.registry import Check, Param, is_absent_or_negative
 from adhere.constraints.published.shared.whole_words import count, first_word, iterate_words, joined_words, whole_word
 
 
@@ -371,18 +370,14 @@ def _counting_composition(values: Values, on: On) -> Check:
     return check
 
 
-def _is_negative(value: Any, _values: Values) -> bool:
-    return value is None or value < 0
-
-
 @fixed_rule(
     "new:copy_span_idx",
     fix(
         "copy-span-zero",
         "An index of 0 is replaced by a random one; here it is the first character.",
         "verifiers 5.2, 8.1",
-        n_start=Param("integer", is_drawn=_is_negative),
-        n_end=Param("integer", is_drawn=_is_negative),
+        n_start=Param("integer", is_drawn=is_absent_or_negative),
+        n_end=Param("integer", is_drawn=is_absent_or_negative),
     ),
 )
 def _copy_span_idx(values: Values, on: On) -> Check:  # noqa: ARG001 - the parameters' domain is what is mended

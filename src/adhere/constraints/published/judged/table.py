@@ -8,7 +8,7 @@ everywhere. `needs` names other constraints of the same turn by position: where 
 from __future__ import annotations
 
 from adhere.constraints.finding import Finding
-from adhere.constraints.published.shared.registry import Kind, Param, register
+from adhere.constraints.published.shared.registry import Kind, Param, is_never_drawn, register
 
 JUDGED = "judged:statement"
 PROFILES = ("judged",)
@@ -20,7 +20,7 @@ register(
         PROFILES,
         {
             "statement": Param("string", required=True),
-            "needs": Param("strings", is_drawn=lambda value, params: False),  # noqa: ARG005 - nothing is drawn
+            "needs": Param("strings", is_drawn=is_never_drawn),
         },
         lambda values: lambda text: _UNDECIDED,  # noqa: ARG005 - no text decides it
         lambda values: str(values["statement"]),

@@ -53,12 +53,8 @@ def answer_of(raw: str) -> str:
     return raw.split(_CLOSE)[0]
 
 
-def _is_false(value: Json, params: Mapping[str, Json]) -> bool:  # noqa: ARG001 - the protocol of Param.is_drawn
-    return not value
-
-
 def _param(param: Param) -> Param:
-    return param._replace(is_drawn=lambda value, params: _is_false(value, params) or param.is_drawn(value, params))
+    return param._replace(is_drawn=lambda value, params: not value or param.is_drawn(value, params))
 
 
 def _kind(name: str, original: Kind) -> Kind:

@@ -31,7 +31,16 @@ from adhere.constraints.published.mifeval.analysers import counted_with, never_c
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import detect
 from adhere.constraints.published.shared.punkt import french
-from adhere.constraints.published.shared.registry import Check, Kind, Param, judge_by, kinds, register
+from adhere.constraints.published.shared.registry import (
+    Check,
+    Kind,
+    Param,
+    is_absent_or_negative,
+    is_falsy,
+    judge_by,
+    kinds,
+    register,
+)
 from adhere.schema import Json
 
 PROFILES = ("m-ifeval",)
@@ -186,13 +195,9 @@ def _accents(text: Text, values: Values) -> Finding:
     return Finding("pass", "every word that was named has its accents")
 
 
-def _absent_or_negative(value: Any, _: Values) -> bool:
-    return value is None or value < 0
-
-
-_WHOLE = Param("integer", is_drawn=_absent_or_negative)
-_TEXT = Param("string", is_drawn=lambda value, _: not value)
-_LIST = Param("strings", is_drawn=lambda value, _: not value)
+_WHOLE = Param("integer", is_drawn=is_absent_or_negative)
+_TEXT = Param("string", is_drawn=is_falsy)
+_LIST = Param("strings", is_drawn=is_falsy)
 _LETTER = Param("string", is_drawn=words.letter_is_drawn)
 
 
@@ -371,7 +376,7 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     "special_character:accents": (_accents, {"word_to_accentuate": Param("pairs", required=True)}),
     "special_character:ethel_or_cedilla": (
         _forbidden_character,
-        {"forbidden_char": Param("string", is_drawn=lambda v, _: not v)},
+        {"forbidden_char": Param("string", is_drawn=is_falsy)},
     ),
     "special_character:no_accents": (
         _holds(lambda raw: not _ACCENTS.search(raw), "holds no accent", "holds an accent"),

@@ -19,7 +19,7 @@ from typing import Any
 
 from adhere.constraints.finding import Finding, verdict
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, is_never_drawn, register
 from adhere.errors import BadParameter
 from adhere.schema import Json
 
@@ -164,7 +164,7 @@ def _check_ranges(ranges: Json) -> None:
 
 
 def _kind(name: str) -> Kind:
-    params = {one: Param(kind, is_drawn=lambda value, params: False) for one, kind in RULES[name][0].items()}  # noqa: ARG005 - nothing is drawn
+    params = {one: Param(kind, is_drawn=is_never_drawn) for one, kind in RULES[name][0].items()}
     words = name.replace("_", " ")
     return Kind(
         id_of(name),

@@ -39,8 +39,23 @@ STRIPPED = frozenset({"iheval"})
 EMPTY = Finding("fail", "the answer is empty")
 
 
-def _is_absent(value: Json, params: Mapping[str, Json]) -> bool:  # noqa: ARG001 - the protocol of Param.is_drawn
+def _is_absent(value: Json, _params: Mapping[str, Json]) -> bool:
     return value is None
+
+
+def is_absent_or_negative(value: Any, _params: Mapping[str, Json]) -> bool:
+    """For `Param.is_drawn`: of numbers."""
+    return value is None or value < 0
+
+
+def is_falsy(value: Json, _params: Mapping[str, Json]) -> bool:
+    """For `Param.is_drawn`: absent, empty or 0."""
+    return not value
+
+
+def is_never_drawn(_value: Json, _params: Mapping[str, Json]) -> bool:
+    """For `Param.is_drawn`: one may be absent."""
+    return False
 
 
 class Param(NamedTuple):
