@@ -29,16 +29,8 @@ Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
 _SHAREGPT = {"system": "system", "user": "human", "assistant": "gpt"}
 _RIDING = (
-    "instruction_id_list",
-    "kwargs",
-    "prompt_id",
-    "turn",
-    "area",
-    "origin",
-    "draws",
-    "score_mean",
-    "score_variance",
-)
+    "instruction_id_list", "kwargs", "prompt_id", "turn", "area", "origin", "draws", "score_mean", "score_variance",
+)  # fmt: skip
 
 
 def messages_of(value: str | list[Row], role: str = "user") -> list[Row]:

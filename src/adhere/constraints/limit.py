@@ -51,18 +51,9 @@ class Clock:
     """Says for one thread whether a verifier runs, and since when."""
 
     __slots__ = (
-        "_cpu_at",
-        "_cpu_clock",
-        "_due",
-        "_is_signalled",
-        "_looks",
-        "_seen",
-        "is_watched",
-        "runs",
-        "serial",
-        "struck",
+        "_cpu_at", "_cpu_clock", "_due", "_is_signalled", "_looks", "_seen", "is_watched", "runs", "serial", "struck",
         "thread",
-    )
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()

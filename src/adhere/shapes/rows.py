@@ -267,17 +267,9 @@ def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
     found = read_exchange(row, table)
     is_text = found.is_text and found.is_one
     used = {
-        *CONVERSATIONS,
-        *SIDES["sft"],
-        *SIDES["pairs"],
-        "prompt",
-        "turns",
-        "system",
-        "instruction",
-        "input",
-        "output",
+        *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], "prompt", "turns", "system", "instruction", "input", "output",
         "history",
-    }
+    }  # fmt: skip
     made: Row = {"prompt": found.turns[0].content if is_text else [_as_row(one) for one in found.turns]}
     for name, text in found.answers.items():
         made[name] = text if is_text else [{"role": "assistant", "content": text}]

@@ -22,21 +22,9 @@ from adhere.schema import SCHEMA_VERSION, CutAnswers, EngineInfo, Mode, Record, 
 from adhere.store.files import read_regular
 
 PACKAGES = (
-    "msgspec",
-    "numpy",
-    "scipy",
-    "openvino-genai",
-    "openvino",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "trl",
-    "vllm",
-    "accelerate",
-    "peft",
-    "spacy",
-    "janome",
-)
+    "msgspec", "numpy", "scipy", "openvino-genai", "openvino", "torch", "transformers", "tokenizers", "trl", "vllm",
+    "accelerate", "peft", "spacy", "janome",
+)  # fmt: skip
 
 
 class RunSpec(Record, frozen=True):

@@ -10,13 +10,9 @@ from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, e
 from adhere.build.transforms.rows import as_messages, constraints, messages, sentence_in, text_of, without
 
 ROLES = (
-    "a patient teacher",
-    "a careful editor",
-    "a friendly neighbour",
-    "an assistant in a library",
-    "a guide for travellers",
-    "a calm doctor's helper",
-)
+    "a patient teacher", "a careful editor", "a friendly neighbour", "an assistant in a library",
+    "a guide for travellers", "a calm doctor's helper",
+)  # fmt: skip
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:

@@ -30,18 +30,10 @@ _SIGNS = {"YES": "✓", "NO": "✗", "EQUIVALENT": "=", "INCONCLUSIVE": "?"}
 def study_text(result: StudyResult, *, width: int = 100) -> str:
     """The report in at most `width` columns where words allow it; without control characters or escape sequences."""
     parts = [
-        _verdict(result, width),
-        _warnings(result, width),
-        _rates(result, width),
-        _contrasts(result, width),
-        _alike(result, width),
-        _growth(result, width),
-        _guards(result, width),
-        _sides(result, width),
-        _tuning(result, width),
-        _ledger(result, width),
-        _limits(result, width),
-    ]
+        _verdict(result, width), _warnings(result, width), _rates(result, width), _contrasts(result, width),
+        _alike(result, width), _growth(result, width), _guards(result, width), _sides(result, width),
+        _tuning(result, width), _ledger(result, width), _limits(result, width),
+    ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -141,15 +141,8 @@ _COLUMNS: dict[str, tuple[str, bool]] = {
 _PART = "part: "  # how a log calls a component of the reward (train/batch/rollout.py)
 
 GROWTH_HEADINGS = (
-    "method",
-    "budget",
-    "tokens trained",
-    "answers drawn",
-    "gain",
-    "interval",
-    "over the control",
-    "interval",
-)
+    "method", "budget", "tokens trained", "answers drawn", "gain", "interval", "over the control", "interval",
+)  # fmt: skip
 
 
 def growth_rows(result: StudyResult) -> list[list[str]]:

@@ -67,14 +67,9 @@ def banned_letters(rng: random.Random) -> Item:
         "Output only the words and nothing else."
     )
     rules = (
-        exactly(count, "word"),
-        sizes(low, low + 2),
-        without(banned, "word"),
-        starts(place, letter, "word"),
-        DIFFERENT,
-        SORTED,
-        PLAIN_WORDS,
-    )
+        exactly(count, "word"), sizes(low, low + 2), without(banned, "word"), starts(place, letter, "word"),
+        DIFFERENT, SORTED, PLAIN_WORDS,
+    )  # fmt: skip
     return Item(text, RuleSet(" ".join(words), "words", rules))
 
 
