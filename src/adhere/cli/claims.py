@@ -46,19 +46,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Ask a model about each conflict, or with --sources each statement (repeatable). Off by default.",
 )
 def command(
-    documents: tuple[Path, ...],
-    as_json: bool,
-    html: Path | None,
-    tsv: Path | None,
-    corrections: Path | None,
-    question: Path | None,
-    markdown: Path | None,
-    runs: Path | None,
-    reviewers: tuple[str, ...],
-    sources: tuple[Path, ...],
-    statements: Path | None,
-    extract: str | None,
-) -> None:
+    documents: tuple[Path, ...], as_json: bool, html: Path | None, tsv: Path | None, corrections: Path | None,
+    question: Path | None, markdown: Path | None, runs: Path | None, reviewers: tuple[str, ...],
+    sources: tuple[Path, ...], statements: Path | None, extract: str | None,
+) -> None:  # fmt: skip
     """Read documents, extract every number about a model on a benchmark, and say what cannot all be right.
 
     Markdown, HTML, LaTeX, plain text and PDF are read; - is standard input. Exit code 1 where a conflict of severity

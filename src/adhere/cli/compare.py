@@ -61,23 +61,11 @@ if TYPE_CHECKING:
 @option("--latex", type=FILE, help="Write the table as LaTeX (booktabs).")
 @flag("--json", "as_json", help="Print one JSON array.")
 def command(
-    runs: tuple[Path, ...],
-    view: View,
-    across_engines: bool,
-    equal_tokens: bool,
-    length_controlled: bool,
-    suite_name: str | None,
-    score: str | None,
-    sides: Sides,
-    margin: float,
-    perplexity_margin: float,
-    fail_below: float | None,
-    fail_if_worse: bool,
-    gate_files: GateFiles,
-    html: Path | None,
-    latex: Path | None,
+    runs: tuple[Path, ...], view: View, across_engines: bool, equal_tokens: bool, length_controlled: bool,
+    suite_name: str | None, score: str | None, sides: Sides, margin: float, perplexity_margin: float,
+    fail_below: float | None, fail_if_worse: bool, gate_files: GateFiles, html: Path | None, latex: Path | None,
     as_json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Paired statistics: each run minus the last one, on the same prompts.
 
     A RUN is a directory that eval or sweep wrote, or a file: verdicts (ours or IFEval's), lm-eval's samples_*.jsonl, an

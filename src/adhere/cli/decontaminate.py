@@ -65,19 +65,10 @@ if TYPE_CHECKING:
 @engine_options
 @flag("--json", "as_json", help="Print one JSON object.")
 def command(
-    train: tuple[str, ...],
-    against: tuple[str, ...],
-    columns: tuple[str, ...],
-    rule: Literal["lcs", "ngram", "span"],
-    out: str,
-    drops: Path | None,
-    runs: tuple[Path, ...],
-    bad_rows: Literal["error", "skip"],
-    jobs: int,
-    engine: EngineName | None,
-    shard_mb: float,
-    as_json: bool,
-) -> None:
+    train: tuple[str, ...], against: tuple[str, ...], columns: tuple[str, ...], rule: Literal["lcs", "ngram", "span"],
+    out: str, drops: Path | None, runs: tuple[Path, ...], bad_rows: Literal["error", "skip"], jobs: int,
+    engine: EngineName | None, shard_mb: float, as_json: bool,
+) -> None:  # fmt: skip
     """Leave out of TRAIN (JSON lines, plain, .gz or .zst; or Parquet) what repeats a test item.
 
     With --engine TRAIN may be many files, patterns and URLs ('s3://bucket/*.jsonl.zst').

@@ -39,18 +39,9 @@ if TYPE_CHECKING:
 @endpoint_options
 @flag("--json", "as_json", help="Print one JSON object.")
 def command(
-    prompts: tuple[str, ...],
-    models: tuple[str, ...],
-    out: Path,
-    draws: int,
-    temperature: float,
-    top_p: float,
-    max_new_tokens: int,
-    seed: int,
-    shard_answers: int | None,
-    endpoint: EndpointOptions,
-    as_json: bool,
-) -> None:
+    prompts: tuple[str, ...], models: tuple[str, ...], out: Path, draws: int, temperature: float, top_p: float,
+    max_new_tokens: int, seed: int, shard_answers: int | None, endpoint: EndpointOptions, as_json: bool,
+) -> None:  # fmt: skip
     """Draw answers to files of prompts (JSON lines with `prompt`: a text, or messages), of any number.
 
     Prompts with constraints (`instruction_id_list`, `kwargs`) have their answers judged. OUT is a sharded run, for

@@ -75,30 +75,12 @@ if TYPE_CHECKING:
 @flag("--details", help="Print families and kinds of constraint, too.")
 @flag("--json", "as_json", help="Print one JSON object a run.")
 def command(
-    models: tuple[str, ...],
-    asking: Asking,
-    out: Path,
-    random_in_reference: int | None,
-    as_image: bool,
-    font: Path | None,
-    engine: str | None,
-    precision: str | None,
-    device: str | None,
-    threads: int | None,
-    endpoint: EndpointOptions,
-    batch: bool,
-    batch_files: bool,
-    yes: bool,
-    recheck: bool,
-    user: str | None,
-    fail_below: float | None,
-    baseline: Path | None,
-    margin: float,
-    gate_files: GateFiles,
-    track: tuple[str, ...],
-    details: bool,
-    as_json: bool,
-) -> None:
+    models: tuple[str, ...], asking: Asking, out: Path, random_in_reference: int | None, as_image: bool,
+    font: Path | None, engine: str | None, precision: str | None, device: str | None, threads: int | None,
+    endpoint: EndpointOptions, batch: bool, batch_files: bool, yes: bool, recheck: bool, user: str | None,
+    fail_below: float | None, baseline: Path | None, margin: float, gate_files: GateFiles, track: tuple[str, ...],
+    details: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Measure models: ask every prompt, judge every answer, print the rates with their denominators.
 
     A suite states its own token limit and sampling; options change them, and what is used is printed. A run is stored

@@ -62,21 +62,10 @@ if TYPE_CHECKING:
 @flag("--details", help="Print families and kinds of constraint, too.")
 @flag("--json", "as_json", help="Print one JSON object a run.")
 def command(
-    runs: tuple[Path, ...],
-    by: str,
-    calibrate: Path | None,
-    sample: int,
-    draws: int,
-    temperature: float,
-    threads: int | None,
-    engine: EngineName | None,
-    jobs: int,
-    endpoint: EndpointOptions,
-    responding: bool,
-    labels: Path | None,
-    details: bool,
-    as_json: bool,
-) -> None:
+    runs: tuple[Path, ...], by: str, calibrate: Path | None, sample: int, draws: int, temperature: float,
+    threads: int | None, engine: EngineName | None, jobs: int, endpoint: EndpointOptions, responding: bool,
+    labels: Path | None, details: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Let a model judge what no program decides in stored answers, and say how far it can be believed.
 
     Each statement is asked about in two orders; where they differ, or a reply cannot be read, the judge abstains. Its

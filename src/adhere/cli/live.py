@@ -171,9 +171,13 @@ class _Table(_Watching):
         lanes.sort(key=lambda lane: (bool(lane.stopped), -lane.limiter.in_flight, lane.name))
         for lane in lanes[:12]:
             cells = (
-                one_line(lane.name), one_line(lane.stopped or lane.trouble)[:60] or lane.state, lane.counts.answered,
-                lane.counts.failed, lane.limiter.in_flight, int(lane.limiter.limit),
-            )  # fmt: skip
+                one_line(lane.name),
+                one_line(lane.stopped or lane.trouble)[:60] or lane.state,
+                lane.counts.answered,
+                lane.counts.failed,
+                lane.limiter.in_flight,
+                int(lane.limiter.limit),
+            )
             table.add_row(*(Text(str(cell)) for cell in cells))
         if len(lanes) > 12:
             table.add_row(Text(f"… and {len(lanes) - 12} more"))

@@ -22,14 +22,9 @@ from adhere.terminal import show
 @option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
 @option("--threads", type=click.IntRange(1), help="CPU threads [all].")
 def command(
-    name: str,
-    port: int,
-    queue: int,
-    max_new_tokens: int,
-    engine: str | None,
-    precision: str | None,
+    name: str, port: int, queue: int, max_new_tokens: int, engine: str | None, precision: str | None,
     threads: int | None,
-) -> None:
+) -> None:  # fmt: skip
     """Serve a local model (local/…, hf/…, scripted/…) as OpenAI's chat completions, on 127.0.0.1 only.
 
     Prints the base URL, and serves until Ctrl-C.

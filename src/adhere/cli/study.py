@@ -63,25 +63,10 @@ if TYPE_CHECKING:
 )
 @flag("--json", "as_json", help="Print the answer as one JSON object.")
 def command(
-    specs: tuple[Path, ...],
-    out: Path | None,
-    start: str | None,
-    seeds: str | None,
-    shard: str | None,
-    jobs: str,
-    engine: Literal["local", "ray"],
-    emit: str | None,
-    parts: int | None,
-    device: str | None,
-    records: Path | None,
-    collect: bool,
-    register: bool,
-    across_engines: bool,
-    power: bool,
-    only_plan: bool,
-    sides: Sides,
-    as_json: bool,
-) -> None:
+    specs: tuple[Path, ...], out: Path | None, start: str | None, seeds: str | None, shard: str | None, jobs: str,
+    engine: Literal["local", "ray"], emit: str | None, parts: int | None, device: str | None, records: Path | None,
+    collect: bool, register: bool, across_engines: bool, power: bool, only_plan: bool, sides: Sides, as_json: bool,
+) -> None:  # fmt: skip
     """Run a controlled study and print its verdict.
 
     Finished work is kept: run the same command again after an interruption and it goes on where it stopped.

@@ -43,22 +43,10 @@ if TYPE_CHECKING:
 @option("--push", metavar="OWNER/NAME", help="Send the result to a private repository of the Hugging Face hub.")
 @flag("--json", "as_json", help="Print the stages' records as one JSON object.")
 def command(
-    recipe: str,
-    start: str | None,
-    template: str | None,
-    data: str | None,
-    out: Path | None,
-    seed: int | None,
-    dry_run: bool,
-    emit: str | None,
-    processes: int | None,
-    nodes: int,
-    shard: bool,
-    device: str,
-    track: tuple[str, ...],
-    push: str | None,
-    as_json: bool,
-) -> None:
+    recipe: str, start: str | None, template: str | None, data: str | None, out: Path | None, seed: int | None,
+    dry_run: bool, emit: str | None, processes: int | None, nodes: int, shard: bool, device: str,
+    track: tuple[str, ...], push: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Train a model by a recipe: its stages one after the other, each kept when it is finished.
 
     Safe to interrupt: running the same command again goes on where it stopped.

@@ -55,19 +55,10 @@ if TYPE_CHECKING:
 )
 @engine_options
 def command(
-    responses: tuple[str, ...],
-    suite_name: str,
-    mode: Mode,
-    as_json: bool,
-    verdicts: str | None,
-    keep_reasoning: bool,
-    jobs: int,
-    random_in_reference: int | None,
-    bad_rows: Literal["error", "skip"],
-    min_coverage: float,
-    engine: EngineName | None,
-    shard_mb: float,
-) -> None:
+    responses: tuple[str, ...], suite_name: str, mode: Mode, as_json: bool, verdicts: str | None,
+    keep_reasoning: bool, jobs: int, random_in_reference: int | None, bad_rows: Literal["error", "skip"],
+    min_coverage: float, engine: EngineName | None, shard_mb: float,
+) -> None:  # fmt: skip
     """Judge answers that you already have: JSON lines (plain, .gz, .zst, or - for the standard input).
 
     Files of other harnesses are read as they are: lm-eval's samples_*.jsonl (write them with --log_samples), inspect's

@@ -82,10 +82,15 @@ def _case(rng: random.Random, _: list[str]) -> Constraint:
 Option = Callable[[random.Random, list[str]], Constraint]
 # What may be drawn once a list; each is compatible with all the others, but for what `_agree` mends.
 _BESIDE_A_LABEL: tuple[Option, ...] = (
-    _include, _exactly, _forbid, lambda rng, _: AtLeastWords(rng.randint(30, 60)),
-    lambda rng, _: AtMostWords(rng.randint(90, 140)), lambda *_: NoCommas(), lambda *_: NoExclamation(),
+    _include,
+    _exactly,
+    _forbid,
+    lambda rng, _: AtLeastWords(rng.randint(30, 60)),
+    lambda rng, _: AtMostWords(rng.randint(90, 140)),
+    lambda *_: NoCommas(),
+    lambda *_: NoExclamation(),
     lambda *_: Ascii(),
-)  # fmt: skip
+)
 _OPTIONS: tuple[Option, ...] = (*_BESIDE_A_LABEL, _ends, _avoid, _case)
 
 
