@@ -140,20 +140,9 @@ def _seeds(result: StudyResult) -> list[list[Value]]:
         ["treatment", "control", "slice", "seed", "treatment rate", "control rate", "difference", "gained", "lost"]
     ]
     for one in result.contrasts:
-        rows += [
-            [
-                one.treatment,
-                one.control,
-                one.slice,
-                s.seed,
-                s.rate_treatment,
-                s.rate_control,
-                s.difference,
-                s.gained,
-                s.lost,
-            ]
-            for s in one.by_seed
-        ]
+        for s in one.by_seed:
+            rates = s.rate_treatment, s.rate_control
+            rows.append([one.treatment, one.control, one.slice, s.seed, *rates, s.difference, s.gained, s.lost])
     return rows
 
 

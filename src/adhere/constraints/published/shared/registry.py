@@ -113,27 +113,16 @@ def judge_by(rule: Callable[[Text, Mapping[str, Any]], Finding]) -> Callable[[Ma
     return compile_rule
 
 
+def _module_of(profile: str) -> str:
+    """`ifbench` of `ifbench-2026`, `mifeval` of `m-ifeval`."""
+    return profile.partition("-20")[0].replace("-", "")
+
+
 # Modules by the profiles they hold, in the order in which an id is looked for; a later one is imported only for an id
 # that no earlier one has.
 _MODULES = {
-    "ifeval": ("ifeval",),
-    "ifbench": ("ifbench-2026", "ifbench-2025"),
-    "iftrain": ("iftrain",),
-    "followbench": ("followbench",),
-    "mifeval": ("m-ifeval",),
-    "ruler": ("ruler",),
-    "multiif": ("multi-if",),
-    "mathif": ("mathif",),
-    "reasonif": ("reasonif",),
-    "logicif": ("logicif",),
-    "judged": ("judged",),
-    "iheval": ("iheval",),
-    "ifscale": ("ifscale",),
-    "needlebench": ("needlebench",),
-    "mmifeval": ("mmifeval",),
-    "structeval": ("structeval",),
-    "jsonschemabench": ("jsonschemabench",),
-    "agentif": ("agentif",),
+    module: tuple(profile for profile in PROFILES if _module_of(profile) == module)
+    for module in dict.fromkeys(map(_module_of, PROFILES))
 }
 _kinds: dict[str, dict[str, Kind]] = {}
 _loaded: set[str] = set()
