@@ -134,6 +134,7 @@ class Constraint(ABC):
         right_text, wrong_text: A text that passes and a short one that fails, as format strings over the parameters;
             empty where `witness` or `counter_witness` builds it.
         claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …). Two with one conflict.
+        excludes: Ids of other kinds with which it does not go together, whatever they claim.
         order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends (70-79),
             case (80-89), marks (90-94), and what stands around the whole answer (95-99).
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
@@ -156,6 +157,7 @@ class Constraint(ABC):
     right_text: ClassVar[str] = ""
     wrong_text: ClassVar[str] = ""
     claims: ClassVar[frozenset[str]] = frozenset()
+    excludes: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 50
     is_task: ClassVar[bool] = False
     reads_reasoning: ClassVar[bool] = False
@@ -273,12 +275,14 @@ class Constraint(ABC):
     def conflicts_with(self, other: Constraint) -> bool:
         """Whether no sensible answer satisfies both, as far as this one knows; `conflict` asks both.
 
-        By default: the same kind, a shared claim, a literal that this one rules out, or too few words for the other.
+        By default: the same kind, a shared claim, one that this one excludes, a literal that it rules out, or too few
+        words for the other.
         """
         most = self.most_words()
         return (
             self.id == other.id
             or not self.claims.isdisjoint(other.claims)
+            or other.id in self.excludes
             or any(self.rules_out(literal) for literal in other.literals())
             or (most is not None and most < other.fewest_words())
         )

@@ -198,6 +198,7 @@ class NoDigits(HeldOut):
 
     id = "letters:no_digits"
     version = 2
+    excludes = frozenset({"structure:numbered"})
     phrasings = (
         "Do not use any digits (0-9).",
         "Write every number as a word, without digits.",
@@ -225,9 +226,6 @@ class NoDigits(HeldOut):
 
     def rules_out(self, literal: str) -> bool:
         return _DIGIT.search(literal) is not None
-
-    def conflicts_with(self, other: Any) -> bool:
-        return super().conflicts_with(other) or other.id == "structure:numbered"
 
 
 @kind

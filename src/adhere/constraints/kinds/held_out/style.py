@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from adhere.constraints.base import Constraint, Finding, Whole, kind, param
+from adhere.constraints.base import Finding, Whole, kind, param
 from adhere.constraints.kinds.held_out import style_words  # noqa: F401 - registers its kinds
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, decide, exactly, plural, reject
@@ -339,6 +339,7 @@ class OnlyQuestions(HeldOut):
     version = 2
     claims = frozenset({"last", "sentence ends"})
     order = 61
+    excludes = frozenset({"counting:questions"})
     phrasings = (
         "Answer in questions only.",
         "Every sentence of your answer must end in a question mark.",
@@ -365,6 +366,3 @@ class OnlyQuestions(HeldOut):
 
     def literals(self) -> tuple[str, ...]:
         return ("?",)
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "counting:questions"

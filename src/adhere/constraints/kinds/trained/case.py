@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
+from adhere.constraints.base import Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.rule import MOST_SENTENCES, Rule, accept, at_least, plural, reject, topic_word
 from adhere.text.words import sentence_spans, word_spans, words
@@ -130,6 +130,7 @@ class SentenceStarts(Rule):
     version = 2
     claims = frozenset({"sentence case"})
     order = 81
+    excludes = frozenset({"case:lower"})
     phrasings = (
         "Begin every sentence with a capital letter.",
         "Each sentence of your answer must start with a capital letter.",
@@ -158,9 +159,6 @@ class SentenceStarts(Rule):
             end = stop
         yield "".join([*pieces, text[end:]])
 
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "case:lower"
-
 
 def _first_letter(text: str, span: tuple[int, int]) -> str:
     """The first letter or digit of a sentence, quotes and list marks skipped."""
@@ -178,6 +176,7 @@ class CapitalWords(Rule):
     version = 2
     claims = frozenset({"capitals"})
     order = 60
+    excludes = frozenset({"case:lower"})
     phrasings = (
         "Write at least {words} in all capital letters.",
         "Your answer must contain {count} or more words in ALL CAPS.",
@@ -211,9 +210,6 @@ class CapitalWords(Rule):
     def fewest_words(self) -> int:
         return self.count + 2
 
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "case:lower"
-
 
 @kind
 class CapitalKeyword(Rule):
@@ -226,6 +222,7 @@ class CapitalKeyword(Rule):
     version = 2
     claims = frozenset({"capitals"})
     order = 61
+    excludes = frozenset({"case:lower"})
     phrasings = (
         'Use the word "{word}" and write it in capital letters.',
         'Your answer must mention "{word}", always in ALL CAPS.',
@@ -271,6 +268,3 @@ class CapitalKeyword(Rule):
 
     def fewest_words(self) -> int:
         return 4
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "case:lower"

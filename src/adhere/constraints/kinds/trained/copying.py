@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
+from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.kinds.trained import copying_words  # noqa: F401 - registers its kinds
 from adhere.constraints.rule import MOST_SENTENCES, Rule, decide, exactly, plural, quoted_list, reject, topic_words
@@ -405,6 +405,7 @@ class Code(_Exact):
     version = 2
     claims = frozenset({"case", "end", "wrap"})
     order = 79
+    excludes = frozenset({"punctuation:ends_with"})
     phrasings = (
         'Put the reference "{code}" alone on the last line of your answer and nowhere else.',
         'End with a line that holds exactly "{code}"; do not mention it before.',
@@ -440,9 +441,6 @@ class Code(_Exact):
 
     def literals(self) -> tuple[str, ...]:
         return (self.code,)
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id.startswith("punctuation:ends")
 
 
 @kind

@@ -30,6 +30,7 @@ class NumberSum(Rule):
     id = "counting:number_sum"
     version = 2
     order = 35
+    excludes = frozenset({"letters:no_digits", "structure:numbered"})
     phrasings = (
         "Use numbers in digits that add up to exactly {total}.",
         "The sum of all numbers in your answer (written in digits) must be {total}.",
@@ -60,9 +61,6 @@ class NumberSum(Rule):
         missing = self.total - measured if isinstance(measured, int | float) else 0
         if missing > 0 and missing == int(missing):
             yield edits.add_clause(text, f" ({int(missing)} in all)")
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id in {"letters:no_digits", "structure:numbered"}
 
 
 _FILLERS = {
@@ -163,6 +161,7 @@ class SentencesWithNumber(Rule):
     id = "counting:sentences_with_number"
     version = 2
     order = 36
+    excludes = frozenset({"letters:no_digits"})
     phrasings = (
         "At least {sentences} of your answer must contain a number in digits.",
         "Put a number (in digits) into {count} or more of your sentences.",
@@ -194,9 +193,6 @@ class SentencesWithNumber(Rule):
 
     def fewest_words(self) -> int:
         return 3 * self.count
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "letters:no_digits"
 
 
 _DIGIT = re.compile(r"\d")

@@ -400,6 +400,7 @@ class LastLine(_Position):
     version = 2
     claims = frozenset({"end", "wrap"})
     order = 75
+    excludes = frozenset({"punctuation:ends_with"})
     phrasings = (
         'Finish with a line that holds only the word "{word}".',
         'The last line of your answer must be just "{word}", below the rest.',
@@ -425,6 +426,3 @@ class LastLine(_Position):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"{text.rstrip()}\n{edits.capitalise(self.word)}"
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id.startswith("punctuation:ends")

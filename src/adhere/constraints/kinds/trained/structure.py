@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
+from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.rule import Rule, accept, decide, exactly, plural, quoted_list, reject
 from adhere.text.parts import LINE_START, bullets, outside_code
@@ -86,6 +86,7 @@ class Numbered(_LineCount):
     version = 3
     claims = frozenset({"shape", "wrap"})
     order = 51
+    excludes = frozenset({"punctuation:no_periods"})
     phrasings = (
         "Answer with a numbered list of exactly {units}.",
         'Write exactly {units}, numbered "1.", "2." and so on, one per line.',
@@ -107,9 +108,6 @@ class Numbered(_LineCount):
         in_order = numbers == list(range(1, self.count + 1))
         reason = f"found {plural(len(numbers), 'item')} numbered {numbers[:8]}, needed 1 to {self.count} in order"
         return decide(in_order, reason, measured=len(numbers), needed=self.count, score=0.9)
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id == "punctuation:no_periods"
 
 
 @kind
@@ -216,6 +214,7 @@ class JsonObject(Rule):
     version = 2
     claims = frozenset({"shape", "wrap", "start", "end", "last", "title", "sentence case"})
     order = 55
+    excludes = frozenset({"case:upper", "case:title"})  # the keys keep their case
     phrasings = (
         "Answer with a JSON object that has exactly the {noun} {keys}, and nothing else.",
         "Your whole answer must be one valid JSON object with the {noun} {keys}.",
@@ -264,9 +263,6 @@ class JsonObject(Rule):
 
     def rules_out(self, literal: str) -> bool:
         return "{" in literal or '"' in literal
-
-    def conflicts_with(self, other: Constraint) -> bool:
-        return super().conflicts_with(other) or other.id in {"case:upper", "case:title"}  # the keys keep their case
 
 
 class _Pairs(list[tuple[str, Any]]):

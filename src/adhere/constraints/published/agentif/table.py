@@ -41,7 +41,7 @@ def _code(values: Mapping[str, Json]) -> Check:
             value = True if "YES" in value else False if "NO" in value else None
         if value is None:
             return Finding("undecided", f"{FUNCTION} returned {outcome.value!r:.60}, which is no verdict")
-        return verdict(value, f"{FUNCTION} returned {outcome.value!r:.60}", outcome.value)
+        return verdict(bool(value), f"{FUNCTION} returned {outcome.value!r:.60}", outcome.value)
 
     return check
 
