@@ -12,20 +12,10 @@ from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars, nice_top
 from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import count, percent, percent_interval, plural
+from adhere.report.run import view
 from adhere.report.run.failures import pick_examples
 from adhere.report.run.measures import Grid, MeasureRow, grid, measure_rows
 from adhere.report.run.troubles import trouble_lines
-from adhere.report.run.view import (
-    SLICE_NOTES,
-    Group,
-    RunFacts,
-    accounting_line,
-    batch_note,
-    groups,
-    request_line,
-    run_facts,
-    sampling_line,
-)
 from adhere.store.run import Run
 from adhere.store.summary import Share, SliceScore, Tally
 from adhere.verify.traps import TrapScore, traps_of_run
@@ -36,7 +26,7 @@ class RunRow(NamedTuple):
 
     label: str
     tone: int
-    run: RunFacts
+    run: view.RunFacts
 
 
 class RateRow(NamedTuple):
@@ -69,14 +59,14 @@ def runs_html(runs: Sequence[Run]) -> str:
     """
     return render(
         "run/run.html.jinja",
-        groups=[_group_view(group) for group in groups([run_facts(run) for run in runs])],
+        groups=[_group_view(group) for group in view.groups([view.run_facts(run) for run in runs])],
         traps={str(run.directory): _traps(run) for run in runs},
         guards=GUARDS,
         pick_examples=pick_examples,
-        accounting_line=accounting_line,
-        batch_note=batch_note,
-        request_line=request_line,
-        sampling_line=sampling_line,
+        accounting_line=view.accounting_line,
+        batch_note=view.batch_note,
+        request_line=view.request_line,
+        sampling_line=view.sampling_line,
         trouble_lines=trouble_lines,
     )
 
@@ -105,7 +95,7 @@ def _traps(run: Run) -> TrapView:
     return TrapView(line, found)
 
 
-def _group_view(group: Group) -> GroupView:
+def _group_view(group: view.Group) -> GroupView:
     rows = tuple(
         RunRow(label, 1 + index % 7, run)
         for index, (label, run) in enumerate(zip(group.labels, group.runs, strict=True))
@@ -117,7 +107,7 @@ def _group_view(group: Group) -> GroupView:
         group.suite,
         group.warnings,
         rows,
-        tuple((name, SLICE_NOTES.get(name, ""), _chart(rows, name, top)) for name in names),
+        tuple((name, view.SLICE_NOTES.get(name, ""), _chart(rows, name, top)) for name in names),
         rate_rows([row.run.summary.overall.families for row in rows]),
         rate_rows([row.run.summary.overall.kinds for row in rows]),
         measure_rows([row.run.summary for row in rows]),

@@ -11,21 +11,9 @@ from adhere.report.pieces.glossary import MEASURES
 from adhere.report.pieces.guards import GUARDS, floor_cell, floor_line, guard_cells, guard_reasons
 from adhere.report.pieces.numbers import count, decimal, percent, percent_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.report.run import view
 from adhere.report.run.measures import in_words
 from adhere.report.run.troubles import NO_TROUBLES, Troubles, trouble_lines
-from adhere.report.run.view import (
-    Group,
-    RunFacts,
-    accounting_line,
-    batch_note,
-    groups,
-    notes_of_kinds,
-    request_line,
-    run_facts,
-    sampling_line,
-    slices_of,
-    suite_name,
-)
 from adhere.store.manifest import RunSpec
 from adhere.store.run import Run
 from adhere.store.summary import Rate, SliceScore, Summary, Tally
@@ -46,9 +34,9 @@ def run_text(
         details: Also families and kinds of constraint, and every measure of every slice.
         width: Columns.
     """
-    title = f"{spec.model} on {suite_name(spec, summary.overall.n_prompts)}"
+    title = f"{spec.model} on {view.suite_name(spec, summary.overall.n_prompts)}"
     lines = [heading(one_line(title)), *_numbers(spec, summary, width, details=details)]
-    notes = [*notes_of_kinds(summary.overall.kinds), *trouble_lines(troubles)]
+    notes = [*view.notes_of_kinds(summary.overall.kinds), *trouble_lines(troubles)]
     lines += [paragraph(line, width=width, label="!", hang=2) for line in notes]
     return "\n".join(lines)
 
@@ -60,7 +48,7 @@ def runs_text(runs: Sequence[Run], *, width: int = 100) -> str:
         UsageError: A Run has no summary: it is unfinished.
     """
     parts = []
-    for group in groups([run_facts(run) for run in runs]):
+    for group in view.groups([view.run_facts(run) for run in runs]):
         if len(group.runs) > 1:
             parts.append(_leaderboard(group, width))
         for run, label in zip(group.runs, group.labels, strict=True):
@@ -68,7 +56,7 @@ def runs_text(runs: Sequence[Run], *, width: int = 100) -> str:
     return "\n\n".join(parts)
 
 
-def _leaderboard(group: Group, width: int) -> str:
+def _leaderboard(group: view.Group, width: int) -> str:
     rows = [
         [
             "model",
@@ -89,7 +77,7 @@ def _leaderboard(group: Group, width: int) -> str:
     return "\n".join(lines)
 
 
-def _run(run: RunFacts, label: str, group: Group, width: int) -> str:
+def _run(run: view.RunFacts, label: str, group: view.Group, width: int) -> str:
     lines = [heading(f"{one_line(label)} on {one_line(group.suite)}")]
     lines.append(paragraph(run.directory, width=width, label="stored in", hang=11))
     notes = list(group.warnings) if len(group.runs) == 1 else []
@@ -100,12 +88,12 @@ def _run(run: RunFacts, label: str, group: Group, width: int) -> str:
 
 def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> list[str]:
     facts = {
-        "answers": accounting_line(summary.accounting),
+        "answers": view.accounting_line(summary.accounting),
         "coverage": f"{percent(summary.coverage)} of answers passed or failed",
-        "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}{batch_note(spec.engine)}",
-        "sampling": sampling_line(spec.sampling, spec.draws),
+        "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}{view.batch_note(spec.engine)}",
+        "sampling": view.sampling_line(spec.sampling, spec.draws),
     }
-    if request := request_line(spec.engine):
+    if request := view.request_line(spec.engine):
         facts["request"] = request
     if spec.mode != "reference":
         facts["judged"] = f"in {spec.mode} mode"
@@ -114,7 +102,7 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
     lines = [paragraph(text, width=width, label=name, hang=11) for name, text in facts.items()]
     if not summary.accounting.checked:
         return [*lines, "", paragraph("No answer was judged, so there is no rate.", width=width)]
-    slices = slices_of(summary)
+    slices = view.slices_of(summary)
     lines += ["", _rates(slices, width, details=details), "", _guard_table(slices, width)]
     tallies = []
     if details:
