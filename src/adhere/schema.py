@@ -55,24 +55,14 @@ STOP_REASONS: dict[str, Status] = {
     ),
     **dict.fromkeys(
         (
-            "content_filter",
-            "content_filtered",
-            "refusal",
-            "guardrail_intervened",
-            "SAFETY",
-            "PROHIBITED_CONTENT",
-            "RECITATION",
-            "BLOCKLIST",
-            "SPII",
-            "LANGUAGE",
-            "IMAGE_SAFETY",
-            "IMAGE_PROHIBITED_CONTENT",
+            "content_filter", "content_filtered", "refusal", "guardrail_intervened", "SAFETY", "PROHIBITED_CONTENT",
+            "RECITATION", "BLOCKLIST", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
             "IMAGE_RECITATION",
         ),
         "refused",
     ),
     **dict.fromkeys(("error", "abort"), "error"),
-}
+}  # fmt: skip
 """What servers and answer files say about why a model stopped, where it did not stop by itself.
 
 `finish_reason`, `stop_reason`. The one table for endpoints, files of answers and trainers. What it lacks (`stop`,

@@ -17,22 +17,13 @@ from adhere.terminal import show
 
 PACKAGES = {
     "core": (
-        "msgspec",
-        "numpy",
-        "scipy",
-        "click",
-        "rich",
-        "jinja2",
-        "langdetect-rs",
-        "aiohttp",
-        "xlsxwriter",
-        "zstandard",
+        "msgspec", "numpy", "scipy", "click", "rich", "jinja2", "langdetect-rs", "aiohttp", "xlsxwriter", "zstandard",
     ),
     "local": ("openvino-genai",),
     "claims": ("lxml", "pdfplumber"),
     "parquet": ("duckdb",),
     "train": ("torch", "transformers", "gguf", "safetensors", "accelerate"),
-}
+}  # fmt: skip
 
 
 @click.command("doctor")

@@ -40,14 +40,9 @@ def answer_text(answer: Answer, *, width: int = 100) -> str:
 
 def _row(effect: Effect) -> list[str]:
     return [
-        effect.measure,
-        effect.size,
-        _values(effect.treatment_places),
-        _values(effect.control_places),
-        difference(effect),
-        interval(effect),
-        effect.finds or DASH,
-    ]
+        effect.measure, effect.size, _values(effect.treatment_places), _values(effect.control_places),
+        difference(effect), interval(effect), effect.finds or DASH,
+    ]  # fmt: skip
 
 
 def _values(places: Sequence[Place]) -> str:

@@ -220,14 +220,8 @@ def _plain(answer: _Answer, places: Mapping[str, int], longest: int) -> list[obj
     response = answer.response
     note = response.error or response.evidence or ""
     return [
-        places[response.prompt_id],
-        response.turn,
-        response.draw,
-        response.status,
-        answer.outcome,
+        places[response.prompt_id], response.turn, response.draw, response.status, answer.outcome,
         cut(response.said, longest),
-        [[mark.constraint_id, mark.outcome, cut(mark.reason, 400)] for mark in answer.marks],
-        list(answer.tests),
-        None if response.latency_s is None else round(response.latency_s, 2),
-        cut(note, 400),
-    ]
+        [[mark.constraint_id, mark.outcome, cut(mark.reason, 400)] for mark in answer.marks], list(answer.tests),
+        None if response.latency_s is None else round(response.latency_s, 2), cut(note, 400),
+    ]  # fmt: skip

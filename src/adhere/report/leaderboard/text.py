@@ -159,18 +159,11 @@ def _ranked_lines(rows: Sequence[Row], width: int) -> str:
         rate = row.prompt_strict
         table.append(
             [
-                row.model,
-                rank_range(row),
-                percent(rate.of_all),
-                percent_interval(rate.low, rate.high),
-                percent(rate.of_completed),
-                percent(row.coverage),
-                usd(row.cost.total_usd),
-                usd(row.cost.per_correct_usd),
-                _seconds(row.latency.p50),
-                *([] if are_finished else [lacking(row)]),
+                row.model, rank_range(row), percent(rate.of_all), percent_interval(rate.low, rate.high),
+                percent(rate.of_completed), percent(row.coverage), usd(row.cost.total_usd),
+                usd(row.cost.per_correct_usd), _seconds(row.latency.p50), *([] if are_finished else [lacking(row)]),
             ]
-        )
+        )  # fmt: skip
     reasons = dict.fromkeys(row.cost.reason for row in rows if row.cost.reason)
     notes = [paragraph(f"{DASH} under cost: {'; '.join(reasons)}", width=width)] if reasons else []
     return "\n".join([text_table(table, width=width), *notes])
@@ -182,14 +175,10 @@ def _unranked_lines(rows: Sequence[Row], width: int) -> str:
         rate = row.prompt_strict
         table.append(
             [
-                row.model,
-                f"{count(rate.passed)}/{count(rate.n)}",
-                percent(rate.of_all),
-                percent_interval(row.bound_low, row.bound_high),
-                percent(row.coverage),
-                lacking(row),
+                row.model, f"{count(rate.passed)}/{count(rate.n)}", percent(rate.of_all),
+                percent_interval(row.bound_low, row.bound_high), percent(row.coverage), lacking(row),
             ]
-        )
+        )  # fmt: skip
     return text_table(table, width=width)
 
 

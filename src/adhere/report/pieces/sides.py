@@ -54,15 +54,9 @@ def side_row(side: SideTest) -> list[str]:
         points_interval(side.low, side.high) if is_rate else f"{percent_change(side.low)}…{percent_change(side.high)}"
     )
     return [
-        side.task,
-        count(side.n),
-        count(side.left_out),
-        f"{values[0]}, {values[1]}",
-        change(side.worse),
-        "–" if side.low is None else ends,
-        change(side.margin),
-        side.outcome,
-    ]
+        side.task, count(side.n), count(side.left_out), f"{values[0]}, {values[1]}", change(side.worse),
+        "–" if side.low is None else ends, change(side.margin), side.outcome,
+    ]  # fmt: skip
 
 
 def side_reasons(sides: Sequence[SideTest]) -> list[str]:

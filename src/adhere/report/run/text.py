@@ -59,15 +59,10 @@ def runs_text(runs: Sequence[Run], *, width: int = 100) -> str:
 def _leaderboard(group: view.Group, width: int) -> str:
     rows = [
         [
-            "model",
-            "passed/n",
-            "of all",
-            "95 % interval",
-            "floor",
-            "of completed",
+            "model", "passed/n", "of all", "95 % interval", "floor", "of completed",
             *(column.heading for column in GUARDS[:3]),
         ]
-    ]
+    ]  # fmt: skip
     for run, label in zip(group.runs, group.labels, strict=True):
         score = run.summary.overall
         passed, rate, interval, completed, _ = _rate(score.prompt_strict)
@@ -160,16 +155,10 @@ def _tallies(noun: str, tallies: dict[str, Tally], width: int) -> str:
         strict = tally.strict
         rows.append(
             [
-                name,
-                count(tally.checked),
-                count(tally.passed),
-                count(tally.failed),
-                count(tally.undecided),
-                percent(strict.of_all),
-                percent_interval(strict.low, strict.high),
-                percent(tally.loose.of_all),
+                name, count(tally.checked), count(tally.passed), count(tally.failed), count(tally.undecided),
+                percent(strict.of_all), percent_interval(strict.low, strict.high), percent(tally.loose.of_all),
             ]
-        )
+        )  # fmt: skip
     return text_table(rows, width=width)
 
 

@@ -102,15 +102,12 @@ def seed_rows(result: DrawnResult) -> list[list[str]]:
     """Each seed: what it found and which kinds it drew."""
     return [
         [
-            str(one.seed),
-            count(one.primary.n_prompts),
-            points(one.primary.difference),
-            points_interval(one.primary.low, one.primary.high),
-            ", ".join(one.trained),
+            str(one.seed), count(one.primary.n_prompts), points(one.primary.difference),
+            points_interval(one.primary.low, one.primary.high), ", ".join(one.trained),
             ", ".join(one.untrained) or "none",
         ]
         for one in result.seeds
-    ]
+    ]  # fmt: skip
 
 
 def kind_rows(result: DrawnResult) -> list[list[str]]:
@@ -120,16 +117,11 @@ def kind_rows(result: DrawnResult) -> list[list[str]]:
     }
     return [
         [
-            one.kind,
-            ", ".join(map(str, one.seeds)),
-            count(one.n_prompts),
-            percent(one.rate_treatment),
-            percent(one.rate_control),
-            points(one.difference),
-            without.get(one.kind, "–"),
+            one.kind, ", ".join(map(str, one.seeds)), count(one.n_prompts), percent(one.rate_treatment),
+            percent(one.rate_control), points(one.difference), without.get(one.kind, "–"),
         ]
         for one in result.kinds
-    ]
+    ]  # fmt: skip
 
 
 def _numbers(one: Contrast) -> list[str]:

@@ -57,16 +57,12 @@ def part_rows(suite: SuiteFound) -> list[list[str]]:
     """List every arm's rates on each part of a published suite."""
     return [
         [
-            PART_NAMES[part.part],
-            count(part.n_prompts),
-            rate.arm,
-            count(rate.n_seeds),
-            percent(rate.passed),
+            PART_NAMES[part.part], count(part.n_prompts), rate.arm, count(rate.n_seeds), percent(rate.passed),
             percent(rate.sound),
         ]
         for part in suite.parts
         for rate in part.rates
-    ]
+    ]  # fmt: skip
 
 
 def part_contrast_rows(suite: SuiteFound) -> list[list[str]]:
@@ -112,15 +108,12 @@ def forgotten_rows(result: StudyResult) -> list[list[str]]:
     """List what every trained arm lost of the kinds that the start kept."""
     return [
         [
-            one.arm,
-            one.suite or "own prompts",
-            f"{one.kept} of {one.kinds}",
-            points(one.difference),
+            one.arm, one.suite or "own prompts", f"{one.kept} of {one.kinds}", points(one.difference),
             points_interval(one.low, one.high),
             ", ".join(f"{kind.id} {points(kind.difference)}" for kind in one.lost) or "–",
         ]
         for one in result.forgotten
-    ]
+    ]  # fmt: skip
 
 
 def lost_rows(result: StudyResult) -> list[list[str]]:

@@ -119,17 +119,13 @@ def _contrasts(result: StudyResult, width: int) -> str:
         contrast = row.contrast
         rows.append(
             [
-                row.name,
-                contrast.slice,
-                count(contrast.n_prompts),
-                points(contrast.difference),
+                row.name, contrast.slice, count(contrast.n_prompts), points(contrast.difference),
                 points_interval(contrast.low, contrast.high),
                 f"{contrast.gained}/{contrast.lost}" if contrast.difference is not None else "–",
-                p_value(contrast.p_value),
-                p_value(contrast.p_adjusted),
+                p_value(contrast.p_value), p_value(contrast.p_adjusted),
                 points(contrast.minimum_detectable, signed=False),
             ]
-        )
+        )  # fmt: skip
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
         sentences.append(paragraph(row.effect.sentence + where, width=width, label=row.effect.short[0], hang=2))
     return "\n".join(
@@ -214,18 +210,12 @@ def _ledger(result: StudyResult, width: int) -> str:
     rows = [["arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB"]]
     rows += [
         [
-            cost.arm,
-            str(cost.seed),
-            count(cost.prompts),
-            count(cost.answers_generated),
-            count(cost.tokens_generated),
-            count(cost.tokens_trained),
-            decimal(cost.petaflops),
-            decimal(cost.minutes),
+            cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),
+            count(cost.tokens_generated), count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes),
             decimal(cost.peak_memory_gb),
         ]
         for cost in result.arm_costs
-    ]
+    ]  # fmt: skip
     table = text_table(rows, width=width) if result.arm_costs else "  No arm was trained."
     return f"{heading(f'Cost (whole study: {view.minutes_words(result)})')}\n{table}"
 

@@ -158,16 +158,11 @@ def growth_rows(result: StudyResult) -> list[list[str]]:
         over = beside.get(point.arm)
         rows.append(
             [
-                point.method,
-                f"× {point.budget}",
-                count(point.tokens_trained),
-                count(point.answers_generated),
-                points(point.gain.difference),
-                points_interval(point.gain.low, point.gain.high),
-                points(over.difference) if over else "",
-                points_interval(over.low, over.high) if over else "",
+                point.method, f"× {point.budget}", count(point.tokens_trained), count(point.answers_generated),
+                points(point.gain.difference), points_interval(point.gain.low, point.gain.high),
+                points(over.difference) if over else "", points_interval(over.low, over.high) if over else "",
             ]
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -311,14 +306,10 @@ def guard_rows(result: StudyResult) -> list[list[str]]:
         values = [percent(v) if is_share else decimal(v) for v in (guard.value_treatment, guard.value_control)]
         rows.append(
             [
-                guard_name(guard, result),
-                *values,
-                percent(guard.worse),
-                percent_interval(guard.low, guard.high),
-                percent(guard.margin, digits=1),
-                guard.outcome,
+                guard_name(guard, result), *values, percent(guard.worse), percent_interval(guard.low, guard.high),
+                percent(guard.margin, digits=1), guard.outcome,
             ]
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -577,15 +568,11 @@ def tax_rows(result: StudyResult) -> list[list[str]]:
     """Arm, its perplexity of plain text, the start model's, how much worse, and the interval of that."""
     return [
         [
-            one.treatment,
-            decimal(one.value_treatment),
-            decimal(one.value_control),
-            percent(one.worse),
-            percent_interval(one.low, one.high),
-            one.outcome,
+            one.treatment, decimal(one.value_treatment), decimal(one.value_control), percent(one.worse),
+            percent_interval(one.low, one.high), one.outcome,
         ]
         for one in result.tax
-    ]
+    ]  # fmt: skip
 
 
 def sides_line(result: StudyResult) -> str:

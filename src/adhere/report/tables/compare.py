@@ -139,13 +139,7 @@ def contrast_of(comparison: Comparison, name: str, found: Difference) -> Contras
 def _row(name: str, found: Difference) -> list[str]:
     rate_a = percent(found.rate_a).removesuffix("\u00a0%")
     return [
-        name,
-        count(found.n),
-        count(found.left_out),
-        f"{rate_a} − {percent(found.rate_b)}",
-        points(found.difference),
-        points_interval(found.low, found.high),
-        f"{count(found.gained)}/{count(found.lost)}",
-        p_value(found.p_value),
+        name, count(found.n), count(found.left_out), f"{rate_a} − {percent(found.rate_b)}", points(found.difference),
+        points_interval(found.low, found.high), f"{count(found.gained)}/{count(found.lost)}", p_value(found.p_value),
         points(found.minimum_detectable, signed=False),
-    ]
+    ]  # fmt: skip
