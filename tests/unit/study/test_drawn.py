@@ -32,6 +32,7 @@ start = "hf/START"
 seeds = [0, 1, 2]
 keep_weights = false
 precision = "fp32"
+reward = [{ kind = "dense", traps = true }]
 data = { prompts = 8, draws = 2, max_new_tokens = 10, wordings = 1, limits = { per_prompt = 1 } }
 evaluation = { new_topic = { single = 4 }, new_kind = { single = 3 }, max_new_tokens = 4 }
 arms = [{ name = "start" }, { name = "sft", stages = ["sft"] }]

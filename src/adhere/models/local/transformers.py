@@ -15,7 +15,8 @@ from adhere.extras import need
 from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
-from adhere.models.local.decoder.precision import AskedPrecision, Layout, PrecisionChoice, choose
+from adhere.models.local.decoder import Layout
+from adhere.models.local.decoder.precision import AskedPrecision, PrecisionChoice, choose
 from adhere.models.local.deferred import DeferredModel
 from adhere.models.local.digest import joined_sha256, weight_files, weights_sha256
 from adhere.models.local.outlook import count_parameters

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from adhere.errors import UsageError
-from adhere.schema import convert, decode
+from adhere.schema import convert, decode, encode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec
 from adhere.study.outcome.answer import StartsReproduction
@@ -102,7 +102,8 @@ def reproduce_parts(
             unpack(place / RECORDS, Path(scratch) / place.name)
             found[part] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / place.name)
         again = put_together(found)
-    parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
+    # As a file says it: a spec that was just read has tuples where a stored one has lists.
+    parts, differences = compare_values(*(msgspec.json.decode(encode(one)) for one in (stored, again)))
     return StartsReproduction(
         stored.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), each
     )

@@ -24,8 +24,9 @@ from adhere.errors import AdhereError
 from adhere.lines.workers import Shard
 from adhere.models.base import Model
 from adhere.models.catalog import open_model
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.decoder.precision import AskedPrecision, Layout
+from adhere.models.local.decoder.precision import AskedPrecision
 from adhere.models.local.transformers import TransformersModel, load_tokenizer, load_weights
 from adhere.models.local.vllm import VllmModel, sharing_server, stop_shared_server
 from adhere.pipeline.evaluate import evaluate_sync

@@ -18,10 +18,11 @@ import torch
 from torch import Tensor
 
 from adhere.errors import UsageError
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.device import available_bytes
 from adhere.models.local.decoder.forward import Forward
 from adhere.models.local.decoder.pick import pick_tokens, uniforms
-from adhere.models.local.decoder.precision import AskedPrecision, Layout, choose
+from adhere.models.local.decoder.precision import AskedPrecision, choose
 from adhere.models.local.decoder.static import REACH, StaticForward
 from adhere.models.local.decoder.steering import Spans, SteeredForward, Steering
 from adhere.models.local.decoder.weights import read_weights

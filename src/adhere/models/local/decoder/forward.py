@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adhere.models.local.decoder.precision import Layout
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.products import product
 from adhere.models.local.decoder.weights import Projection, Weights
 

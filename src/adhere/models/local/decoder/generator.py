@@ -11,8 +11,9 @@ from typing import Any, Literal, Protocol
 
 from adhere.errors import UsageError
 from adhere.models.chat import end_ids
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow, OnDone
-from adhere.models.local.decoder.precision import Layout, Precision
+from adhere.models.local.decoder.precision import Precision
 
 Kind = Literal["ours", "vllm", "server"]
 

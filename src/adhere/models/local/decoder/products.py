@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 from torch.nn import functional
 
-if TYPE_CHECKING:
-    from adhere.models.local.decoder.precision import Layout
+from adhere.models.local.decoder import Layout
 
 
 def product(weight: torch.Tensor, columns: torch.Tensor, layout: Layout) -> torch.Tensor:

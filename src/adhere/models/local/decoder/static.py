@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from adhere.errors import UsageError
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.forward import Forward
-from adhere.models.local.decoder.precision import Layout
 from adhere.models.local.decoder.weights import Weights, places_of
 
 REACH = 64  # the cache is read up to a multiple of this many tokens: one graph each

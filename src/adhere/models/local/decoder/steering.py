@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from adhere.errors import UsageError
+from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.forward import Forward
-from adhere.models.local.decoder.precision import Layout
 from adhere.models.local.decoder.weights import Weights
 
 Spans = tuple[tuple[int, int], ...]
