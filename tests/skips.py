@@ -29,6 +29,7 @@ ALLOWED = (
     r"could not import 'textworld'",
     r"could not import 'tau2'",  # on no registry; from its own checkout (docs/guide/worlds.md)
     r"needs Every Eval Ever's schemas",  # published elsewhere; ADHERE_EVERY_EVAL_EVER names their folder
+    r"needs IFEval\+\+'s own verdicts",  # its code has no licence and other dependencies (tests/parity/test_ifevalpp.py)
     # Other trainers and harnesses: no dependencies of ours, `make test-houses` installs the newest of each.
     r"could not import '(adhere\.integrations\.\w+|evalscope|inspect_ai|lm_eval|nemo_gym|openenv|openrlhf|verifiers|verl)[\w.]*'",
     r"needs (verl|open-instruct|prime-rl|vLLM) of its own",  # ADHERE_TRAINERS, ADHERE_VLLM: no dependencies of ours

@@ -106,7 +106,7 @@ def test_list_constraints_as_json() -> None:
     assert places == {"train", "held-out", "published"}
     assert profiles == set(PROFILES)
     assert parts["length:at_most"] == "train"
-    assert parts["length_constraints:number_words"] == "published: ifeval, multi-if"
+    assert parts["length_constraints:number_words"] == "published: ifeval, multi-if, ifevalpp"
     assert all("None" not in row["says"] for row in rows)
 
 

@@ -28,5 +28,5 @@ def test_token_limits(listing: dict[str, Any]) -> None:
         for names, tokens in re.findall(r"^\| (`[^|]+) \| ([\d,]+) \|", PAGE, flags=re.MULTILINE)
         for name in re.findall(r"`([\w-]+)`", names)
     }
-    assert {"ifeval", "ifbench", "ifbench-2025", "iftrain", "core", "diagnostic"} == set(said)
+    assert {"ifeval", "ifbench", "ifbench-2025", "iftrain", "core", "diagnostic"} <= set(said)
     assert {name: rows[name] for name in said} == said

@@ -22,31 +22,6 @@ from adhere.suites.base import Suite
 from adhere.suites.published.table import kind_of_file, read_rows, where
 
 
-class PublishedFile(NamedTuple):
-    """What is known about a suite that others publish.
-
-    Attributes:
-        name: Of the suite, without a path.
-        profile: Whose semantics its constraints have.
-        citation: Of the paper.
-        prompts, instructions: How many the published file holds; None where there is no one published file.
-        sha256: Of the published file's bytes; None where its bytes are not known to us.
-        content_sha256: Of what its rows say, whatever their layout.
-        max_new_tokens: The token limit of its answers, greedy.
-        where: Where the file can be had, of one that the catalog does not have.
-    """
-
-    name: str
-    profile: str
-    citation: str
-    prompts: int | None = None
-    instructions: int | None = None
-    sha256: str | None = None
-    content_sha256: str | None = None
-    max_new_tokens: int = 2048
-    where: str = ""
-
-
 class PromptRow(msgspec.Struct, gc=False):
     """One line of the file.
 
@@ -60,7 +35,37 @@ class PromptRow(msgspec.Struct, gc=False):
     media: list[str] = []
 
 
-_decoder = decoder_of(PromptRow)
+class RowWithId(PromptRow, kw_only=True, gc=False):
+    """A row whose key is called `id`."""
+
+    key: int | str = msgspec.field(name="id")
+
+
+class PublishedFile(NamedTuple):
+    """What is known about a suite that others publish.
+
+    Attributes:
+        name: Of the suite, without a path.
+        profile: Whose semantics its constraints have.
+        citation: Of the paper.
+        prompts, instructions: How many the published file holds; None where there is no one published file.
+        sha256: Of the published file's bytes; None where its bytes are not known to us.
+        content_sha256: Of what its rows say, whatever their layout.
+        max_new_tokens: The token limit of its answers, greedy.
+        where: Where the file can be had, of one that the catalog does not have.
+        row: Whose columns its rows have.
+    """
+
+    name: str
+    profile: str
+    citation: str
+    prompts: int | None = None
+    instructions: int | None = None
+    sha256: str | None = None
+    content_sha256: str | None = None
+    max_new_tokens: int = 2048
+    where: str = ""
+    row: type[PromptRow] = PromptRow
 
 
 def load(published: PublishedFile, argument: str | None) -> Suite:
@@ -81,7 +86,9 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     file = None if is_table else LineFile(path)
     if file is not None and file.size is None:
         raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
-    prompts = tuple(_prompts(_lines(file) if file is not None else _convert(rows), published, path.parent))
+    prompts = tuple(
+        _prompts(_lines(file, published.row) if file else _convert(rows, published.row), published, path.parent)
+    )
     if not prompts:
         raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {where(published.name)}")
     sha256 = sha256 if file is None else file.sha256
@@ -121,23 +128,24 @@ def _counts(prompts: int, instructions: int) -> str:
     return f"{prompts:,} prompt{'s' * (prompts != 1)}, {instructions:,} instruction{'s' * (instructions != 1)}"
 
 
-def _lines(file: LineFile) -> Iterator[tuple[str, PromptRow]]:
+def _lines(file: LineFile, kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
     """(where it stands, row) of each line."""
+    decoder = decoder_of(kind)
     for block in file.blocks():
         for number, line in block.lines():
             try:
-                yield f"{file.name}:{number}", parse_line(line, _decoder)
+                yield f"{file.name}:{number}", parse_line(line, decoder)
             except SpecError as error:
                 raise SpecError(f"{file.name}:{number}: {error}") from error
 
 
-def _convert(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, PromptRow]]:
+def _convert(rows: Iterable[tuple[str, dict[str, Any]]], kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
     """(where it stands, row) of each row of a table."""
     for at, row in rows:
         try:
-            yield at, convert(row, PromptRow)
+            yield at, convert(row, kind)
         except msgspec.ValidationError as error:
-            raise SpecError(f"{at}: {error}. Columns: {', '.join(PromptRow.__struct_fields__)}") from error
+            raise SpecError(f"{at}: {error}. Columns: {', '.join(kind.__struct_encode_fields__)}") from error
 
 
 def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile, base: Path) -> Iterator[Prompt]:

@@ -31,7 +31,7 @@ Check = Callable[[Text], Finding]
 PROFILES = (
     "ifeval", "ifbench-2026", "ifbench-2025", "iftrain", "followbench", "m-ifeval", "ruler", "multi-if", "mathif",
     "reasonif", "logicif", "judged", "iheval", "ifscale", "needlebench", "mmifeval", "structeval", "jsonschemabench",
-    "agentif",
+    "agentif", "ifevalpp",
 )  # fmt: skip
 STRIPPED = frozenset({"iheval"})
 """Profiles whose published runner takes the blanks around an answer away before any rule sees it."""

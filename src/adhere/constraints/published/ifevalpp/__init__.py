@@ -1,0 +1,1 @@
+"""IFEval++: IFEval's kinds where its authors decide them otherwise."""

@@ -1,0 +1,1 @@
+"""The Hugging Face hub's results of models: write only."""

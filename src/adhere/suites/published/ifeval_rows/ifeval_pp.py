@@ -1,0 +1,58 @@
+"""IFEval++: IFEval's prompts, each in ten variants that say nearly the same; is a model right on all ten?
+
+`ifeval-pp:FILE` reads IFEval's rows whose keys are `1000:original`, `1000:rephrasing:2`, `1000:distractor:1` or
+`1000:ct_alteration:3`. The number at the beginning is the group. A variant is named by its kind and its place among the
+rows of that kind in the file, because the numbers in the keys have gaps (variants that failed a check were dropped).
+
+Official aggregation: reliable@10, the share of groups of which all ten prompts are passed in the strict view. It is the
+measure *worst case* where every group has every variant; a group without one is in no *worst case*, there it fails.
+
+Source: J. Dong et al., arXiv 2512.14754; `evaluation_lib.calculate_reliable_at_k` of jianshuod/IFEval-pp.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from adhere.errors import SpecError, nearest
+from adhere.schema import Prompt, packed
+from adhere.suites.base import Suite
+from adhere.suites.published import rows
+
+IFEVAL_PP = rows.PublishedFile(
+    name="ifeval-pp",
+    profile="ifevalpp",
+    citation="J. Dong et al., Revisiting the Reliability of Language Models in Instruction-Following, arXiv 2512.14754",
+    max_new_tokens=2048,
+)
+VARIANTS = ("original", "rephrasing", "distractor", "ct_alteration")
+
+
+def load(argument: str | None) -> Suite:
+    """The suite of the file that `argument` names.
+
+    Raises:
+        UsageError: No path was given, or there is no such file.
+        SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
+    """
+    suite = rows.load(IFEVAL_PP, argument)
+    return msgspec.structs.replace(suite, prompts=tuple(_tagged(suite.prompts, suite.name)))
+
+
+def _tagged(prompts: Sequence[Prompt], suite: str) -> Iterator[Prompt]:
+    """The same prompts, with their group and their variant."""
+    places: Counter[tuple[str, str]] = Counter()
+    for prompt in prompts:
+        group, _, rest = prompt.id.partition(":")
+        kind, _, number = rest.partition(":")
+        if kind not in VARIANTS or number.isdigit() == (kind == "original"):
+            raise SpecError(
+                f"{suite}: key {prompt.id!r} is none of 1000:original, 1000:rephrasing:1, 1000:distractor:1 and "
+                f"1000:ct_alteration:1.{nearest(kind, VARIANTS)} Rows of IFEval itself are read by ifeval:FILE"
+            )
+        places[group, kind] += 1
+        variant = kind if kind == "original" else f"{kind} {places[group, kind]}"
+        yield packed(msgspec.structs.replace(prompt, tags={**prompt.tags, "group": group, "variant": variant}))
