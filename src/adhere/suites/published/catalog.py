@@ -188,7 +188,7 @@ CATALOG = (
             "Apache-2.0, as NeMo Gym states",
             "rows.jsonl",
         ),
-        "ifeval_rows.nemotron_rl",
+        "ifeval_rows.iftrain",
         "NEMOTRON_RL",
     ),
     ListedSuite(

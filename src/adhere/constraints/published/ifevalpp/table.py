@@ -1,13 +1,9 @@
 """The twelve kinds that IFEval++ decides otherwise than IFEval, profile `ifevalpp`; its other thirteen are IFEval's.
 
-Five that count take two more relations: `at most`, and `around`, which allows what `AROUND` says. Keywords are whole
-words, taken literally. A title has no `<` at its beginning and no `>` inside. Nothing is drawn at random: without a
-parameter the published code ends.
-
-Known defects, kept: a section's mark may be followed by anything (`Section: `); the punctuation of a repeated request
-is ignored; a first word with a capital is never found; a `letter` of several characters is counted 0 times. Different
-here: langdetect is seeded, there it is not; reasoning before `</think>` is taken away by a run, there by the checker.
-No defect is listed, so fixed mode judges these as reference mode does.
+Known defects, kept: a section's mark may be followed by anything; a repeated request may lose its punctuation; a first
+word with a capital is never found; a `letter` of several characters is counted 0 times. Different here: langdetect is
+seeded; reasoning is taken away by a run, not by the checker; a missing parameter ends the published code. No defect is
+listed, so fixed mode judges these as reference mode does.
 
 Source: J. Dong et al., arXiv 2512.14754; `src/instructions.py` of jianshuod/IFEval-pp at 722fe95, written anew.
 """
@@ -19,29 +15,50 @@ import string
 from collections.abc import Callable, Mapping
 
 from adhere.constraints.finding import Finding, amount
+from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import AT_LEAST, LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, find, register
 
 RELATIONS = ("at most", AT_LEAST, "around", LESS_THAN)
-AROUND = {
-    "keywords:frequency": 5,
-    "keywords:letter_frequency": 5,
-    "length_constraints:number_sentences": 2,
-    "length_constraints:number_words": 25,
-    "change_case:capital_word_frequency": 5,
-}
-"""How far from the number asked for a count may be and still be `around` it."""
 _SIX_STARS = re.compile(r"(?<!\*)\*{6}(?!\*)")
+_TITLE_BEGINS = re.compile("<<[^<]")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def _check_count(count: Callable[[Text], int], relation: str, needed: int, unit: str, within: int) -> Check:
-    """Judge a count by one of four relations."""
+def _whole_word(keyword: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(keyword)}\b", re.IGNORECASE)
+
+
+def _keyword_count(values: Values) -> Callable[[Text], int]:
+    pattern = _whole_word(values["keyword"].strip())
+    return lambda text: len(pattern.findall(text.raw))
+
+
+def _letter_count(values: Values) -> Callable[[Text], int]:
+    letter = values["letter"].strip().lower()
+    return lambda text: text.lower.count(letter) if len(letter) == 1 else 0
+
+
+_COUNTS: Mapping[str, tuple[Callable[[Values], Callable[[Text], int]], str, int]] = {
+    "keywords:frequency": (_keyword_count, "times the keyword", 5),
+    "keywords:letter_frequency": (_letter_count, "times the letter", 5),
+    "length_constraints:number_sentences": (lambda _: lambda text: text.sentence_count, "sentences", 2),
+    "length_constraints:number_words": (lambda _: lambda text: text.word_count, "words", 25),
+    "change_case:capital_word_frequency": (lambda _: lambda text: text.capital_count, "words in capitals", 5),
+}
+"""Of each kind that counts: how, what, and how far from the number asked for is still `around` it."""
+
+
+def _check_count(name: str, values: Values) -> Check:
+    count_of, unit, within = _COUNTS[name]
+    count = count_of(values)
+    relation = next(value for key, value in values.items() if key.endswith("relation"))
+    needed = next(value for value in values.values() if isinstance(value, int))
     if relation != "around":
-        few = relation != AT_LEAST
-        return words.check_count(count, LESS_THAN if few else AT_LEAST, needed + (relation == "at most"), unit)
+        few = LESS_THAN if relation != AT_LEAST else AT_LEAST
+        return words.check_count(count, few, needed + (relation == "at most"), unit)
 
     def around(text: Text) -> Finding:
         found = count(text)
@@ -51,10 +68,6 @@ def _check_count(count: Callable[[Text], int], relation: str, needed: int, unit:
         return Finding("pass" if near else "fail", reason, found, needed, None, score)
 
     return around
-
-
-def _whole_word(keyword: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(keyword)}\b", re.IGNORECASE)
 
 
 def _keywords_exist(values: Values) -> Check:
@@ -69,123 +82,66 @@ def _keywords_exist(values: Values) -> Check:
     return check
 
 
-def _keyword_count(values: Values) -> Callable[[Text], int]:
-    pattern = _whole_word(values["keyword"].strip())
-    return lambda text: len(pattern.findall(text.raw))
-
-
-def _letter_count(values: Values) -> Callable[[Text], int]:
-    letter = values["letter"].strip().lower()
-    return lambda text: text.lower.count(letter) if len(letter) == 1 else 0
-
-
-_COUNTS: Mapping[str, tuple[Callable[[Values], Callable[[Text], int]], str, str, str]] = {
-    "keywords:frequency": (_keyword_count, "relation", "frequency", "times the keyword"),
-    "keywords:letter_frequency": (_letter_count, "let_relation", "let_frequency", "times the letter"),
-    "length_constraints:number_sentences": (
-        lambda _: lambda text: text.sentence_count, "relation", "num_sentences", "sentences",
-    ),
-    "length_constraints:number_words": (lambda _: lambda text: text.word_count, "relation", "num_words", "words"),
-    "change_case:capital_word_frequency": (
-        lambda _: lambda text: text.capital_count, "capital_relation", "capital_frequency", "words in capitals",
-    ),
-}  # fmt: skip
-"""Of each kind that counts: how, by which parameters, and what."""
-
-
-def _counted(name: str) -> Callable[[Values], Check]:
-    count_of, relation, needed, unit = _COUNTS[name]
-    return lambda values: _check_count(count_of(values), values[relation], values[needed], unit, AROUND[name])
-
-
 def _sections(values: Values) -> Check:
-    mark = values["section_spliter"].strip()
-    pattern = re.compile(rf"\s?{re.escape(mark)}\s?\S+\s?")
-    return words.check_count(
-        lambda text: len(pattern.findall(text.raw)), AT_LEAST, values["num_sections"], f"sections marked {mark!r:.80}"
-    )
+    mark = re.compile(rf"\s?{re.escape(values['section_spliter'].strip())}\s?\S+\s?")
+    return words.check_count(lambda text: len(mark.findall(text.raw)), AT_LEAST, values["num_sections"], "sections")
 
 
-def _two_responses(values: Values) -> Check:  # noqa: ARG001 - no parameters
-    def check(text: Text) -> Finding:
-        pieces = [piece.strip() for piece in _SIX_STARS.split(text.raw)]
-        answers = [piece for piece in pieces if piece]
-        if not all(pieces[1:-1]):
-            return Finding("fail", "a piece between two ****** dividers is blank")
-        if len(answers) != 2 or answers[0] == answers[1]:
-            return Finding("fail", f"found {amount(len(set(answers)), 'different answers')}, needed 2")
-        return Finding("pass", "found two different answers divided by ******", 2, 2)
-
-    return check
+def _two_responses(values: Values) -> Check:
+    """Exactly six stars divide: all others are hidden from IFEval's rule."""
+    judge = form.two_responses(values)
+    return lambda text: judge(Text("******".join(piece.replace("*", "\ue000") for piece in _SIX_STARS.split(text.raw))))
 
 
 def _repeat_prompt(values: Values) -> Check:
     wanted = values["prompt_to_repeat"].strip().lower().translate(_NO_PUNCTUATION)
-
-    def check(text: Text) -> Finding:
-        if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(wanted):
-            return Finding("pass", "the answer starts with the request, punctuation left aside")
-        return Finding("fail", "the answer does not start with the request, word for word")
-
-    return check
+    passed = Finding("pass", "the answer starts with the request, punctuation left aside")
+    failed = Finding("fail", "the answer does not start with the request, word for word")
+    return lambda text: passed if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(wanted) else failed
 
 
-def _title_of(line: str) -> str | None:
-    """The first visible title of a line, as the pattern `<<([^<][^>]*)>>` finds it; in one pass."""
-    start, close = line.find("<<"), 0
-    while 0 <= start < len(line) - 4:
-        if line[start + 2] != "<":
-            close = close if close >= start + 3 else line.find(">", start + 3)
-            if close < 0:
-                return None
-            if line.startswith(">>", close) and (name := line[start + 2 : close].strip()):
-                return name
-        start = line.find("<<", start + 1)
-    return None
+def _has_title(line: str) -> bool:
+    """Whether `<<([^<][^>]*)>>` finds something visible, in one pass: `>>` is an empty part between two `>`."""
+    parts = line.split(">")
+    for before, run, after in zip(["", *parts], parts, parts[1:-1], strict=False):
+        begins = _TITLE_BEGINS.search(run)
+        if not after and (before.endswith("<<") or (begins and run[begins.start() + 2 :].strip())):
+            return True
+    return False
 
 
 def _title(values: Values) -> Check:  # noqa: ARG001 - no parameters
-    def check(text: Text) -> Finding:
-        titles = map(_title_of, text.raw.split("\n")) if ">>" in text.raw else ()
-        name = next((name for name in titles if name), None)
-        if name is None:
-            return Finding("fail", "found no title in double angular brackets")
-        return Finding("pass", f"found the title {name[:60]!r}", name[:60])
+    found = Finding("pass", "found a title in double angular brackets")
+    missing = Finding("fail", "found no title in double angular brackets")
+    return lambda text: found if any(map(_has_title, text.raw.split("\n"))) else missing
 
-    return check
+
+def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check:
+    """IFEval's rule, but fail where it would pass such a text."""
+    lost = Finding("fail", reason)
+    return lambda text: lost if is_lost(text) and judge(text).outcome == "pass" else judge(text)
 
 
 def _response_language(values: Values) -> Check:
-    judge = words.response_language(values)
-
-    def check(text: Text) -> Finding:
-        if text.language is None:
-            return Finding("fail", "no language can be told: there are no letters", None, values["language"])
-        return judge(text)
-
-    return check
+    return _unless(words.response_language(values), lambda text: text.language is None, "there are no letters")
 
 
 def _first_word(values: Values) -> Check:
-    judge, wanted = words.nth_paragraph_first_word(values), values["first_word"]
-    never = Finding("fail", f"the first word is compared in small letters, and {wanted!r:.80} has capitals")
-
-    def check(text: Text) -> Finding:
-        finding = judge(text)
-        return never if finding.outcome == "pass" and wanted != wanted.lower() else finding
-
-    return check
+    has_capital = values["first_word"] != values["first_word"].lower()
+    judge = words.nth_paragraph_first_word(values)
+    return _unless(judge, lambda _: has_capital, "first words are compared in small letters; this one has a capital")
 
 
-_TEXT = Param("string", required=True)
-_RELATION = Param("string", required=True, choices=RELATIONS)
+_TEXTS = ("keyword", "letter", "language", "first_word", "section_spliter", "prompt_to_repeat")
 _PARAMS = {
-    "keywords": Param("strings", required=True), "keyword": _TEXT, "letter": _TEXT, "language": _TEXT,
-    "first_word": _TEXT, "section_spliter": _TEXT, "prompt_to_repeat": _TEXT, "relation": _RELATION,
-    "let_relation": _RELATION, "capital_relation": _RELATION,
-}  # fmt: skip
+    "keywords": Param("strings", required=True),
+    **dict.fromkeys(_TEXTS, Param("string", required=True)),
+    **dict.fromkeys(
+        ("relation", "let_relation", "capital_relation"), Param("string", required=True, choices=RELATIONS)
+    ),
+}
 _COMPILE: Mapping[str, Callable[[Values], Check]] = {
-    **{name: _counted(name) for name in _COUNTS},
+    **{name: (lambda values, name=name: _check_count(name, values)) for name in _COUNTS},
     "keywords:existence": _keywords_exist,
     "detectable_format:multiple_sections": _sections,
     "detectable_format:title": _title,
@@ -194,12 +150,7 @@ _COMPILE: Mapping[str, Callable[[Values], Check]] = {
     "language:response_language": _response_language,
     "length_constraints:nth_paragraph_first_word": _first_word,
 }
-
-
-def _kind(name: str, compile: Callable[[Values], Check]) -> Kind:  # noqa: A002 - Kind's word
-    theirs = find(name, profile="ifeval")
-    params = {param: _PARAMS.get(param, Param("integer")) for param in theirs.params}
-    return Kind(name, ("ifevalpp",), params, compile, theirs.describe)
-
-
-register(*(_kind(name, make) for name, make in _COMPILE.items()))
+for _name, _make in _COMPILE.items():
+    _ifeval = find(_name, profile="ifeval")
+    _params = {param: _PARAMS.get(param, Param("integer")) for param in _ifeval.params}
+    register(Kind(_name, ("ifevalpp",), _params, _make, _ifeval.describe))

@@ -1,11 +1,11 @@
 """IFEval++: IFEval's prompts, each in ten variants that say nearly the same; is a model right on all ten?
 
 `ifeval-pp:FILE` reads IFEval's rows whose keys are `1000:original`, `1000:rephrasing:2`, `1000:distractor:1` or
-`1000:ct_alteration:3`. The number at the beginning is the group. A variant is named by its kind and its place among the
-rows of that kind in the file, because the numbers in the keys have gaps (variants that failed a check were dropped).
+`1000:ct_alteration:3`. A variant is named by its kind and its place among the rows of that kind in its group, because
+the numbers have gaps (variants that failed a check were dropped).
 
-Official aggregation: reliable@10, the share of groups of which all ten prompts are passed in the strict view. It is the
-measure *worst case* where every group has every variant; a group without one is in no *worst case*, there it fails.
+Official aggregation: reliable@10, the share of groups of which all ten prompts are passed (strict): the measure *worst
+case*, where every group has every variant. A group without one is in no *worst case*, and fails there.
 
 Source: J. Dong et al., arXiv 2512.14754; `evaluation_lib.calculate_reliable_at_k` of jianshuod/IFEval-pp.
 """
@@ -39,10 +39,10 @@ def load(argument: str | None) -> Suite:
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
     """
     suite = rows.load(IFEVAL_PP, argument)
-    return msgspec.structs.replace(suite, prompts=tuple(_tagged(suite.prompts, suite.name)))
+    return msgspec.structs.replace(suite, prompts=tuple(_add_tags(suite.prompts, suite.name)))
 
 
-def _tagged(prompts: Sequence[Prompt], suite: str) -> Iterator[Prompt]:
+def _add_tags(prompts: Sequence[Prompt], suite: str) -> Iterator[Prompt]:
     """The same prompts, with their group and their variant."""
     places: Counter[tuple[str, str]] = Counter()
     for prompt in prompts:
