@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,33 @@ from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Json, Media, Prompt, Sampling, Turn, content_hash, convert, decoder_of, packed
 from adhere.suites.base import Suite
 from adhere.suites.published.table import kind_of_file, read_rows, where
+
+
+class PublishedFile(NamedTuple):
+    """What is known about a suite that others publish.
+
+    Attributes:
+        name: Of the suite, without a path.
+        profile: Whose semantics its constraints have.
+        citation: Of the paper.
+        prompts, instructions: How many the published file holds; None where there is no one published file.
+        sha256: Of the published file's bytes; None where its bytes are not known to us.
+        content_sha256: Of what its rows say, whatever their layout.
+        max_new_tokens: The token limit of its answers, greedy.
+        where: Where the file can be had, of one that the catalog does not have.
+        key: How the rows call their key.
+    """
+
+    name: str
+    profile: str
+    citation: str
+    prompts: int | None = None
+    instructions: int | None = None
+    sha256: str | None = None
+    content_sha256: str | None = None
+    max_new_tokens: int = 2048
+    where: str = ""
+    key: Literal["key", "id"] = "key"
 
 
 class PromptRow(msgspec.Struct, gc=False):
@@ -35,37 +62,11 @@ class PromptRow(msgspec.Struct, gc=False):
     media: list[str] = []
 
 
-class RowWithId(PromptRow, kw_only=True, gc=False):
-    """A row whose key is called `id`."""
-
+class _RowWithId(PromptRow, kw_only=True, gc=False):
     key: int | str = msgspec.field(name="id")
 
 
-class PublishedFile(NamedTuple):
-    """What is known about a suite that others publish.
-
-    Attributes:
-        name: Of the suite, without a path.
-        profile: Whose semantics its constraints have.
-        citation: Of the paper.
-        prompts, instructions: How many the published file holds; None where there is no one published file.
-        sha256: Of the published file's bytes; None where its bytes are not known to us.
-        content_sha256: Of what its rows say, whatever their layout.
-        max_new_tokens: The token limit of its answers, greedy.
-        where: Where the file can be had, of one that the catalog does not have.
-        row: Whose columns its rows have.
-    """
-
-    name: str
-    profile: str
-    citation: str
-    prompts: int | None = None
-    instructions: int | None = None
-    sha256: str | None = None
-    content_sha256: str | None = None
-    max_new_tokens: int = 2048
-    where: str = ""
-    row: type[PromptRow] = PromptRow
+_ROWS: dict[str, type[PromptRow]] = {"key": PromptRow, "id": _RowWithId}
 
 
 def load(published: PublishedFile, argument: str | None) -> Suite:
@@ -86,9 +87,8 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     file = None if is_table else LineFile(path)
     if file is not None and file.size is None:
         raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
-    prompts = tuple(
-        _prompts(_lines(file, published.row) if file else _convert(rows, published.row), published, path.parent)
-    )
+    row = _ROWS[published.key]
+    prompts = tuple(_prompts(_lines(file, row) if file else _convert(rows, row), published, path.parent))
     if not prompts:
         raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {where(published.name)}")
     sha256 = sha256 if file is None else file.sha256
@@ -130,11 +130,10 @@ def _counts(prompts: int, instructions: int) -> str:
 
 def _lines(file: LineFile, kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
     """(where it stands, row) of each line."""
-    decoder = decoder_of(kind)
     for block in file.blocks():
         for number, line in block.lines():
             try:
-                yield f"{file.name}:{number}", parse_line(line, decoder)
+                yield f"{file.name}:{number}", parse_line(line, decoder_of(kind))
             except SpecError as error:
                 raise SpecError(f"{file.name}:{number}: {error}") from error
 

@@ -43,7 +43,18 @@ def test_reliable_at_ten_is_the_worst_case(tmp_path: Path) -> None:
     assert {one.n for one in summary.measures if one.name == "variant"} == {4}
 
 
-@pytest.mark.parametrize("key", ["1000", "1000:orignal", "1000:original:1", "1000:rephrasing", "1000:rephrasing:a"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "1000",
+        "1000:orignal",
+        "1000:original:1",
+        "1000:original:a",
+        "1000:rephrasing:1:2",
+        "1000:rephrasing",
+        "1000:rephrasing:a",
+    ],
+)
 def test_a_key_that_names_no_variant_is_an_error(tmp_path: Path, key: str) -> None:
     with pytest.raises(SpecError, match=r"none of 1000:original, 1000:rephrasing:1"):
         load(f"ifeval-pp:{lines(tmp_path / 'rows.jsonl', [{'key': key, 'prompt': 'Say.', **LOWER}])}")
@@ -123,7 +134,7 @@ def test_two_turns_are_given_and_the_last_is_asked(tmp_path: Path) -> None:
     )  # fmt: skip
     assert first.constraints == (ConstraintRef("punctuation:no_comma", {}),)
     assert {prompt.tags["profile"] for prompt in suite.prompts} == {"ifbench-2026"}
-    assert suite.settings["note"] == "3 prompts, 3 instructions"
+    assert suite.settings["note"] == "3 prompts"
 
 
 @pytest.mark.parametrize(

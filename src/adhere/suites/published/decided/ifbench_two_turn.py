@@ -16,12 +16,12 @@ from collections import Counter
 
 from adhere.schema import ConstraintRef, Prompt, Sampling
 from adhere.suites.base import Suite
+from adhere.suites.published.ifeval_rows.ifbench import IFBENCH
 from adhere.suites.published.judged.conversations import prompt_of_messages
 from adhere.suites.published.rows import PromptRow, constraints_of
 from adhere.suites.published.table import Row, make_suite, need_columns, need_path, note, read_rows
 
-PROFILE = "ifbench-2026"
-_COLUMNS = {"instruction_id_list": list, "kwargs": list, "messages": list}
+NAME = "ifbench-two-turn"
 
 
 def load(argument: str | None) -> Suite:
@@ -31,28 +31,22 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
     """
-    rows, sha256 = read_rows(need_path("ifbench-two-turn", argument))
+    rows, sha256 = read_rows(need_path(NAME, argument))
     seen: Counter[str] = Counter()
     known: dict[bytes, tuple[ConstraintRef, ...]] = {}
     prompts = [_prompt(at, row, seen, known) for at, row in rows]
-    counts = {"prompts": len(prompts), "instructions": sum(len(prompt.constraints) for prompt in prompts)}
-    return make_suite(
-        "ifbench-two-turn",
-        argument,
-        prompts,
-        sha256=sha256,
-        note=note(counts, {}),
-        citation="V. Pyatkin et al., Generalizing Verifiable Instruction Following, arXiv 2507.02833",
-        sampling=Sampling(max_new_tokens=2048),
-    )
+    said, sampling = note({"prompts": len(prompts)}, {}), Sampling(max_new_tokens=IFBENCH.max_new_tokens)
+    return make_suite(NAME, argument, prompts, sha256=sha256, note=said, citation=IFBENCH.citation, sampling=sampling)
 
 
 def _prompt(at: str, row: Row, seen: Counter[str], known: dict[bytes, tuple[ConstraintRef, ...]]) -> Prompt:
-    need_columns(at, row, _COLUMNS | ({} if isinstance(row.get("key"), str) else {"key": int}))
-    key = str(row["key"])
-    at = f"{at}: key {row['key']!r}"
-    seen[key] += 1
-    refs = constraints_of(PromptRow(key, "", row["instruction_id_list"], row["kwargs"]), at, PROFILE, known)
-    name = key if seen[key] == 1 else f"{key} ({seen[key]})"
-    tags = {"profile": PROFILE, "key": "int" if name == key and isinstance(row["key"], int) else "str"}
-    return prompt_of_messages(at, name, row["messages"], refs, source="ifbench-two-turn", tags=tags)
+    key = row.get("key")
+    columns = {"key": str if isinstance(key, str) else int, "instruction_id_list": list, "kwargs": list}
+    need_columns(at, row, {**columns, "messages": list})
+    at, name = f"{at}: key {key!r}", str(key)
+    refs = constraints_of(PromptRow(name, "", row["instruction_id_list"], row["kwargs"]), at, IFBENCH.profile, known)
+    seen[name] += 1
+    is_again = seen[name] > 1
+    tags = {"profile": IFBENCH.profile, "key": "int" if isinstance(key, int) and not is_again else "str"}
+    name += f" ({seen[name]})" * is_again
+    return prompt_of_messages(at, name, row["messages"], refs, source=NAME, tags=tags)

@@ -12,13 +12,14 @@ Source: J. Dong et al., arXiv 2512.14754; `evaluation_lib.calculate_reliable_at_
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
-from adhere.errors import SpecError, nearest
-from adhere.schema import Prompt, packed
+from adhere.errors import SpecError
+from adhere.schema import Prompt
 from adhere.suites.base import Suite
 from adhere.suites.published import rows
 
@@ -26,9 +27,8 @@ IFEVAL_PP = rows.PublishedFile(
     name="ifeval-pp",
     profile="ifevalpp",
     citation="J. Dong et al., Revisiting the Reliability of Language Models in Instruction-Following, arXiv 2512.14754",
-    max_new_tokens=2048,
 )
-VARIANTS = ("original", "rephrasing", "distractor", "ct_alteration")
+_KEY = re.compile(r"([^:]+):(?:(original)|(rephrasing|distractor|ct_alteration):\d+)")
 
 
 def load(argument: str | None) -> Suite:
@@ -39,20 +39,20 @@ def load(argument: str | None) -> Suite:
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
     """
     suite = rows.load(IFEVAL_PP, argument)
-    return msgspec.structs.replace(suite, prompts=tuple(_add_tags(suite.prompts, suite.name)))
+    return msgspec.structs.replace(suite, prompts=tuple(_add_tags(suite)))
 
 
-def _add_tags(prompts: Sequence[Prompt], suite: str) -> Iterator[Prompt]:
-    """The same prompts, with their group and their variant."""
+def _add_tags(suite: Suite) -> Iterator[Prompt]:
+    """The prompts with their group and their variant."""
     places: Counter[tuple[str, str]] = Counter()
-    for prompt in prompts:
-        group, _, rest = prompt.id.partition(":")
-        kind, _, number = rest.partition(":")
-        if kind not in VARIANTS or number.isdigit() == (kind == "original"):
+    for prompt in suite.prompts:
+        key = _KEY.fullmatch(prompt.id)
+        if key is None:
             raise SpecError(
-                f"{suite}: key {prompt.id!r} is none of 1000:original, 1000:rephrasing:1, 1000:distractor:1 and "
-                f"1000:ct_alteration:1.{nearest(kind, VARIANTS)} Rows of IFEval itself are read by ifeval:FILE"
+                f"{suite.name}: key {prompt.id!r} is none of 1000:original, 1000:rephrasing:1, 1000:distractor:1 and "
+                "1000:ct_alteration:1. Rows of IFEval itself are read by ifeval:FILE"
             )
+        group, original, kind = key.groups()
         places[group, kind] += 1
-        variant = kind if kind == "original" else f"{kind} {places[group, kind]}"
-        yield packed(msgspec.structs.replace(prompt, tags={**prompt.tags, "group": group, "variant": variant}))
+        variant = original or f"{kind} {places[group, kind]}"
+        yield msgspec.structs.replace(prompt, tags={**prompt.tags, "group": group, "variant": variant})

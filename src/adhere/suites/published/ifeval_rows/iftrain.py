@@ -12,7 +12,7 @@ Source: V. Pyatkin et al., arXiv 2507.02833; allenai/open-instruct, `IFEvalG`, a
 
 from __future__ import annotations
 
-from adhere.suites.published.rows import PublishedFile, RowWithId
+from adhere.suites.published.rows import PublishedFile
 
 IFTRAIN = PublishedFile(
     name="iftrain",
@@ -20,5 +20,5 @@ IFTRAIN = PublishedFile(
     citation="V. Pyatkin et al., Generalizing Verifiable Instruction Following, arXiv 2507.02833",
 )
 NEMOTRON_RL = PublishedFile(
-    name="nemotron-rl", profile="iftrain", citation="NVIDIA, Nemotron-RL-instruction_following", row=RowWithId
+    name="nemotron-rl", profile="iftrain", citation="NVIDIA, Nemotron-RL-instruction_following", key="id"
 )
