@@ -113,7 +113,7 @@ def _has_title(line: str) -> bool:
 def _title(values: Values) -> Check:  # noqa: ARG001 - no parameters
     found = Finding("pass", "found a title in double angular brackets")
     missing = Finding("fail", "found no title in double angular brackets")
-    return lambda text: found if any(map(_has_title, text.raw.split("\n"))) else missing
+    return lambda text: found if any(">>" in line and _has_title(line) for line in text.raw.split("\n")) else missing
 
 
 def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check:
