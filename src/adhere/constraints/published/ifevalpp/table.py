@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import AT_LEAST, LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import Check, Kind, Param, find, register
+from adhere.constraints.published.shared.registry import Check, Kind, Param, find, judge_by, register
 
 RELATIONS = ("at most", AT_LEAST, "around", LESS_THAN)
 _SIX_STARS = re.compile(r"(?<!\*)\*{6}(?!\*)")
@@ -93,11 +94,12 @@ def _two_responses(values: Values) -> Check:
     return lambda text: judge(Text("******".join(piece.replace("*", "\ue000") for piece in _SIX_STARS.split(text.raw))))
 
 
-def _repeat_prompt(values: Values) -> Check:
+@judge_by
+def _repeat_prompt(text: Text, values: Values) -> Finding:
     wanted = values["prompt_to_repeat"].strip().lower().translate(_NO_PUNCTUATION)
-    passed = Finding("pass", "the answer starts with the request, punctuation left aside")
-    failed = Finding("fail", "the answer does not start with the request, word for word")
-    return lambda text: passed if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(wanted) else failed
+    if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(wanted):
+        return Finding("pass", "the answer starts with the request, punctuation left aside")
+    return Finding("fail", "the answer does not start with the request, word for word")
 
 
 def _has_title(line: str) -> bool:
@@ -110,10 +112,11 @@ def _has_title(line: str) -> bool:
     return False
 
 
-def _title(values: Values) -> Check:  # noqa: ARG001 - no parameters
-    found = Finding("pass", "found a title in double angular brackets")
-    missing = Finding("fail", "found no title in double angular brackets")
-    return lambda text: found if any(">>" in line and _has_title(line) for line in text.raw.split("\n")) else missing
+@judge_by
+def _title(text: Text, _values: Values) -> Finding:
+    if any(">>" in line and _has_title(line) for line in text.raw.split("\n")):
+        return Finding("pass", "found a title in double angular brackets")
+    return Finding("fail", "found no title in double angular brackets")
 
 
 def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check:
@@ -141,7 +144,7 @@ _PARAMS = {
     ),
 }
 _COMPILE: Mapping[str, Callable[[Values], Check]] = {
-    **{name: (lambda values, name=name: _check_count(name, values)) for name in _COUNTS},
+    **{name: partial(_check_count, name) for name in _COUNTS},
     "keywords:existence": _keywords_exist,
     "detectable_format:multiple_sections": _sections,
     "detectable_format:title": _title,
