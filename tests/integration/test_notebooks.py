@@ -67,7 +67,9 @@ def test_a_notebook_prints_and_draws_what_it_shows(
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing\\w*` is deprecated:FutureWarning")
-@pytest.mark.filterwarnings("ignore:Every one of:adhere.rewards.judge.AllCut")  # a random model ends none of its answers
+@pytest.mark.filterwarnings(
+    "ignore:Every one of:adhere.rewards.judge.AllCut"
+)  # a random model ends none of its answers
 def test_the_reward_trains_in_trl(tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model of random weights and two steps. What the last cell prints differs in the number of steps."""
     for name in ("trl", "datasets"):
