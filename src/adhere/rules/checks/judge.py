@@ -6,32 +6,12 @@ nothing is kept beside one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
-from adhere.rules.checks.order import (
-    Occasion,
-    after,
-    asks_before,
-    at_most,
-    before,
-    between,
-    does,
-    instead,
-    never,
-)
-from adhere.rules.checks.spec import (
-    After,
-    AsksBefore,
-    AtMost,
-    Before,
-    Between,
-    Check,
-    Does,
-    Instead,
-    Never,
-    Rule,
-)
+from adhere.rules.checks import order
+from adhere.rules.checks.order import Occasion
+from adhere.rules.checks.spec import After, AsksBefore, AtMost, Before, Between, Check, Does, Instead, Never, Rule, Text
 from adhere.rules.checks.texts import texts
 from adhere.rules.session.acts import Act
 from adhere.rules.session.model import Session
@@ -45,7 +25,6 @@ CHECKS_VERSION = "2"
 CONDITIONAL = "the rule says more than its check, so a person has to read it"
 MOST_EVIDENCE = 5
 LONGEST_QUOTE = 300
-_SCOPED = frozenset({"edit", "opaque"})
 
 
 class Evidence(Record, frozen=True):
@@ -76,12 +55,7 @@ def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict
         return None
     if rule.scope:
         acts = _in_scope(rule.scope, acts)
-    occasions = list(_occasions(rule.check, acts))
-    if getattr(rule.check, "conditional", False):
-        occasions = [
-            one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one
-            for one in occasions
-        ]
+    occasions = _occasions(rule.check, acts)
     decided = [one for one in occasions if one.kept is not None]
     kept = sum(one.kept is True for one in decided)
     outcome, reason, shown = _outcome(occasions, session)
@@ -95,26 +69,20 @@ def _in_scope(scope: tuple[str, ...], acts: Sequence[Act]) -> Sequence[Act]:
     return [act for act in acts if act.kind != "edit" or path_matches(act.path, scope)]
 
 
-def _occasions(check: Check, acts: Sequence[Act]) -> Iterator[Occasion]:  # noqa: PLR0911 - one return a kind
-    match check:
-        case Never():
-            return never(check, acts)
-        case Does():
-            return does(check, acts)
-        case Before():
-            return before(check, acts)
-        case After():
-            return after(check, acts)
-        case Between():
-            return between(check, acts)
-        case Instead():
-            return instead(check, acts)
-        case AsksBefore():
-            return asks_before(check, acts)
-        case AtMost():
-            return at_most(check, acts)
-        case _:
-            return texts(check, acts)
+_READERS: dict[type, Callable[[Any, Sequence[Act]], Iterator[Occasion]]] = {
+    Never: order.never, Does: order.does, Before: order.before, After: order.after, Between: order.between,
+    Instead: order.instead, AsksBefore: order.asks_before, AtMost: order.at_most, Text: texts,
+}  # fmt: skip
+
+
+def _occasions(check: Check, acts: Sequence[Act]) -> list[Occasion]:
+    """The places where a check applied; with `conditional` a breach is left to a person."""
+    found = list(_READERS[type(check)](check, acts))
+    if not getattr(check, "conditional", False):
+        return found
+    return [
+        one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one for one in found
+    ]
 
 
 def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOutcome, str, Sequence[Occasion]]:
@@ -134,13 +102,8 @@ def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOu
 
 
 def _evidence(occasions: Sequence[Occasion]) -> tuple[Evidence, ...]:
-    rows: list[Evidence] = []
-    for one in occasions:
-        for act in one.acts:
-            row = Evidence(act.line, quote_of(act))
-            if row not in rows:
-                rows.append(row)
-    return tuple(rows[:MOST_EVIDENCE])
+    rows = dict.fromkeys(Evidence(act.line, quote_of(act)) for one in occasions for act in one.acts)
+    return tuple(rows)[:MOST_EVIDENCE]
 
 
 def quote_of(act: Act) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -35,18 +35,11 @@ _READERS = frozenset("read read_file view open_file cat read_many_files view_fil
 _ASKERS = frozenset(
     "askuserquestion ask_followup_question ask_user request_user_input ask_question exitplanmode exit_plan_mode".split()
 )
-_PATHS = (
-    "file_path",
-    "path",
-    "filePath",
-    "absolute_path",
-    "filename",
-    "target_file",
-    "notebook_path",
-    "file",
-    "TargetFile",
-)
-_TEXTS = ("content", "contents", "file_text", "text", "new_source", "CodeContent")
+_PATHS = "file_path path filePath absolute_path filename target_file notebook_path file TargetFile".split()
+_CONTENTS = "content contents file_text text new_source CodeContent".split()
+_COMMANDS = "command cmd commands script input CommandLine".split()
+_FOLDERS = "workdir cwd directory dir_path working_directory".split()
+_TARGETS = "to destination new_path target".split()
 _OLD = re.compile(r"old_?(?:str|string|text|content|code)?|search", re.IGNORECASE)
 _NEW = re.compile(r"new_?(?:str|string|text|content|code|source)?|insert_text|replace", re.IGNORECASE)
 _FAILED = re.compile(
@@ -153,12 +146,12 @@ class _Reader:
     def _tool(self, name: str, call: Call) -> Iterator[Act]:
         fields = call.arguments
         path = self._below(_first(fields, _PATHS), call.cwd)
-        content = next((fields[one] for one in _TEXTS if isinstance(fields.get(one), str)), None)
+        content = next((fields[one] for one in _CONTENTS if isinstance(fields.get(one), str)), None)
         if name in _PATCHES:
             yield from self._patch(fields, call.cwd)
         elif name in _WRITERS or (name in _EDITORS and fields.get("command") == "create"):
             if path:
-                yield self._edit(path, "create", added=_text(content), whole=_text(content))
+                yield self._edit(path, "create", added=content, whole=content)
         elif name in _EDITORS and fields.get("command") == "view":
             yield Act(0, "read", path=path, by="tool")
         elif name in _EDITORS:
@@ -173,7 +166,7 @@ class _Reader:
         elif name in {"delete_file", "remove_file"} and path:
             yield self._edit(path, "delete")
         elif name in {"move_file", "rename_file"}:
-            target = self._below(_first(fields, ("to", "destination", "new_path", "target")), call.cwd)
+            target = self._below(_first(fields, _TARGETS), call.cwd)
             source = path or self._below(_first(fields, ("source", "from", "old_path")), call.cwd)
             yield self._edit(source, "delete")
             yield self._edit(target, "create")
@@ -192,15 +185,8 @@ class _Reader:
         if call.state not in {"failed", "rejected", "interrupted"}:
             whole = self.files.replace(path, pairs)
         is_new = len(pairs) == 1 and not pairs[0][0] and "insert_text" not in fields and "new_source" not in fields
-        return Act(
-            0,
-            "edit",
-            path=path,
-            how="create" if is_new else "modify",
-            by="tool",
-            added="\n".join(_new_lines(old, new) for old, new, _ in pairs),
-            whole=whole,
-        )
+        added = "\n".join(_new_lines(old, new) for old, new, _ in pairs)
+        return Act(0, "edit", path=path, how="create" if is_new else "modify", by="tool", added=added, whole=whole)
 
     def _edit(self, path: str, how: How, *, added: str | None = None, whole: str | None = None) -> Act:
         if how == "create" and self.files.is_known(path):
@@ -260,19 +246,11 @@ class _Reader:
     def _follow_branch(self, act: Act, run: Run) -> None:
         act.branch = self.branch
         words = run.words
-        if (
-            words[:2] in {("git", "checkout"), ("git", "switch")}
-            and act.passed is not False
-            and "--" not in words
-            and act.ran
-        ):
-            names = [word for word in words[2:] if not word.startswith("-")]
-            if names:
-                self.branch = names[0]
-        if words[:2] == ("git", "push"):
-            names = [word for word in words[2:] if not word.startswith("-")]
-            if len(names) > 1:
-                act.branch = names[1].lstrip("+").rpartition(":")[2]
+        names = [word for word in words[2:] if not word.startswith("-")]
+        if _switches([run]) and act.passed is not False and "--" not in words and act.ran and names:
+            self.branch = names[0]
+        if words[:2] == ("git", "push") and len(names) > 1:
+            act.branch = names[1].lstrip("+").rpartition(":")[2]
 
     def _of_git(self, act: Act, run: Run) -> Iterator[Act]:
         if matches(run, ("git commit",)) and act.passed is not False:
@@ -329,28 +307,16 @@ def _ran(call: Call, *, has_results: bool) -> bool | None:
 
 def command_of(fields: Mapping[str, Any]) -> tuple[str, str]:
     """The command line of a shell tool's call, and the folder that it names."""
-    value = next(
-        (fields[name] for name in ("command", "cmd", "commands", "script", "input", "CommandLine") if name in fields),
-        "",
-    )
-    cwd = next(
-        (
-            fields[name]
-            for name in ("workdir", "cwd", "directory", "dir_path", "working_directory")
-            if isinstance(fields.get(name), str)
-        ),
-        "",
-    )
-    if isinstance(value, list):
-        words = [str(one) for one in value]
-        if len(words) >= 3 and words[0].rpartition("/")[2] in {"bash", "sh", "zsh"} and words[1] in {"-lc", "-c"}:
-            return words[2], cwd
-        if words[:1] in (["powershell.exe"], ["pwsh"], ["cmd.exe"]):
-            return words[-1], cwd
-        return (
-            "\n".join(words) if "commands" in fields or all(" " in one for one in words) else shlex.join(words)
-        ), cwd
-    return value if isinstance(value, str) else "", cwd
+    value, cwd = next((fields[name] for name in _COMMANDS if name in fields), ""), _first(fields, _FOLDERS)
+    if not isinstance(value, list):
+        return value if isinstance(value, str) else "", cwd
+    words = [str(one) for one in value]
+    if len(words) >= 3 and words[0].rpartition("/")[2] in {"bash", "sh", "zsh"} and words[1] in {"-lc", "-c"}:
+        return words[2], cwd
+    if words[:1] in (["powershell.exe"], ["pwsh"], ["cmd.exe"]):
+        return words[-1], cwd
+    is_lines = "commands" in fields or all(" " in one for one in words)
+    return "\n".join(words) if is_lines else shlex.join(words), cwd
 
 
 def _patch_in(text: str) -> str | None:
@@ -361,12 +327,8 @@ def _patch_in(text: str) -> str | None:
     return text[begin : end + 13 if end >= 0 else None]
 
 
-def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _new_lines(old: str, new: str) -> str:
@@ -412,13 +374,11 @@ def _new_branch(words: tuple[str, ...]) -> str:
     for verb, options in (("checkout", ("-b", "-B")), ("switch", ("-c", "-C", "--create")), ("worktree", ("-b", "-B"))):
         if verb in words[1:4]:
             return next((two for one, two in pairwise(words) if one in options), "")
-    if words[1:2] == ("branch",) and len(words) > 2 and not words[2].startswith("-"):
+    if words[1:2] != ("branch",) or len(words) < 3:
+        return ""
+    if not words[2].startswith("-"):
         return words[2]
-    return (
-        next((two for one, two in pairwise(words) if one in {"-m", "-M"}), "")
-        if words[1:2] == ("branch",) and len(words) == 4
-        else ""
-    )
+    return next((two for one, two in pairwise(words) if one in {"-m", "-M"}), "") if len(words) == 4 else ""
 
 
 def asks(act: Act) -> bool:
