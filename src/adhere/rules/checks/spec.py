@@ -279,18 +279,14 @@ def rules_toml(rules: tuple[Rule, ...], *, head: str = "") -> str:
     for rule in rules:
         fields = msgspec.to_builtins(rule)
         check = fields.pop("check", None)
-        lines = [
-            "[[rules]]",
-            *(f"{key} = {_toml(value)}" for key, value in fields.items() if value not in ("", 0, [], ())),
-        ]
+        parts.append(f"[[rules]]\n{_lines({key: one for key, one in fields.items() if one not in ('', 0, [], ())})}")
         if check is not None:
-            lines += [
-                "",
-                "[rules.check]",
-                *(f"{key} = {_toml(value)}" for key, value in check.items() if value is not None),
-            ]
-        parts.append("\n".join(lines))
+            parts.append(f"[rules.check]\n{_lines(check)}")
     return "\n\n".join(parts) + "\n"
+
+
+def _lines(fields: dict[str, Json]) -> str:
+    return "\n".join(f"{key} = {_toml(value)}" for key, value in fields.items() if value is not None)
 
 
 def _toml(value: Json) -> str:
@@ -304,9 +300,8 @@ def _toml(value: Json) -> str:
 
 
 def _key(key: str) -> str:
-    return (
-        key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else msgspec.json.encode(key).decode()
-    )
+    is_bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+    return key if is_bare else msgspec.json.encode(key).decode()
 
 
 __all__ = [

@@ -112,11 +112,9 @@ def session_of(steps: Sequence[Mapping[str, Json]]) -> Session:
             code = step.get("exit_code", 0)
             recorder.call(number, key, "bash", {"command": str(step["command"])})
             recorder.result(number, key, "", exit_code=code if isinstance(code, int) else None)
-        elif "writes" in step:
-            recorder.call(number, key, "write", {"path": str(step["writes"]), "content": str(step.get("text", ""))})
-            recorder.result(number, key, "", state="done")
-        elif "reads" in step:
-            recorder.call(number, key, "read", {"path": str(step["reads"])})
+        elif path := step.get("writes", step.get("reads")):
+            tool = "write" if "writes" in step else "read"
+            recorder.call(number, key, tool, {"path": str(path), "content": str(step.get("text", ""))})
             recorder.result(number, key, "", state="done")
     return recorder.finish()
 

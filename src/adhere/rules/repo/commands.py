@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from adhere.rules.repo.machine import Machine, ShellError
 
@@ -95,11 +96,8 @@ def _ls(machine: Machine, words: list[str], _: str) -> str:
             lines += files
         else:
             names = {one[len(own) + 1 if own else 0 :].partition("/")[0] for one in files}
-            lines += (
-                [own]
-                if own in machine.files
-                else sorted(names if "a" in letters else {n for n in names if n[0] != "."})
-            )
+            shown = sorted(one for one in names if "a" in letters or one[:1] != ".")
+            lines += [own] if own in machine.files else shown
     return "".join(f"{one}\n" for one in lines)
 
 
@@ -109,11 +107,6 @@ def _cat(machine: Machine, words: list[str], given: str) -> str:
     text = "".join(text for _, text in _texts(machine, paths, given))
     numbered = (f"{number:6}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), start=1))
     return "".join(numbered) if "n" in letters else text
-
-
-@_command("head", "tail")
-def _head(machine: Machine, words: list[str], given: str) -> str:
-    return _cut(machine, words, given, from_end=False)
 
 
 def _cut(machine: Machine, words: list[str], given: str, *, from_end: bool) -> str:
@@ -127,7 +120,7 @@ def _cut(machine: Machine, words: list[str], given: str, *, from_end: bool) -> s
     return "".join(parts)
 
 
-COMMANDS["tail"] = lambda machine, words, given: _cut(machine, words, given, from_end=True)
+COMMANDS.update(head=partial(_cut, from_end=False), tail=partial(_cut, from_end=True))
 
 
 @_command("wc")
@@ -216,12 +209,7 @@ def _rm(machine: Machine, words: list[str], _: str) -> str:
     return ""
 
 
-@_command("mv", "cp")
-def _mv(machine: Machine, words: list[str], _: str) -> str:
-    return _copy(machine, words, keep=False)
-
-
-def _copy(machine: Machine, words: list[str], *, keep: bool) -> str:
+def _copy(machine: Machine, words: list[str], _: str, *, keep: bool) -> str:
     _letters, _values, paths = options_of(words)
     if len(paths) < 2:
         raise ShellError("missing the file to copy or move, or where to")
@@ -238,7 +226,7 @@ def _copy(machine: Machine, words: list[str], *, keep: bool) -> str:
     return ""
 
 
-COMMANDS["cp"] = lambda machine, words, _given: _copy(machine, words, keep=True)
+COMMANDS.update(cp=partial(_copy, keep=True), mv=partial(_copy, keep=False))
 
 
 @_command("sed")
@@ -255,20 +243,14 @@ def _sed(machine: Machine, words: list[str], given: str) -> str:
         raise ShellError("sed: only -n 'A,Bp' and s/OLD/NEW/g are known here")
     try:
         old = re.compile(re.sub(r"\\([+?|()])", r"\1", swap[2]) if swap[2] else "(?!)")
-        made = [
-            (
-                path,
-                "".join(
-                    old.sub(_plain(swap[3]), line, count=0 if swap[4] else 1) for line in text.splitlines(keepends=True)
-                ),
-            )
-            for path, text in _texts(machine, paths, given)
-        ]
+        texts = {path: text.splitlines(keepends=True) for path, text in _texts(machine, paths, given)}
+        new, count = _plain(swap[3]), 0 if swap[4] else 1
+        made = {path: "".join(old.sub(new, line, count=count) for line in lines) for path, lines in texts.items()}
     except re.error as error:
         raise ShellError(f"sed: {program}: {error}") from error
     if "i" not in letters:
-        return "".join(text for _, text in made)
-    for path, text in made:
+        return "".join(made.values())
+    for path, text in made.items():
         machine.write(path, text)
     return ""
 

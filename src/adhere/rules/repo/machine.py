@@ -31,9 +31,8 @@ class Commit(NamedTuple):
     @property
     def mark(self) -> str:
         """Its short hash."""
-        return hashlib.sha256(repr((self.message, sorted(self.files.items()))).encode("utf-8", "replace")).hexdigest()[
-            :7
-        ]
+        text = repr((self.message, sorted(self.files.items())))
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:7]
 
 
 @dataclass

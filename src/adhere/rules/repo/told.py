@@ -90,17 +90,11 @@ _BEFORE = (
     ("guide-first", "Read docs/usage.md before you change any file.", {"reads": ["docs/usage.md"]}, "edit", False, "guide"),
 )  # fmt: skip
 _INSTEAD = (
-    ("uv run pytest", "pytest", "pytest -q"),
-    ("git switch", "git checkout", "git checkout main"),
-    ("grep", "rg", "rg def src"),
-)
+    ("uv run pytest", "pytest", "pytest -q"), ("git switch", "git checkout", "git checkout main"), ("grep", "rg", "rg def src"),
+)  # fmt: skip
 _THINGS = {
-    "emoji": "emoji",
-    "headings": "headings",
-    "tables": "tables",
-    "bullets": "bullet points",
-    "code": "blocks of code",
-}
+    "emoji": "emoji", "headings": "headings", "tables": "tables", "bullets": "bullet points", "code": "blocks of code",
+}  # fmt: skip
 _THEN: Mapping[str, Any] = {"commit": {"command": ["git commit"]}, "edit": {"edits": ["**"]}}
 
 

@@ -11,7 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adhere.rules.shell.outcome import Knowledge, outcomes
@@ -177,20 +177,13 @@ def _behind_options(words: tuple[str, ...], valued: tuple[str, ...]) -> tuple[st
 
 def _inner(run: Run, command: Simple, *, repo: Path | None, deep: int) -> Iterator[Run]:
     """The commands of substitutions, of `bash -c`, `eval`, heredocs for a shell, make and npm."""
+    own = run.known.exit_code
     scripts: list[tuple[str, int | None]] = [(text, None) for word in command.words for text in word.inner]
-    scripts += [(text, run.known.exit_code) for text in _shell_texts(run)]
-    scripts += [(text, run.known.exit_code) for text in _repository_texts(run.words, repo)]
+    scripts += [(text, own) for text in (*_shell_texts(run), *_repository_texts(run.words, repo))]
     for text, code in scripts:
         for one in runs_of(text, code, repo=repo, deep=deep + 1):
             known = one.known if run.known.ran else Knowledge(run.known.ran, None, None)
-            yield Run(
-                one.forms,
-                one.fixed,
-                _join(run.cwd, one.cwd) if one.cwd else run.cwd,
-                known,
-                one.redirects,
-                one.simple,
-            )
+            yield replace(one, cwd=_join(run.cwd, one.cwd) if one.cwd else run.cwd, known=known)
 
 
 def _shell_texts(run: Run) -> Iterator[str]:
@@ -203,11 +196,7 @@ def _shell_texts(run: Run) -> Iterator[str]:
                 yield from (one.body for one in run.redirects if one.operator == "<<" and one.body)
         elif words[0] == "eval":
             yield " ".join(words[1:])
-        elif (
-            words[0] in {"cmd", "powershell", "pwsh"}
-            and len(words) > 2
-            and words[1].lower() in {"/c", "-c", "-command"}
-        ):
+        elif words[0] in {"cmd", "powershell", "pwsh"} and words[1:2] and words[1].lower() in {"/c", "-c", "-command"}:
             yield " ".join(words[2:])
 
 

@@ -308,6 +308,10 @@ class _Parser:
         token = self._peek()
         return token is not None and token.kind == "operator" and token.word.text in texts
 
+    def _skip(self, *texts: str) -> None:
+        while self._is(*texts):
+            self._place += 1
+
     def _keyword(self) -> str:
         token = self._peek()
         return token.word.text if token is not None and token.kind == "word" and token.word.bare else ""
@@ -336,8 +340,7 @@ class _Parser:
         while self._is("&&", "||"):
             found.operators.append(self._tokens[self._place].word.text)
             self._place += 1
-            while self._is("\n"):
-                self._place += 1
+            self._skip("\n")
             found.pipelines.append(self._pipeline(ends, depth))
         return found
 
@@ -347,8 +350,7 @@ class _Parser:
         commands = [self._command(ends, depth)]
         while self._is("|", "|&"):
             self._place += 1
-            while self._is("\n"):
-                self._place += 1
+            self._skip("\n")
             commands.append(self._command(ends, depth))
         return commands
 
@@ -394,8 +396,7 @@ class _Parser:
                 return
 
     def _skip_label(self, close: str) -> None:
-        while self._is("\n", ";"):
-            self._place += 1
+        self._skip("\n", ";")
         place = self._place
         while place < len(self._tokens) and self._tokens[place].word.text not in {close, ";;"}:
             place += 1
@@ -425,8 +426,7 @@ class _Parser:
                 simple.words.append(token.word)
         if self._is("(") and len(simple.words) == 1 and self._follows(")"):
             self._place += 2
-            while self._is("\n"):
-                self._place += 1
+            self._skip("\n")
             return Compound("function", [Script([AndOr([[self._command(ends, depth + 1)]])])])
         return simple
 

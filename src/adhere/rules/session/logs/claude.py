@@ -16,9 +16,9 @@ from adhere.rules.session.model import Call, Session, State, Who
 from adhere.rules.session.record import Recorder
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_OWN_FIELDS = frozenset("sessionId session_id uuid parentUuid isSidechain parent_tool_use_id".split())
 _OWN_WORDS = re.compile(
-    r"^\s*(?:<(?:command-name|command-message|command-args|local-command-\w+|bash-input|bash-stdout|bash-stderr|"
-    r"task-notification|"
+    r"^\s*(?:<(?:command-name|command-message|command-args|local-command-\w+|bash-\w+|task-notification|"
     r"user-prompt-submit-hook|ide_\w+|new-diagnostics)\b|Caveat: The messages below|\[Request interrupted by user|"
     r"This session is being continued)"
 )
@@ -27,10 +27,7 @@ _OWN_WORDS = re.compile(
 def is_claude(row: Row) -> bool:
     """Tell whether a row is one of Claude Code's."""
     if row.get("type") in {"user", "assistant"} and isinstance(row.get("message"), Mapping):
-        return any(
-            name in row
-            for name in ("sessionId", "session_id", "uuid", "parentUuid", "isSidechain", "parent_tool_use_id")
-        )
+        return not row.keys().isdisjoint(_OWN_FIELDS)
     return row.get("type") in {"summary", "file-history-snapshot", "queue-operation"} or (
         row.get("type") == "system" and ("sessionId" in row or "session_id" in row)
     )
@@ -138,14 +135,8 @@ def _take_assistant(recorder: Recorder, line: int, row: Row, message: Row, agent
             who: Who = "notice" if is_notice else "assistant"
             recorder.say(line, who, str(part["text"]), agent=agent, key=key)
         elif part.get("type") in {"tool_use", "server_tool_use"}:
-            recorder.call(
-                line,
-                str(part.get("id") or ""),
-                str(part.get("name")),
-                part.get("input"),
-                agent=agent,
-                cwd=str(row.get("cwd") or ""),
-            )
+            name, cwd = str(part.get("name")), str(row.get("cwd") or "")
+            recorder.call(line, str(part.get("id") or ""), name, part.get("input"), agent=agent, cwd=cwd)
 
 
 __all__ = ["is_claude", "read_claude"]

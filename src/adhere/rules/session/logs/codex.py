@@ -29,14 +29,10 @@ def is_codex(row: Row) -> bool:
     kind = row.get("type")
     if kind in _ENVELOPES and isinstance(row.get("payload"), Mapping):
         return True
-    if (
-        isinstance(kind, str)
-        and _EVENTS.match(kind)
-        and ("thread_id" in row or "item" in row or "usage" in row or kind == "turn.started")
-    ):
-        return True
+    if isinstance(kind, str) and _EVENTS.match(kind):
+        return kind == "turn.started" or not row.keys().isdisjoint({"thread_id", "item", "usage"})
     return row.get("record_type") == "state" or (
-        "instructions" in row and "timestamp" in row and "id" in row and "messages" not in row
+        row.keys() >= {"instructions", "timestamp", "id"} and "messages" not in row
     )
 
 
@@ -102,25 +98,17 @@ def _take_message(recorder: Recorder, line: int, payload: Row) -> None:
     elif kind in {"exec_command_end", "patch_apply_end"}:
         key = str(payload.get("call_id") or "")
         code = payload.get("exit_code")
-        code = (
-            code
-            if isinstance(code, int)
-            else (0 if payload["success"] else 1)
-            if isinstance(payload.get("success"), bool)
-            else None
-        )
-        call = recorder.known(key)
+        if not isinstance(code, int):
+            code = int(not payload["success"]) if isinstance(payload.get("success"), bool) else None
         text = text_of(payload.get("aggregated_output") or payload.get("stdout") or "")
-        if call is not None:
-            recorder.result(
-                line,
-                key,
-                text or call.result or "",
-                exit_code=code,
-                state="rejected" if payload.get("status") == "declined" else None,
-            )
+        if (call := recorder.known(key)) is not None:
+            recorder.result(line, key, text or call.result or "", exit_code=code, state=_state(payload))
     elif kind in {"agent_message", "user_message"}:
         _say(recorder, line, "user" if kind == "user_message" else "assistant", text_of(payload.get("message")))
+
+
+def _state(row: Row) -> State | None:
+    return "rejected" if row.get("status") == "declined" else None
 
 
 def _say(recorder: Recorder, line: int, who: Who, text: str) -> None:
@@ -142,28 +130,21 @@ def _take_event(recorder: Recorder, line: int, row: Row) -> None:
             recorder.interrupt()
         return
     kind = item.get("type") or item.get("item_type")
-    key = str(item.get("id") or "")
+    key, is_ended = str(item.get("id") or ""), row.get("type") == "item.completed"
     if kind in {"agent_message", "assistant_message"}:
         recorder.say(line, "assistant", text_of(item.get("text")), key=key)
     elif kind == "command_execution":
         recorder.call(line, key, "shell", {"command": item.get("command")})
-        if row.get("type") == "item.completed":
-            code = item.get("exit_code")
-            state: State | None = "rejected" if item.get("status") == "declined" else None
-            recorder.result(
-                line,
-                key,
-                text_of(item.get("aggregated_output")),
-                exit_code=code if isinstance(code, int) else None,
-                state=state,
-            )
+        if is_ended:
+            code = item.get("exit_code") if isinstance(item.get("exit_code"), int) else None
+            recorder.result(line, key, text_of(item.get("aggregated_output")), exit_code=code, state=_state(item))
     elif kind == "file_change":
         recorder.call(line, key, "file_change", {"changes": item.get("changes")})
-        if row.get("type") == "item.completed":
+        if is_ended:
             recorder.result(line, key, "", state="done" if item.get("status") in {"completed", None} else "failed")
     elif kind == "mcp_tool_call":
         recorder.call(line, key, str(item.get("tool")), item.get("arguments"))
-        if row.get("type") == "item.completed":
+        if is_ended:
             recorder.result(line, key, text_of(item.get("result")), error=item.get("status") == "failed")
 
 

@@ -15,15 +15,8 @@ _TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
 
 def is_gemini(row: Row) -> bool:
     """Tell whether a document or a row is one of Gemini CLI's chats."""
-    if "projectHash" in row and "sessionId" in row:
-        return True
-    return (
-        row.get("type") in {"gemini", "user"}
-        and "content" in row
-        and "id" in row
-        and "timestamp" in row
-        and "message" not in row
-    )
+    is_message = row.get("type") in {"gemini", "user"} and row.keys() >= {"content", "id", "timestamp"}
+    return row.keys() >= {"projectHash", "sessionId"} or (is_message and "message" not in row)
 
 
 def read_gemini(rows: Sequence[tuple[int, Row]] | Iterator[tuple[int, Row]], name: str) -> Iterator[Session]:

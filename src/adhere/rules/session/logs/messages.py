@@ -16,10 +16,11 @@ from adhere.shapes.messages import ROLES
 
 Row = Mapping[str, Any]
 Numbered = Iterator[tuple[int, Row]]
-_CALLS = frozenset(
-    {"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_call"}
-)
+_CALLS = frozenset("function_call custom_tool_call local_shell_call shell_call apply_patch_call mcp_call".split())
 _RESULTS = frozenset({f"{name}_output" for name in _CALLS})
+_LISTS = ("messages", "input", "contents", "conversations", "conversation", "items")
+_MARKS = frozenset("role content type call_id tool_calls output arguments parts tool_call_id name".split())
+"""What tells one message from another where a log repeats them."""
 _THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 
@@ -90,14 +91,11 @@ def _take_message(recorder: Recorder, line: int, item: Row, agent: str) -> None:
     parts = content if isinstance(content, list) else [] if content is None else [content]
     later: list[Row] = []
     for part in parts:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Mapping):
-            text = _text_part(part)
-            if text is not None:
-                texts.append(text)
-            else:
-                later.append(part)
+        text = part if isinstance(part, str) else _text_part(part) if isinstance(part, Mapping) else ""
+        if text is not None:
+            texts.append(text)
+        else:
+            later.append(part)
     said = "\n".join(one for one in texts if one)
     who: Who = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     if role in {"system", "notice"}:
@@ -184,14 +182,7 @@ def text_of(value: Any) -> str:
 def conversation_of(row: Row) -> list[Row] | None:
     """The messages of one row, what was answered behind what was sent; None: it has none."""
     body = _inside(row, "request", "body")
-    listed = next(
-        (
-            body[name]
-            for name in ("messages", "input", "contents", "conversations", "conversation", "items")
-            if name in body
-        ),
-        None,
-    )
+    listed = next((body[name] for name in _LISTS if name in body), None)
     if isinstance(listed, str) and "input" in body:
         listed = [{"role": "user", "content": listed}]
     items = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else None
@@ -270,13 +261,7 @@ def _session(row: Row, name: str) -> Session:
 
 
 def _mark(item: Row) -> bytes:
-    bare = {
-        key: value
-        for key, value in item.items()
-        if key
-        in {"role", "content", "type", "call_id", "tool_calls", "output", "arguments", "parts", "tool_call_id", "name"}
-        and value
-    }
+    bare = {key: value for key, value in item.items() if key in _MARKS and value}
     return json.dumps(bare, sort_keys=True, default=str).encode("utf-8", "replace")
 
 

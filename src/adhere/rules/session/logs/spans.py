@@ -14,12 +14,7 @@ from adhere.rules.session.logs.messages import Numbered, Row, codex_output, take
 from adhere.rules.session.model import Session
 from adhere.rules.session.record import Recorder
 
-_ROLES = {
-    "gen_ai.user.message": "user",
-    "gen_ai.system.message": "system",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-}
+_ROLES = {f"gen_ai.{role}.message": role for role in ("user", "system", "assistant", "tool")}
 
 
 def is_spans(row: Row) -> bool:
@@ -88,9 +83,8 @@ def _session(group: list[tuple[int, Row, dict[str, Any]]], name: str) -> Session
     recorder = Recorder(session)
     taken: set[str] = set()
     for line, span, fields in group:
-        session.model = session.model or str(
-            fields.get("gen_ai.request.model") or fields.get("gen_ai.response.model") or ""
-        )
+        model = fields.get("gen_ai.request.model") or fields.get("gen_ai.response.model")
+        session.model = session.model or str(model or "")
         session.agent = session.agent or str(fields.get("gen_ai.agent.name") or "")
         session.started = session.started or _time(span, "start").lstrip("0")
         if fields.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in fields:
@@ -108,20 +102,14 @@ def _session(group: list[tuple[int, Row, dict[str, Any]]], name: str) -> Session
 
 def _take_tool(recorder: Recorder, line: int, fields: Mapping[str, Any], span: Row) -> None:
     key = str(fields.get("gen_ai.tool.call.id") or "")
-    recorder.call(line, key, str(fields.get("gen_ai.tool.name") or ""), fields.get("gen_ai.tool.call.arguments"))
+    tool = str(fields.get("gen_ai.tool.name") or "")
+    recorder.call(line, key, tool, fields.get("gen_ai.tool.call.arguments"))
     answer = fields.get("gen_ai.tool.call.result")
     status = span.get("status")
     failed = isinstance(status, Mapping) and status.get("code") in {2, "STATUS_CODE_ERROR", "ERROR"}
     if answer is not None or failed:
         text, code = codex_output(answer)
-        recorder.result(
-            line,
-            key,
-            text,
-            error=True if failed else None,
-            exit_code=code,
-            tool=str(fields.get("gen_ai.tool.name") or ""),
-        )
+        recorder.result(line, key, text, error=failed or None, exit_code=code, tool=tool)
 
 
 def _messages(span: Row, fields: Mapping[str, Any]) -> Iterator[Row]:
@@ -142,10 +130,11 @@ def _event(event: Row) -> Iterator[Row]:
     fields = _fields(event.get("attributes"))
     name = str(event.get("name") or "")
     if name in _ROLES:
+        calls = _decode(fields.get("tool_calls"))
         yield {
             "role": _ROLES[name],
             "content": fields.get("content"),
-            "tool_calls": _decode(fields.get("tool_calls")),
+            "tool_calls": calls,
             "tool_call_id": fields.get("id"),
         }
     elif name == "gen_ai.choice":
