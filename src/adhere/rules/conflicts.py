@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from adhere.constraints.base import Constraint, conflict
 from adhere.constraints.resolve import resolve
-from adhere.rules.checks.spec import After, AtMost, Before, Check, Does, Event, Instead, Never, Rule, Text
+from adhere.rules.checks.spec import REQUIRED, AtMost, Check, Event, Instead, Never, Rule, Text
 from adhere.rules.session.paths import path_matches
 from adhere.rules.shell.patterns import patterns_of
 from adhere.schema import Record
@@ -39,23 +39,16 @@ def _reason(one: Rule, two: Rule) -> str:
 
 
 def _wants(check: Check | None) -> Iterator[Event]:
-    if isinstance(check, Does):
-        yield check.event
-    elif isinstance(check, Before):
-        yield check.first
-    elif isinstance(check, After):
-        yield check.then
-    elif isinstance(check, Instead):
-        yield check.use
+    if name := REQUIRED.get(type(check), "use" if isinstance(check, Instead) else ""):
+        yield getattr(check, name)
 
 
 def _bars(check: Check | None) -> Iterator[Event]:
-    if isinstance(check, Never) and check.when is None and check.unless is None:
-        yield check.event
-    elif isinstance(check, Instead):
+    if isinstance(check, Instead):
         yield check.avoid
-    elif isinstance(check, AtMost) and not check.limit:
-        yield check.event
+    is_bar = isinstance(check, Never) and check.when is None and check.unless is None and not check.conditional
+    if is_bar or (isinstance(check, AtMost) and not check.limit):
+        yield check.event  # type: ignore[union-attr]
 
 
 def _covers(barred: Event, wanted: Event) -> bool:
@@ -65,30 +58,21 @@ def _covers(barred: Event, wanted: Event) -> bool:
         wants = [one for text in wanted.command for one in patterns_of(text)]
         return all(any(want[: len(bar)] == bar for bar in bars) for want in wants)
     if barred.edits and wanted.edits and barred.how in {"any", wanted.how}:
-        return all(
-            path_matches(path, barred.edits) for path in wanted.edits if "*" not in path and not path.startswith("!")
-        ) and any("*" not in path for path in wanted.edits)
+        plain = [path for path in wanted.edits if "*" not in path and not path.startswith("!")]
+        return bool(plain) and all(path_matches(path, barred.edits) for path in plain)
     return bool(barred.tool and wanted.tool and set(wanted.tool) <= set(barred.tool))
 
 
 def _of_texts(one: Text, two: Text) -> str:
-    same = one.of == two.of or {one.of, two.of} <= {"replies", "final"}
-    if not same:
+    if one.of != two.of and not {one.of, two.of} <= {"replies", "final"}:
         return ""
-    if (
-        one.begins
-        and two.begins
-        and not any(a.startswith(b) or b.startswith(a) for a in one.begins for b in two.begins)
-    ):
+    pairs = [(a, b) for a in one.begins for b in two.begins]
+    if pairs and not any(a.startswith(b) or b.startswith(a) for a, b in pairs):
         return "both say how the text begins, and otherwise"
     if one.constraint is not None and two.constraint is not None and one.must == two.must == "pass":
         first, second = resolve(one.constraint), resolve(two.constraint)
-        if (
-            isinstance(first, Constraint)
-            and isinstance(second, Constraint)
-            and first.id != second.id
-            and conflict(first, second)
-        ):
+        are_known = isinstance(first, Constraint) and isinstance(second, Constraint)
+        if are_known and first.id != second.id and conflict(first, second):
             return f"no text passes both {first.id} and {second.id}"
         if one.constraint.id == two.constraint.id == "language:answer_in" and one.constraint != two.constraint:
             return "they want different languages"

@@ -215,6 +215,10 @@ Check = Annotated[
 ]
 
 
+REQUIRED: dict[type, str] = {Does: "event", Before: "first", After: "then"}
+"""The event of a check that has to happen."""
+
+
 class Rule(Record, frozen=True, omit_defaults=True):
     """One rule.
 
@@ -305,6 +309,6 @@ def _key(key: str) -> str:
 
 
 __all__ = [
-    "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How", "Instead", "Never",
-    "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
+    "REQUIRED", "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How", "Instead",
+    "Never", "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
 ]  # fmt: skip

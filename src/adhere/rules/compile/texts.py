@@ -126,11 +126,8 @@ def _limits(said: str, of: Of | None) -> Check | None:
     unit = (match["unit"] or match["unit2"]).lower()
     limit -= says(match[0], "under|below|fewer than|less than|shorter than")
     if unit.startswith("word"):
-        return (
-            Text(of=of, constraint=ConstraintRef("length:at_most", {"limit": limit}), paths=_paths(said))
-            if limit
-            else None
-        )
+        most = ConstraintRef("length:at_most", {"limit": limit})
+        return Text(of=of, constraint=most, paths=_paths(said)) if limit else None
     if unit.startswith("line"):
         if says(said, "functions?|methods?|class(?:es)?|components?|blocks?|prs?|changes?|diffs?"):
             return None

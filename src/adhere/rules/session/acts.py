@@ -135,9 +135,7 @@ class _Reader:
         name = call.tool.rpartition("__")[2].rpartition("/")[2].lower()
         if name in _SHELLS:
             yield from self._shell(call, ran)
-        elif name in _ASKERS:
-            return
-        else:
+        elif name not in _ASKERS:
             is_done = ran if call.state != "failed" else False
             for act in self._tool(name, call):
                 act.line, act.ran, act.agent, act.passed = call.line, is_done, call.agent, passed
@@ -161,7 +159,7 @@ class _Reader:
             listed = fields.get("paths")
             for one in listed if isinstance(listed, list) else [path]:
                 if call.before is not None:
-                    self.files.know(path, call.before)
+                    self.files.put(path, call.before)
                 yield Act(0, "read", path=self._below(str(one), call.cwd) if one is not path else path, by="tool")
         elif name in {"delete_file", "remove_file"} and path:
             yield self._edit(path, "delete")
@@ -180,7 +178,7 @@ class _Reader:
             new = next((one[name] for name in one if _NEW.fullmatch(name) and isinstance(one[name], str)), "")
             pairs.append((old, new, bool(one.get("replace_all"))))
         if call.before is not None:
-            self.files.know(path, call.before)
+            self.files.put(path, call.before)
         whole = None
         if call.state not in {"failed", "rejected", "interrupted"}:
             whole = self.files.replace(path, pairs)

@@ -37,10 +37,6 @@ class Files:
         """The text of a file; None: the log does not show it."""
         return self._texts.get(path)
 
-    def know(self, path: str, text: str) -> None:
-        """Take a text that the log shows."""
-        self.put(path, text)
-
     def put(self, path: str, text: str | None, *, gone: bool = False) -> None:
         """Change a file; None: to something that is not shown."""
         self._size -= len(self._texts.pop(path, None) or "")

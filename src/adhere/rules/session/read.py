@@ -204,31 +204,20 @@ def _of_document(path: Path, name: str) -> Iterator[Session]:
 
 def of_value(document: Any, name: str) -> Iterator[Session]:
     """The sessions of one JSON document."""
-    if isinstance(document, list):
-        rows = [one for one in document if isinstance(one, Mapping)]
-        first = rows[0] if rows else {}
-        if "parts" in first:
-            yield from read_checkpoint(rows, name)
-        elif "role" in first or str(first.get("type", "")) in {"message", "function_call"}:
-            yield read_one(rows, Session(name, "messages"))
-        else:
-            yield from _by_reader(rows, name)
-    elif isinstance(document, Mapping):
-        if is_inspect(document):
-            yield from read_inspect(document, name)
-        elif is_gemini(document):
-            yield from read_gemini(iter([(0, document)]), name)
-        else:
-            yield from _by_reader([document], name)
-
-
-def _by_reader(rows: list[Any], name: str) -> Iterator[Session]:
-    for knows, read in _READERS:
-        if rows and any(knows(row) for row in rows[:MOST_LOOKED_AT]):
-            yield from read(
-                iter((0 if len(rows) == 1 else number, row) for number, row in enumerate(rows, start=1)), name
-            )
-            return
+    rows = [one for one in (document if isinstance(document, list) else [document]) if isinstance(one, Mapping)]
+    first = rows[0] if rows else {}
+    if isinstance(document, list) and "parts" in first:
+        yield from read_checkpoint(rows, name)
+    elif isinstance(document, list) and ("role" in first or str(first.get("type", "")) in {"message", "function_call"}):
+        yield read_one(rows, Session(name, "messages"))
+    elif isinstance(document, Mapping) and is_inspect(document):
+        yield from read_inspect(document, name)
+    elif isinstance(document, Mapping) and is_gemini(document):
+        yield from read_gemini(iter([(0, document)]), name)
+    else:
+        numbered = [(0 if len(rows) == 1 else number, row) for number, row in enumerate(rows, start=1)]
+        read = next((read for knows, read in _READERS if any(knows(row) for row in rows[:MOST_LOOKED_AT])), None)
+        yield from read(iter(numbered), name) if read is not None else ()
 
 
 __all__ = ["FORMATS", "of_value", "read_sessions"]
