@@ -309,6 +309,6 @@ def _key(key: str) -> str:
 
 
 __all__ = [
-    "REQUIRED", "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How", "Instead",
-    "Never", "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
+    "REQUIRED", "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How",
+    "Instead", "Never", "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
 ]  # fmt: skip
