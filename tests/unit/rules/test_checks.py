@@ -32,6 +32,14 @@ BETWEEN = 'kind = "between"\nbegin = { command = ["git commit"] }\nend = { comma
 FEW = 'kind = "at_most"\nevent = { edits = ["**"] }\nlimit = 1'
 TOOL = 'kind = "never"\nevent = { tool = ["Write"], arguments = { file_path = "*secret*" } }'
 FINAL = 'kind = "never"\nevent = { edits = ["scratch/**"] }\nat = "final"'
+PULL = 'kind = "text"\nof = "pull_requests"\nwithout = ["# Summary"]'
+DRAFT = 'kind = "never"\nevent = { command = ["gh pr create !--draft"] }\nwhen = { command = ["gh pr create"] }'
+WHOLE = 'kind = "before"\nfirst = { command = ["@tests"], whole = true }\nthen = { command = ["git commit"] }'
+UNTIL = 'kind = "never"\nevent = { command = ["git push"] }\nconditional = true'
+EVAL = 'kind = "text"\nof = "files"\nwithout = ["eval("]\nuse = ["literal_eval("]\nwords = true'
+TYPED = 'kind = "text"\nof = "files"\nno = ["untyped"]\nuse = ["def "]'
+TABS = 'kind = "text"\nof = "files"\nno = ["tabs"]'
+FORMAT = 'kind = "after"\nevent = { edits = ["**"] }\nthen = { command = ["gofmt"] }'
 A = edit("src/a.py", "x", "y")
 
 KEY = "sk-" + "a1B2" * 6  # in the shape of one
@@ -112,6 +120,29 @@ CASES: list[Case] = [
     (TOOL, [write("open.txt", "x")], "kept"),
     (FINAL, [write("scratch/a.txt", "x"), run("rm scratch/a.txt")], "kept"),
     (FINAL, [write("scratch/a.txt", "x")], "broken"),
+    (PULL, [run("gh pr create --title x --body 'It works.'")], "kept"),
+    (PULL, [run("gh pr create --title x --body-file - <<'E'\n# Summary\nE")], "broken"),
+    (PULL, [write("body.md", "# Summary\n"), run("gh pr create -t x -F body.md")], "broken"),
+    (PULL, [run("gh pr create --fill")], "undecided"),
+    (DRAFT, [run("gh pr create --draft --title x")], "kept"),
+    (DRAFT, [run("gh pr create --title x")], "broken"),
+    (DRAFT, [A], "untriggered"),
+    (WHOLE, [run("pytest -q"), run("git commit -m x")], "kept"),
+    (WHOLE, [run("pytest -k sum"), run("git commit -m x")], "broken"),
+    (WHOLE, [run("pytest lib"), run("git commit -m x")], "undecided"),
+    (UNTIL, [run("ls")], "kept"),
+    (UNTIL, [run("git push")], "undecided"),
+    (EVAL, [write("a.py", "literal_eval(x)\n")], "kept"),
+    (EVAL, [write("a.py", "eval(x)\n")], "broken"),
+    (EVAL, [write("a.py", "x = 1\n")], "untriggered"),
+    (TYPED, [write("a.py", "def f(self, x: int) -> int:\n    return x\n")], "kept"),
+    (TYPED, [write("a.py", "def f(x):\n    return x\n")], "broken"),
+    (TABS, [write("a.py", "if x:\n    y = 1\n")], "kept"),
+    (TABS, [write("a.py", "if x:\n\ty = 1\n")], "broken"),
+    (FORMAT, [A, run("gofmt -w a.go")], "kept"),
+    (FORMAT, [A, run("gofmt -w a.go b.go", "one file at a time", status=1)], "undecided"),
+    (COMMITS, [run("git add x && git commit -m 'fix: y'", "no", status=1)], "untriggered"),
+    (COMMITS, [run("git add x && git commit -m 'Y'", "no", status=1)], "undecided"),
 ]  # fmt: skip
 
 

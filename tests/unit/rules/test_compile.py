@@ -101,7 +101,54 @@ SAID: list[tuple[str, dict[str, Any] | None]] = [
         {"kind": "text", "of": "commits", "shape": "ticket"},
     ),
     ("Limit commit subject lines to 50 characters.", {"kind": "text", "of": "commits", "longest_line": 50}),
+    ("No `eval()` on input of users.", {"kind": "text", "of": "files", "without": ["eval("], "conditional": True}),
+    ("Never use `as any` in TypeScript code.", {"kind": "text", "of": "files", "without": ["as any"]}),
+    ("Do not use `datetime.now()` in tests.", {"kind": "text", "of": "files", "without": ["datetime.now("]}),
+    (
+        "Always use `is null` instead of `== null`.",
+        {"kind": "text", "of": "files", "without": ["== null"], "use": ["is null"]},
+    ),
+    ("Never use mocks in tests.", {"kind": "text", "of": "files", "words": True}),
+    ("Do not use default exports.", {"kind": "text", "of": "files", "without": ["export default"]}),
+    ("Use tabs for indentation, not spaces.", {"kind": "text", "of": "files", "no": ["spaces"]}),
+    ("PR titles must follow Conventional Commits.", {"kind": "text", "of": "pull_requests", "shape": "conventional"}),
+    ("Create PRs in draft mode by default.", {"kind": "never", "event": {"command": ["gh pr create !--draft"]}}),
+    (
+        "Run the full test suite before committing.",
+        {"kind": "before", "first": {"command": ["@tests"], "whole": True}, "then": {"command": ["git commit"]}},
+    ),
+    ("Never skip the linter before pushing.", {"kind": "before", "first": {"command": ["@lint"]}}),
+    (
+        "Never say you are done until `make check` passes.",
+        {"kind": "after", "then": {"command": ["make check"], "status": "passes"}},
+    ),
+    (
+        "After editing Go files, run `gofmt -w <file>.go` to format them.",
+        {"kind": "after", "event": {"edits": ["**/*.go"]}, "then": {"command": ["gofmt -w"]}},
+    ),
+    (
+        "Use tox for testing (not pytest directly):",
+        {"kind": "instead", "use": {"command": ["tox"]}, "avoid": {"command": ["pytest"]}},
+    ),
+    ("Use uv for all Python packages.", {"kind": "instead", "use": {"command": ["uv"]}}),
+    ("Do not edit `Cargo.toml` by hand — use `cargo add`.", {"kind": "never", "event": {"edits": ["Cargo.toml"]}}),
+    (
+        "Never commit without changesets for visible changes.",
+        {"kind": "never", "event": {"command": ["git commit"]}, "conditional": True},
+    ),
+    ("Every bug fix needs a regression test.", {"kind": "does", "conditional": True}),
+    ("Add an entry to `CHANGELOG.md` for each change.", {"kind": "does", "event": {"edits": ["CHANGELOG.md"]}}),
+    ('You must address me as "Captain".', {"kind": "text", "of": "final", "has": "Captain"}),
+    ("Never change global.json unless explicitly asked to.", {"kind": "asks_before", "granted": ["global.json"]}),
     ("Do not run the full test suite; run only affected tests.", None),
+    ("Never remove or skip tests to make them pass.", None),
+    ("Do not skip formatting or lint checks.", None),
+    ("Use normal async functions for async tests.", None),
+    ("Put permission checks in `page.tsx`, never in `layout.tsx`.", None),
+    ("Must not wipe or bypass the PR template.", None),
+    ("Otherwise, run `make style` before you finish.", None),
+    ("Keep functions under 50 lines.", None),
+    ("Never call `merge_pull_request` directly.", None),
     ("Write clean, simple code.", None),
     ("Prefer composition over inheritance.", None),
     ("Handle errors gracefully.", None),
@@ -143,6 +190,26 @@ def test_lists_under_never_are_never_and_the_next_list_is_not(tmp_path: Path) ->
     rules = _regex_of(tmp_path, "- Never:\n  - run `sudo`\n- Run `make lint` before committing.\n")
     assert [rule.check.__struct_config__.tag for rule in rules if rule.check] == ["never", "before"]
     assert [rule.line for rule in rules] == [2, 3]
+
+
+def test_headings_blocks_of_code_and_conditions_count(tmp_path: Path) -> None:
+    text = (
+        "# Setup\n\nBefore running the tests, set up all packages by running:\n\n```bash\nuv sync\n```\n\n"
+        "## Ask first\n\n- Adding new dependencies\n\n## Never do\n\n- Force push\n\n"
+        "## Else\n\n- If the check fails: look at it. Run `make fix` to mend it.\n"
+    )
+    checks = [msgspec.to_builtins(rule.check) for rule in _regex_of(tmp_path, text) if rule.check]
+    assert [one["kind"] for one in checks] == ["before", "asks_before", "never"]
+    assert checks[0]["first"]["command"] == ("uv sync",)
+
+
+def test_half_of_a_sentence_is_no_rule_alone(tmp_path: Path) -> None:
+    rules = _regex_of(tmp_path, "- Always keep the style of the file; avoid `any`.\n")
+    assert [rule.check is None for rule in rules] == [False, True]
+
+
+def test_a_long_word_takes_no_time(tmp_path: Path) -> None:
+    assert _regex_of(tmp_path, f"- Never use {'a-very-long-word' * 40} in `x`!\n")
 
 
 def test_several_commands_are_several_rules(tmp_path: Path) -> None:

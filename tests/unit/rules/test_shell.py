@@ -11,6 +11,7 @@ from adhere.rules.shell.effects import effects_of
 from adhere.rules.shell.forms import runs_of
 from adhere.rules.shell.parse import parse
 from adhere.rules.shell.patterns import groups, matches, patterns_of
+from adhere.rules.shell.scripts import written_by
 
 MEANT = [
     ("git push", "git push"),
@@ -105,6 +106,33 @@ def test_one_exit_status_says_so_much(
 )
 def test_files_that_a_command_touches(line: str, effects: list[tuple[str, str]]) -> None:
     assert [(one.path, one.how) for run in runs_of(line, 0) for one in effects_of(run)] == effects
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("p='a.py'\ns=open(p).read()\ns=s.replace('x','y')\nopen(p,'w').write(s)", [("a.py", "y")]),
+        ("from pathlib import Path\nPath('b') .write_text('t')", [("b", "t")]),
+        ("import json\njson.dump({}, open('c.json', mode='w'))", [("c.json", None)]),
+        ("open('d' + '.txt', 'a').write(f'{1}')", [("d.txt", None)]),
+        ("print(open('a.py').read())", []),
+        ("import sys\nopen(sys.argv[1], 'w')", None),
+        ("import shutil\nshutil.rmtree('x')", None),
+        ("x ==", None),
+    ],
+)
+def test_what_a_program_writes(source: str, written: list[tuple[str, str | None]] | None) -> None:
+    found = written_by(source)
+    assert (found if found is None else [tuple(one) for one in found]) == written
+
+
+def test_sed_shows_what_it_puts_in() -> None:
+    def added(line: str) -> list[str | None]:
+        return [one.text for run in runs_of(line, 0) for one in effects_of(run) if one.how == "modify"]
+
+    assert added("sed -i 's/a/b c/g' f") == ["b c"]
+    assert added("sed -i '1i # top' f") == ["# top"]
+    assert added("sed -i '/a/d' f") == [None]
 
 
 def test_make_and_npm_are_followed_where_the_repository_is_there(tmp_path: Path) -> None:
