@@ -71,8 +71,12 @@ def _of_texts(one: Text, two: Text) -> str:
         return "both say how the text begins, and otherwise"
     if one.constraint is not None and two.constraint is not None and one.must == two.must == "pass":
         first, second = resolve(one.constraint), resolve(two.constraint)
-        are_known = isinstance(first, Constraint) and isinstance(second, Constraint)
-        if are_known and first.id != second.id and conflict(first, second):
+        if (
+            isinstance(first, Constraint)
+            and isinstance(second, Constraint)
+            and first.id != second.id
+            and conflict(first, second)
+        ):
             return f"no text passes both {first.id} and {second.id}"
         if one.constraint.id == two.constraint.id == "language:answer_in" and one.constraint != two.constraint:
             return "they want different languages"
@@ -84,6 +88,3 @@ def _of_texts(one: Text, two: Text) -> str:
 
 def _name_of(event: Event) -> str:
     return ", ".join(f"`{one}`" for one in (*event.command, *event.edits, *event.tool)[:3])
-
-
-__all__ = ["Conflict", "conflicts_of"]

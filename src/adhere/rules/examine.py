@@ -284,15 +284,3 @@ def _info(session: Session, versions: Validity | None) -> SessionInfo:
         session.name, session.format, session.agent, session.version, session.model, session.started,
         redact(request_of(session)), calls, replies, len(session.gaps), session.cut, source, session.solved,
     )  # fmt: skip
-
-
-__all__ = [
-    "Examination",
-    "SessionInfo",
-    "examine",
-    "judge_session",
-    "open_rules",
-    "read_rules",
-    "rule_row",
-    "tokens_about",
-]

@@ -32,6 +32,3 @@ def _gate(rate: Rate, least: float) -> Gate:
         "cannot tell": f"{said}: too few sessions to tell it from {100 * least:g} %",
     }[outcome]
     return Gate(f"rules: {rate.name}", f"--fail-below {least:g}", outcome, why)
-
-
-__all__ = ["gates_of"]

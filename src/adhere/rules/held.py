@@ -116,6 +116,3 @@ def _moment(text: str) -> datetime | None:
 
 def _bare(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
-
-
-__all__ = ["Validity", "Versions"]

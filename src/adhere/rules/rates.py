@@ -108,6 +108,3 @@ def _difference(name: str, keys: Sequence[tuple[str, str]], ours: _Shares, their
     estimate = paired_bootstrap(differences, seed=SEED, clusters_P=tasks if is_clustered else None)
     low, high = estimate.interval or (None, None)
     return Pairing(name, n, len(keys), estimate.value, low, high, estimate.reason)
-
-
-__all__ = ["Pairing", "Rate", "pair", "rate_of", "rates_by"]

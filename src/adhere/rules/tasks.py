@@ -59,6 +59,3 @@ def way_of(sets: Sequence[Sequence[TaskNames]]) -> Way:
         return sum(number for number in names.values() if number > 1)
 
     return max(WAYS, key=met)
-
-
-__all__ = ["WAYS", "WORDS", "TaskNames", "Way", "request_of", "task_names", "way_of"]

@@ -77,6 +77,3 @@ def _row(rule: Rule, rate: Rate | None, sessions: Sequence[SessionInfo], verdict
 def _short(name: str) -> str:
     file, mark, rest = name.replace("\\", "/").rpartition("/")[2].partition("#")
     return f"{file[:28]}{mark}{rest[:24]}"
-
-
-__all__ = ["rules_html"]

@@ -149,6 +149,3 @@ def rule_list(rules: Sequence[Rule], *, width: int) -> str:
 def kind_of(rule: Rule) -> str:
     """The kind of a rule's check."""
     return DASH if rule.check is None else str(rule.check.__struct_config__.tag)
-
-
-__all__ = ["TOLD_HEADINGS", "rate_words", "rule_list", "rules_text", "told_rows"]

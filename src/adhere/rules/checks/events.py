@@ -111,6 +111,3 @@ def _is_tool(event: Event, act: Act) -> bool:
 
 def _holds(text: str | None, words: Sequence[str]) -> bool:
     return any(not word or re.search(rf"(?<!\w){re.escape(word)}", text or "", re.IGNORECASE) for word in words)
-
-
-__all__ = ["Met", "meets", "of_sort"]

@@ -118,6 +118,3 @@ def quote_of(act: Act) -> str:
         text = act.text or ""
     line = " ".join(redact(text[: 4 * LONGEST_QUOTE]).split())
     return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"
-
-
-__all__ = ["CHECKS_VERSION", "Evidence", "RuleVerdict", "VerdictOutcome", "judge_rule", "quote_of"]

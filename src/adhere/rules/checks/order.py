@@ -315,6 +315,3 @@ def _doubt(act: Act) -> str:
     if act.kind == "command" and act.run is not None:
         return f"`{' '.join(act.run.forms[0])[:60]}` ended well" if act.passed is None else _did(act)
     return _did(act)
-
-
-__all__ = ["Occasion", "after", "asks_before", "at_most", "before", "between", "does", "instead", "never", "taken_back"]

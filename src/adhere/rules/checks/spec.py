@@ -306,9 +306,3 @@ def _toml(value: Json) -> str:
 def _key(key: str) -> str:
     is_bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
     return key if is_bare else msgspec.json.encode(key).decode()
-
-
-__all__ = [
-    "REQUIRED", "SHAPES", "After", "AsksBefore", "AtMost", "Before", "Between", "Check", "Does", "Event", "How",
-    "Instead", "Never", "Of", "Rule", "RuleFile", "Text", "load_rules", "parse_rules", "rules_toml",
-]  # fmt: skip

@@ -48,7 +48,8 @@ def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
             continue
         if _is_too_short(check, text) or (check.use and not any(one in text for one in (*check.use, *check.without))):
             continue
-        kept, reason = _judge(check, _part(check, text), is_whole=is_whole)
+        part = text.strip().split("\n", 1)[0] if check.first_line else text
+        kept, reason = _judge(check, part, is_whole=is_whole)
         if act.ran:
             yield Occasion(kept, reason, (act,))
         elif not kept:  # it keeps to it, if it was made at all
@@ -93,10 +94,6 @@ def _shows_all(act: Act) -> bool:
 
 def _needs_whole(check: Text) -> bool:
     return bool(check.constraint or check.has or check.begins or check.ends or check.shape or check.most_lines)
-
-
-def _part(check: Text, text: str) -> str:
-    return text.strip().split("\n", 1)[0] if check.first_line else text
 
 
 def _judge(check: Text, text: str, *, is_whole: bool) -> tuple[bool | None, str]:
@@ -181,6 +178,3 @@ def _occurs(one: str, text: str, *, words: bool, is_code: bool) -> bool:
         before, behind = r"(?<!\w)" * one[:1].isalnum(), r"(?!\w)" * one[-1:].isalnum()
         return re.search(f"{before}{re.escape(one)}{behind}", text) is not None
     return re.search(rf"(?<!\w){re.escape(one.lower())}(?!\w)", text.lower().replace("’", "'")) is not None
-
-
-__all__ = ["texts"]

@@ -307,6 +307,3 @@ def _plainly_barred(rest: str) -> Check | None:
         return None
     is_unknown = event.command and codes and is_path(codes[0]) and not commands_in(rest)
     return None if is_unknown else Never(event, conditional=not is_all)
-
-
-__all__ = ["clause_check"]

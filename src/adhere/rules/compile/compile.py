@@ -246,6 +246,3 @@ def _name(text: str, taken: set[str]) -> str:
         name, number = f"{base[:56]}-{number}", number + 1
     taken.add(name)
     return name
-
-
-__all__ = ["UNDECIDED", "checks_of", "compile_file", "compile_statements", "tells"]

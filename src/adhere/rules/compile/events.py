@@ -281,8 +281,3 @@ def _how(text: str) -> How | None:
         (r"(?:delet|remov)\w*", "delete"),
     )
     return next((how for words, how in verbs if says(text, words)), None)
-
-
-__all__ = [
-    "PHRASES_FILE", "TESTS", "Form", "bare_programs", "begun_event", "codes_of", "commands_in", "event_of", "forms", "is_command", "is_path", "is_small", "language_files", "paths_in", "pattern", "pattern_of", "says", "without_paths",
-]  # fmt: skip

@@ -117,6 +117,3 @@ def session_of(steps: Sequence[Mapping[str, Json]]) -> Session:
             recorder.call(number, key, tool, {"path": str(path), "content": str(step.get("text", ""))})
             recorder.result(number, key, "", state="done")
     return recorder.finish()
-
-
-__all__ = ["ASK", "Outcome", "Proposal", "propose", "session_of"]

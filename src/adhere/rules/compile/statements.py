@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adhere.errors import SpecError
+from adhere.rules.compile.events import is_path, pattern_of
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", "CONVENTIONS.md")
 """Files that are looked for in folders below."""
@@ -134,7 +135,7 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
         if title and is_text:
             heading, leads = _bare(title[1]), []
             named = _SCOPE_HEADING.search(title[1])
-            own = (_pattern(named[1] or named[2]),) if named and _is_path(named[1] or named[2]) else scope
+            own = (pattern_of(named[1] or named[2]),) if named and is_path(named[1] or named[2]) else scope
         elif line.strip() and is_text:
             block.append((number, line if bullet else line.strip()))
         elif not fenced and line.lstrip().startswith("|"):
@@ -195,14 +196,3 @@ def _bare(text: str) -> str:
         parts[place] = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", parts[place])
         parts[place] = re.sub(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)", "", parts[place])
     return " ".join("".join(parts).split())
-
-
-def _is_path(text: str) -> bool:
-    return bool(re.fullmatch(r"[\w./*{},@-]+", text)) and ("/" in text or "*" in text or "." in text)
-
-
-def _pattern(text: str) -> str:
-    return f"{text}**" if text.endswith("/") else text
-
-
-__all__ = ["NAMES", "Statement", "statements_of"]

@@ -311,6 +311,3 @@ def _is_known(tail: str) -> bool:
 _MAKERS: tuple[Callable[[str, Of | None], Check | None], ...] = (
     _co_author, _shapes, _things, _limits, _language, _ends, _one_sentence, _address, _styles, _things_in_code, _forbidden_texts,
 )  # fmt: skip
-
-
-__all__ = ["text_check"]

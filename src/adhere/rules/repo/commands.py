@@ -293,6 +293,3 @@ def _make(machine: Machine, words: list[str], given: str) -> str:
 @_command("curl", "wget", "pip", "pip3", "npm", "ssh", "scp", "docker", "uv")
 def _offline(_machine: Machine, _words: list[str], _: str) -> str:
     raise ShellError("there is no network here", 6)
-
-
-__all__ = ["COMMANDS", "Shown", "options_of"]

@@ -183,6 +183,3 @@ _GIT: Mapping[str, Shown] = {
     "restore": _restore, "branch": _branch, "log": _log, "show": _show, "reset": _reset, "push": _remote,
     "pull": _remote, "fetch": _remote, "rm": COMMANDS["rm"],
 }  # fmt: skip
-
-
-__all__ = ["git"]

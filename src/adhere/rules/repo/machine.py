@@ -126,14 +126,10 @@ class Machine:
         found = []
         for path, text in sorted(self.files.items()):
             if path.endswith(".py"):
-                try:
-                    ast.parse(text)
-                except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                    found.append(f"{path}: {type(error).__name__}: {error}")
-                lines = enumerate(text.splitlines(), start=1)
-                found += [
-                    f"{path}:{number}: W291 trailing whitespace" for number, line in lines if line != line.rstrip()
-                ]
+                _tree, problem = _parse(text)
+                found += [f"{path}: {problem}"] if problem else []
+                bad = [number for number, line in enumerate(text.splitlines(), start=1) if line != line.rstrip()]
+                found += [f"{path}:{number}: W291 trailing whitespace" for number in bad]
         if found:
             raise ShellError("\n".join([*found[:20], f"Found {len(found)} errors."]))
         return "All checks passed!\n"
@@ -158,11 +154,8 @@ class Machine:
         ]
         program, passed, failed = self.program(), 0, list[str]()
         for path in chosen:
-            try:
-                tree = ast.parse(self.files[path])
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                failed.append(f"FAILED {path} - {type(error).__name__}: {error}")
-                continue
+            tree, problem = _parse(self.files[path])
+            failed += [f"FAILED {path} - {problem}"] if problem else []
             module = path.removesuffix(".py").replace("/", ".")
             for one in tree.body:
                 if isinstance(one, ast.FunctionDef) and one.name.startswith("test"):
@@ -174,6 +167,14 @@ class Machine:
         if not passed:
             raise ShellError("no tests ran", 5)
         return f"{passed} passed\n"
+
+
+def _parse(text: str) -> tuple[ast.Module, str]:
+    """The tree of a file, and what is wrong with it; empty: nothing."""
+    try:
+        return ast.parse(text), ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return ast.Module([], []), f"{type(error).__name__}: {error}"
 
 
 def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
@@ -194,6 +195,3 @@ def parents(path: str) -> list[str]:
     """The folders above a path, outermost first."""
     parts = path.split("/")
     return ["/".join(parts[:number]) for number in range(1, len(parts))]
-
-
-__all__ = ["Commit", "Machine", "ShellError", "parents"]

@@ -125,9 +125,7 @@ class Program:
             match one:
                 case ast.Return():
                     raise _ReturnSignal(None if one.value is None else self._value(one.value, module, names))
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    names[name] = self._value(one.value, module, names)
-                case ast.AnnAssign(target=ast.Name(id=name)) if one.value is not None:
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if one.value:
                     names[name] = self._value(one.value, module, names)
                 case ast.AugAssign(target=ast.Name(id=name)):
                     now = self._value(ast.Name(name, ast.Load()), module, names)
@@ -241,6 +239,3 @@ def _limit(value: Any) -> Any:
     if isinstance(value, str | list | tuple) and len(value) > MOST_LENGTH:
         raise Incomputable("a value is too long")
     return value
-
-
-__all__ = ["Incomputable", "Program"]

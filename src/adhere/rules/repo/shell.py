@@ -102,6 +102,3 @@ def _program(machine: Machine, words: list[str], given: str) -> str:
     if known is None:
         raise ShellError(f"sh: {words[0]}: command not found", 127)
     return known(machine, words[1:], given)
-
-
-__all__ = ["run"]

@@ -207,6 +207,3 @@ def _surroundings(package: str) -> dict[str, str]:
         "data/archive/2024.csv": "day,value\n1,2\n",
         f"src/{package}/__init__.py": f'"""{package.title()}."""\n',
     }
-
-
-__all__ = ["Change", "Task", "draw_task"]

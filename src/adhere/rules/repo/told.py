@@ -252,6 +252,3 @@ class OfEpisodes:
 def rules_of(told: Sequence[RepoRule]) -> tuple[Rule, ...]:
     """Their rules."""
     return tuple(one.rule for one in told)
-
-
-__all__ = ["MOST_RULES", "OfEpisodes", "Page", "RepoRule", "draw_page", "groups", "library", "rules_of"]

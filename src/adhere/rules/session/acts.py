@@ -142,7 +142,7 @@ class _Reader:
                 yield act
 
     def _tool(self, name: str, call: Call) -> Iterator[Act]:
-        fields = call.arguments
+        fields: Mapping[str, Any] = call.arguments
         path = self._below(_first(fields, _PATHS), call.cwd)
         content = next((fields[one] for one in _CONTENTS if isinstance(fields.get(one), str)), None)
         if name in _PATCHES:
@@ -387,6 +387,3 @@ def asks(act: Act) -> bool:
         return False
     tail = act.text.strip().splitlines()[-3:]
     return any("?" in line for line in tail)
-
-
-__all__ = ["Act", "Kind", "acts_of", "asks", "command_of"]

@@ -53,6 +53,3 @@ def _gemini(home: Path, repo: Path) -> list[Path]:
     mark = hashlib.sha256(str(repo).encode()).hexdigest()
     folder = home / ".gemini" / "tmp" / mark
     return sorted([*folder.glob("chats/session-*.json*"), *folder.glob("checkpoint*.json")])
-
-
-__all__ = ["own_sessions"]

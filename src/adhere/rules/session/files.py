@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+_How = Literal["create", "modify", "delete"]
 Hunk = tuple[str, str]
 """Lines that are replaced, and what replaces them."""
 MOST_KEPT = 5_000_000
@@ -16,7 +17,7 @@ class PatchEdit(NamedTuple):
     """What a patch does to one file; `whole` only of a new file."""
 
     path: str
-    how: Literal["create", "modify", "delete"]
+    how: _How
     added: str
     whole: str | None
     hunks: tuple[Hunk, ...]
@@ -66,31 +67,32 @@ class Files:
         return self.replace(path, [(old, new, False) for old, new in hunks]) if hunks else None
 
 
+_VERBS: dict[str, _How] = {
+    "add": "create", "Add": "create", "create_file": "create", "delete": "delete", "Delete": "delete",
+    "delete_file": "delete",
+}  # fmt: skip
+
+
 def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
     """The edits of `apply_patch` in each of its forms: an envelope, one operation, or a list of changes."""
     changes = fields.get("changes")
     if isinstance(changes, list):
-        kinds: dict[str, Literal["create", "modify", "delete"]] = {"add": "create", "delete": "delete"}
         for one in changes:
             if isinstance(one, Mapping) and isinstance(one.get("path"), str):
-                yield PatchEdit(one["path"], kinds.get(str(one.get("kind")), "modify"), "", None, ())
+                yield PatchEdit(one["path"], _VERBS.get(str(one.get("kind")), "modify"), "", None, ())
     elif isinstance(fields.get("path"), str) and isinstance(fields.get("type"), str):
-        yield _operation(fields)
+        diff = fields.get("diff") if isinstance(fields.get("diff"), str) else ""
+        yield _edit(fields["path"], _VERBS.get(fields["type"], "modify"), str(diff).splitlines())
     else:
-        text = next(
-            (fields[name] for name in ("input", "patch", "diff", "patchText") if isinstance(fields.get(name), str)), ""
-        )
-        yield from _envelope(text)
+        names = ("input", "patch", "diff", "patchText")
+        yield from _envelope(next((fields[name] for name in names if isinstance(fields.get(name), str)), ""))
 
 
-def _operation(fields: Mapping[str, Any]) -> PatchEdit:
-    diff = fields.get("diff") if isinstance(fields.get("diff"), str) else ""
-    lines = str(diff).splitlines()
-    if fields["type"] == "delete_file":
-        return PatchEdit(fields["path"], "delete", "", None, ())
-    if fields["type"] == "create_file":
-        return _new(fields["path"], lines)
-    return PatchEdit(fields["path"], "modify", _new_lines(lines), None, tuple(_hunks(lines)))
+def _edit(path: str, how: _How, lines: Sequence[str]) -> PatchEdit:
+    """What the lines of a patch do to one file."""
+    added = _new_lines(lines) if how != "delete" else ""
+    whole = f"{added}\n" if how == "create" else None
+    return PatchEdit(path, how, whole or added, whole, tuple(_hunks(lines)) if how == "modify" else ())
 
 
 def _envelope(text: str) -> Iterator[PatchEdit]:
@@ -102,27 +104,12 @@ def _envelope(text: str) -> Iterator[PatchEdit]:
     for verb, named, body in zip(sections[1::3], sections[2::3], sections[3::3], strict=True):
         path = named.strip()
         lines = [line for line in body.strip("\n").splitlines() if not line.startswith(("*** End", "*** Begin"))]
-        if verb == "Delete":
+        move = next((line[13:].strip() for line in lines if line.startswith("*** Move to: ")), None)
+        if move is None:
+            yield _edit(path, _VERBS.get(verb, "modify"), lines)
+        else:  # the file's text was somewhere else, so that it is not known whole
             yield PatchEdit(path, "delete", "", None, ())
-        elif verb == "Add":
-            yield _new(path, lines)
-        else:
-            move = next((line[13:].strip() for line in lines if line.startswith("*** Move to: ")), None)
-            lines = [line for line in lines if not line.startswith("*** Move to")]
-            if move is not None:
-                yield PatchEdit(path, "delete", "", None, ())
-            yield PatchEdit(
-                move or path,
-                "create" if move else "modify",
-                _new_lines(lines),
-                None,
-                () if move else tuple(_hunks(lines)),
-            )
-
-
-def _new(path: str, lines: Sequence[str]) -> PatchEdit:
-    whole = "\n".join(line[1:] for line in lines if line.startswith("+")) + "\n"
-    return PatchEdit(path, "create", whole, whole, ())
+            yield PatchEdit(move, "create", _new_lines(lines), None, ())
 
 
 def _unified_diff(text: str) -> Iterator[PatchEdit]:
@@ -130,14 +117,8 @@ def _unified_diff(text: str) -> Iterator[PatchEdit]:
         lines = section.splitlines()
         target = next((line[4:].split("\t")[0].strip() for line in lines if line.startswith("+++ ")), "")
         source = lines[0][4:].split("\t")[0].strip()
-        path = re.sub(r"^[ab]/", "", source if target == "/dev/null" else target)
-        body = lines[2:]
-        if target == "/dev/null":
-            yield PatchEdit(path, "delete", "", None, ())
-        elif source == "/dev/null":
-            yield _new(path, body)
-        else:
-            yield PatchEdit(path, "modify", _new_lines(body), None, tuple(_hunks(body)))
+        how: _How = "delete" if target == "/dev/null" else "create" if source == "/dev/null" else "modify"
+        yield _edit(re.sub(r"^[ab]/", "", source if how == "delete" else target), how, lines[2:])
 
 
 def _new_lines(lines: Sequence[str]) -> str:
@@ -159,6 +140,3 @@ def _hunks(lines: Sequence[str]) -> Iterator[Hunk]:
         else:
             old.append(line[1:])
             new.append(line[1:])
-
-
-__all__ = ["Files", "Hunk", "PatchEdit", "edits_of_patch"]

@@ -92,6 +92,3 @@ class Session:
     cut: bool = False
     told: list[str] = field(default_factory=list)
     solved: bool | None = None
-
-
-__all__ = ["Call", "Session", "Speech", "State", "Who"]

@@ -125,6 +125,3 @@ def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
             if not tail or "*" in one or one.endswith((tail, "/")):
                 return True
     return False
-
-
-__all__ = ["below", "is_absolute", "may_match", "path_matches", "plain_path"]

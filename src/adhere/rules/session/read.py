@@ -218,6 +218,3 @@ def of_value(document: Any, name: str) -> Iterator[Session]:
         numbered = [(0 if len(rows) == 1 else number, row) for number, row in enumerate(rows, start=1)]
         read = next((read for knows, read in _READERS if any(knows(row) for row in rows[:MOST_LOOKED_AT])), None)
         yield from read(iter(numbered), name) if read is not None else ()
-
-
-__all__ = ["FORMATS", "of_value", "read_sessions"]

@@ -144,6 +144,3 @@ def _state(text: str, error: Failed, exit_code: int | None) -> State:
     if exit_code is not None:
         return "done" if exit_code == 0 else "failed"
     return "unknown" if error is None else "failed" if error else "done"
-
-
-__all__ = ["MOST_RESULT", "Recorder", "as_arguments", "shorten"]

@@ -65,6 +65,3 @@ def redact_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: redact_value(one) for key, one in value.items()}
     return [redact_value(one) for one in value] if isinstance(value, list) else value
-
-
-__all__ = ["HIDDEN", "redact", "redact_value"]

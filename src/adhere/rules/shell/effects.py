@@ -195,6 +195,3 @@ def _of_git(words: Sequence[str]) -> Iterator[Effect]:
     elif verb == "mv" and len(rest) > 1:
         yield from (_effect(path, "delete", tree=True) for path in rest[:-1])
         yield _effect(rest[-1], "create")
-
-
-__all__ = ["Effect", "How", "effects_of", "opaque_text"]

@@ -272,6 +272,3 @@ def message_of(word: Word) -> str | None:
                     if body is not None:
                         return word.text.replace(f"$({script})", body)
     return None
-
-
-__all__ = ["Run", "message_of", "program", "runs_of"]

@@ -105,6 +105,3 @@ def _compound(one: Compound, known: Knowledge, *, around: tuple[Redirect, ...], 
         first = place == 0 and one.kind in {"if", "while", "until"}
         ran = known.ran if first else True if one.kind in {"for", "select"} and known.ran else None
         yield from _script(script, None, ran=ran, around=around, strict=False)
-
-
-__all__ = ["Knowledge", "outcomes"]

@@ -439,6 +439,3 @@ def _assigns(word: Word) -> bool:
     name, mark, _ = word.text.partition("=")
     name = name.removesuffix("+")
     return bool(mark) and name.isidentifier() and name.isascii()
-
-
-__all__ = ["AndOr", "Command", "Compound", "Redirect", "Script", "Simple", "Word", "parse"]

@@ -145,6 +145,3 @@ def _has_option(words: Sequence[str], option: str) -> bool:
         return False
     letters = {letter for word in words if re.fullmatch(r"-[A-Za-z]{1,5}", word) for letter in word[1:]}
     return set(option[1:].replace("R", "r")) <= {"r" if letter == "R" else letter for letter in letters}
-
-
-__all__ = ["GROUPS_FILE", "chooses_part", "groups", "matches", "patterns_of"]

@@ -88,6 +88,3 @@ def _texts_put_in(calls: list[ast.Call], names: dict[str, ast.expr]) -> str | No
             elif isinstance(call.args[place], ast.JoinedStr):
                 return None
     return "\n".join(texts) if texts else None
-
-
-__all__ = ["Written", "written_by"]

@@ -137,6 +137,3 @@ def _take_assistant(recorder: Recorder, line: int, row: Row, message: Row, agent
         elif part.get("type") in {"tool_use", "server_tool_use"}:
             name, cwd = str(part.get("name")), str(row.get("cwd") or "")
             recorder.call(line, str(part.get("id") or ""), name, part.get("input"), agent=agent, cwd=cwd)
-
-
-__all__ = ["is_claude", "read_claude"]

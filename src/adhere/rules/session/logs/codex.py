@@ -146,6 +146,3 @@ def _take_event(recorder: Recorder, line: int, row: Row) -> None:
         recorder.call(line, key, str(item.get("tool")), item.get("arguments"))
         if is_ended:
             recorder.result(line, key, text_of(item.get("result")), error=item.get("status") == "failed")
-
-
-__all__ = ["is_codex", "read_codex"]

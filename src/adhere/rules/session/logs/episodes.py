@@ -68,6 +68,3 @@ def _messages(steps: list[Row]) -> Iterator[Row]:
             waiting = []
         else:
             yield {**step, "tool_call_id": step.get("call_id")}  # our messages name a tool's call `call_id`
-
-
-__all__ = ["is_episode_row", "read_rows", "read_run"]

@@ -80,6 +80,3 @@ def _take_call(recorder: Recorder, line: int, call: Row, key: str) -> None:
         made.exit_code = 0 if "Exit Code:" not in text else None
     if made.exit_code is not None and status == "success":
         made.state = "done" if made.exit_code == 0 else "failed"
-
-
-__all__ = ["is_gemini", "read_checkpoint", "read_gemini"]

@@ -65,6 +65,3 @@ def _sample(sample: Row, evaluation: Any, name: str) -> Session:
     return read_one(
         [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else [], session
     )
-
-
-__all__ = ["is_inspect", "read_inspect", "read_inspect_zip"]

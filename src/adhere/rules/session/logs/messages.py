@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adhere.rules.session.model import Session, State, Who
-from adhere.rules.session.record import Recorder, as_arguments
+from adhere.rules.session.record import Recorder
 from adhere.shapes.messages import ROLES
 
 Row = Mapping[str, Any]
@@ -271,6 +271,3 @@ def read_one(items: Sequence[Row], session: Session, *, start: int = 1) -> Sessi
     for number, item in enumerate(items, start=start):
         take(recorder, number, item)
     return recorder.finish()
-
-
-__all__ = ["as_arguments", "codex_output", "conversation_of", "read_conversations", "read_one", "take", "text_of"]

@@ -150,6 +150,3 @@ def _decode(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
-
-
-__all__ = ["is_spans", "read_spans"]
