@@ -145,7 +145,7 @@ def test_processes_are_chosen_by_what_ends_soonest(
     minutes: dict[int, float], free: int | None, chosen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Measured:
-        spec = SimpleNamespace(threads=4, device="cpu", serves=False)
+        spec, device = SimpleNamespace(threads=4, serves=False), "cpu"
 
         def __init__(self, jobs: int = 1) -> None:
             self.estimate = SimpleNamespace(memory_bytes=4.0 * jobs, minutes=minutes[jobs])
@@ -167,9 +167,8 @@ def test_processes_are_chosen_by_what_ends_soonest(
 def test_as_many_processes_as_a_gpus_memory_holds(
     total: float, cpus: int, chosen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared = SimpleNamespace(spec=SimpleNamespace(threads=cpus, device="cuda", serves=False))
+    prepared = SimpleNamespace(spec=SimpleNamespace(threads=cpus, serves=False), device="cuda")
     prepared.shared = lambda _jobs: SimpleNamespace(estimate=SimpleNamespace(memory_bytes=9.9e9))
-    monkeypatch.setattr(jobs_room, "resolve_device", lambda device: device)
     monkeypatch.setattr(jobs_room, "available_bytes", lambda _device: int(total))
     assert choose_jobs(prepared, Silent()) == chosen  # type: ignore[arg-type]
 

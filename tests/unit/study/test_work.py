@@ -47,7 +47,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     spec = msgspec.structs.replace(SPEC, keep_weights=False)
     plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Precisions(), CODE)
     tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"})
-    found = SimpleNamespace(spec=spec, directory=tmp_path, plan=plan, tasks=tasks, ran=[], fail=set())
+    found = SimpleNamespace(spec=spec, directory=tmp_path, plan=plan, tasks=tasks, ran=[], fail=set(), device="cpu")
 
     def do(prepared: SimpleNamespace, task: Task, progress: object) -> None:
         if task.name in found.fail:
