@@ -1,4 +1,4 @@
-"""What answerers without a model get on a study's held-out prompts, by what it counts: pass, and pass and respond.
+"""Ask answerers without a model a study's held-out prompts, and count what passes, and what passes and responds.
 
     python -m benchmarks.studies.null_answerers examples/study-5.toml
 

@@ -79,8 +79,9 @@ class PreparedStudy(StudyInputs):
 
     @property
     def device(self) -> str:
-        """Where torch computes for it; `cpu` where it computes nothing: models behind endpoints, or answers."""
-        if self.spec.trains or any(source.weights is not None for source in self.sources.values()):
+        """The device on which torch computes for it; `cpu` where it computes nothing: endpoints, answers, sessions."""
+        reads_weights = any(source.weights is not None for source in self.sources.values())
+        if self.spec.trains or self.spec.serves or reads_weights:  # a server of ours takes a GPU, too
             return resolve_device(self.spec.device)
         return "cpu"
 
@@ -113,8 +114,7 @@ class PreparedStudy(StudyInputs):
         is_open = any(task.kind == "cell" and not state.is_recorded(task.name) for task in self.tasks)
         template = _template(self.start) if is_open else None
         if any(arm.trained_on is not msgspec.UNSET for arm in self.spec.arms):
-            every = {"": self.suite, **self.suites}
-            find_overlaps(self.spec, self.directory, every, progress or Silent())
+            find_overlaps(self.spec, self.directory, self.every_suite, progress or Silent())
         freeze(
             self.spec, self.directory, resolved=self.resolved, evaluations=evaluated, template=template, code=self.code
         )
@@ -155,15 +155,14 @@ def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
     state = State(study.directory, study.tasks)
     done = {task.name: state.is_done(task.name) for task in study.tasks}
     if not study.spec.trains:
-        return estimate_asking(study.spec, study.tasks, done, study.sources, {"": study.suite, **study.suites})
-    every = {"": study.suite, **study.suites}
-    sizes = {name: _suite_size(study.spec, name, one) for name, one in every.items()}
+        return estimate_asking(study.spec, study.tasks, done, study.sources, study.every_suite)
+    sizes = {name: _suite_size(study.spec, name, one) for name, one in study.every_suite.items()}
     cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
     if not study.spec.serves:
         return cost
     cells = {cell.key: cell for cell in study.plan.cells}
     told = served_lines(
-        study.spec, study.tasks, done, cells, directory=study.directory, start=study.start, suites=every
+        study.spec, study.tasks, done, cells, directory=study.directory, start=study.start, suites=study.every_suite
     )
     return cost._replace(asking=tuple(told))
 

@@ -20,7 +20,9 @@ from tests.unit.study.test_execute import TEXT
 from adhere.errors import UsageError
 from adhere.progress import Silent
 from adhere.study import jobs as jobs_room
+from adhere.study import prepared as prepared_room
 from adhere.study.jobs import choose_jobs, parse_jobs
+from adhere.study.prepared import PreparedStudy
 from command_line import run_here
 
 SLEEPERS = """
@@ -178,3 +180,21 @@ def test_jobs_are_a_number_or_auto() -> None:
     for text in ("0", "-1", "many", "1.5", "9999"):
         with pytest.raises(UsageError, match=f"--jobs {text}: write a number"):
             parse_jobs(text)
+
+
+@pytest.mark.parametrize(
+    ("trains", "serves", "weights", "device"),
+    [
+        (False, False, None, "cpu"),
+        (True, False, None, "cuda"),
+        (False, True, None, "cuda"),
+        (False, False, Path("model"), "cuda"),
+    ],
+)
+def test_a_gpu_is_for_what_computes_here(
+    trains: bool, serves: bool, weights: Path | None, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared_room, "resolve_device", lambda asked: {"auto": "cuda"}[asked])
+    spec = SimpleNamespace(trains=trains, serves=serves, device="auto")
+    study = SimpleNamespace(spec=spec, sources={("a", 0): SimpleNamespace(weights=weights)})
+    assert PreparedStudy.device.fget(study) == device  # type: ignore[attr-defined]

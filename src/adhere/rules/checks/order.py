@@ -287,8 +287,9 @@ def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
 
 def _has_failed(act: Act) -> bool:
     """Whether a command failed, and is none that says by it what it found: tests, a linter."""
-    is_command = act.kind == "command" and act.run is not None and act.passed is False
-    return is_command and act.run is not None and not matches(act.run, ("@tests", "@lint", "@typecheck", "@build"))
+    if act.kind != "command" or act.run is None or act.passed is not False:
+        return False
+    return not matches(act.run, ("@tests", "@lint", "@typecheck", "@build"))
 
 
 def _did(act: Act) -> str:

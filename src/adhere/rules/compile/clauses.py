@@ -63,7 +63,7 @@ def clause_check(said: str) -> Check | None:
 
 
 def _group(match: Match) -> str:
-    """What a form's one group holds, whichever of its readings fits."""
+    """Return the text of the group that matched; each reading of a form has one."""
     return match[match.lastindex or 0]
 
 

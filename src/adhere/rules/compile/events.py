@@ -83,7 +83,7 @@ class Form(msgspec.Struct, forbid_unknown_fields=True, dict=True):
 
 
 class Thing(msgspec.Struct, forbid_unknown_fields=True):
-    """What rules bar by a name, and the texts that it is in code; `tests`: it stands in tests."""
+    """A thing in code that rules name: `says` finds the name, `texts` are what it is in code, `tests`: it stands in tests."""
 
     says: str
     texts: tuple[str, ...]
@@ -110,7 +110,7 @@ def forms() -> list[Form]:
 
 
 def things() -> list[Thing]:
-    """What rules bar in code by a name."""
+    """Return the things in code that rules name."""
     return _table().things
 
 

@@ -76,6 +76,11 @@ class StudyInputs:
     shown: list[str]  # ids of the prompts whose answers the report shows
     sources: Mapping[SourceKey, Source]  # what others trained
 
+    @property
+    def every_suite(self) -> dict[str, Suite]:
+        """All that arms are asked: the suite of the verdict under "", published ones by name."""
+        return {"": self.suite, **self.suites}
+
 
 def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) -> StudyInputs:
     """Load and check everything that a study needs, without drawing or training anything.

@@ -92,7 +92,7 @@ def published_check(
     version: int = 1,
     **params: Param,
 ) -> Callable[[Callable[..., Finding]], Kind]:
-    """As `published_kind`, of a function that takes a text and the parameters by name and judges the text."""
+    """Make a Kind of a function that takes a text and the parameters by name and judges it, preparing nothing."""
 
     def build(judge: Callable[..., Finding]) -> Kind:
         def make(**values: Json) -> Check:

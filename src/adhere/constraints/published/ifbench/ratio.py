@@ -98,7 +98,7 @@ def _ends(sentences: Iterable[str]) -> tuple[int, int, int]:
 
 
 def judge_types(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
-    """Two statements to a question; `vacuous`: none of both will do."""
+    """Tell whether two statements come to a question; `vacuous`: neither kind will do."""
     stated, asked, _ = _ends(sentences)
     said = f"{amount(stated, 'sentences')} with a full stop and {asked} with a question mark"
     holds = stated == 2 * asked and (vacuous or asked > 0)
@@ -107,12 +107,12 @@ def judge_types(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
 
 @published_pair("ratio:sentence_type", "Keep a 2:1 ratio of declarative to interrogative sentences.", punkt, pieces)
 def sentence_type(text: Text, sentences: Sentences) -> Finding:
-    """As `judge_types`, vacuously too."""
+    """Judge the sentences as published: a text with neither kind passes."""
     return judge_types(sentences(text))
 
 
 def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
-    """As many statements as questions and exclamations; `vacuous`: none of them will do."""
+    """Tell whether statements, questions and exclamations are equally many; `vacuous`: none of them will do."""
     stated, asked, exclaimed = _ends(sentences)
     said = (
         f"{amount(stated, 'sentences')} with a full stop, {asked} with a question mark and {exclaimed} "
@@ -126,7 +126,7 @@ def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     "ratio:sentence_balance", "Use as many declarative as interrogative and exclamatory sentences.", punkt, pieces
 )
 def sentence_balance(text: Text, sentences: Sentences) -> Finding:
-    """As `judge_balance`, vacuously too."""
+    """Judge the sentences as published: a text with none of the three passes."""
     return judge_balance(sentences(text))
 
 

@@ -49,7 +49,7 @@ _COUNTS: Mapping[str, tuple[Callable[[Values], Callable[[Text], int]], str, int]
     "length_constraints:number_words": (lambda _: lambda text: text.word_count, "words", 25),
     "change_case:capital_word_frequency": (lambda _: lambda text: text.capital_count, "words in capitals", 5),
 }
-"""Of each kind that counts: how, what, and how far from the number asked for is still `around` it."""
+"""Kinds that count: what counts, the unit, and how far from the number asked for is still `around` it."""
 
 
 def _check_count(name: str, values: Values) -> Check:
@@ -89,7 +89,7 @@ def _sections(values: Values) -> Check:
 
 
 def _two_responses(values: Values) -> Check:
-    """Exactly six stars divide: all others are hidden from IFEval's rule."""
+    """Judge by IFEval's rule, with all stars hidden from it that are not exactly six."""
     judge = form.two_responses(values)
     return lambda text: judge(Text("******".join(piece.replace("*", "\ue000") for piece in _SIX_STARS.split(text.raw))))
 
@@ -120,9 +120,13 @@ def _title(text: Text, _values: Values) -> Finding:
 
 
 def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check:
-    """IFEval's rule, but fail where it would pass such a text."""
-    lost = Finding("fail", reason)
-    return lambda text: lost if is_lost(text) and judge(text).outcome == "pass" else judge(text)
+    """Judge by IFEval's rule, but fail what it would pass of such a text."""
+
+    def check(text: Text) -> Finding:
+        found = judge(text)
+        return Finding("fail", reason) if found.outcome == "pass" and is_lost(text) else found
+
+    return check
 
 
 def _response_language(values: Values) -> Check:

@@ -115,7 +115,7 @@ def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable
 
 
 def fixed_check(constraint_id: str, draft: Draft) -> Callable[[Callable[[Text, Values], Finding]], FixedRule]:
-    """As `fixed_rule`, of a function that judges a text by the parameters, with the one fix of its id switched on."""
+    """Declare a function that judges a text by the parameters as the mended rule of an id that has one fix."""
 
     def register(judge: Callable[[Text, Values], Finding]) -> FixedRule:
         @functools.wraps(judge)

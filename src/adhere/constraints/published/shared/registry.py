@@ -44,17 +44,17 @@ def _is_absent(value: Json, _params: Mapping[str, Json]) -> bool:
 
 
 def is_absent_or_negative(value: Any, _params: Mapping[str, Json]) -> bool:
-    """For `Param.is_drawn`: of numbers."""
+    """Tell for `Param.is_drawn` that a number is absent or negative."""
     return value is None or value < 0
 
 
 def is_falsy(value: Json, _params: Mapping[str, Json]) -> bool:
-    """For `Param.is_drawn`: absent, empty or 0."""
+    """Tell for `Param.is_drawn` that a value is absent, empty or 0."""
     return not value
 
 
 def is_never_drawn(_value: Json, _params: Mapping[str, Json]) -> bool:
-    """For `Param.is_drawn`: one may be absent."""
+    """Tell for `Param.is_drawn` that an absent value stays absent."""
     return False
 
 
