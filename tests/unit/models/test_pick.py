@@ -58,6 +58,15 @@ def test_the_ends_of_the_interval_draw_tokens_that_have_weight(draw: float, top_
     assert ((tokens >= 300) & (tokens < 310)).all()
 
 
+@pytest.mark.parametrize("top_p", [1.0, 0.5])
+@pytest.mark.parametrize("behind", [-18.0, -19.0, -40.0, float("-inf")])  # e^-90 and e^-95 would be subnormal numbers
+def test_a_weight_too_small_for_the_processor_is_none(behind: float, top_p: float) -> None:
+    """Subnormal numbers are a hundred times slower, and no draw of 53 bits falls on them."""
+    logits = torch.full((600, 2), behind)
+    logits[599] = 0.0
+    assert pick(logits, [0.0, 1 - 2**-53], temperature=0.2, top_p=top_p).tolist() == [599, 599]
+
+
 def test_not_finite_is_an_error() -> None:
     for bad in (float("nan"), float("inf")):
         logits = torch.zeros(10, 2)
