@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,17 @@ def test_grpo_by_trl_has_our_reward_and_what_learns_nothing_is_named(tiny_llama_
         )  # fmt: skip
     told = (tmp_path / "output.log").read_text()
     assert "'reward': '0'" in told or "'reward': 0" in told
+
+
+@pytest.mark.parametrize(
+    ("study", "own", "is_bf16"),
+    [("auto", "", False), ("bf16", "", True), ("fp32", "", False), ("bf16", ', precision = "fp32"', False)],
+)
+def test_the_precision_of_a_study_is_that_of_trls_stages(study: str, own: str, is_bf16: bool) -> None:
+    text = STUDY.replace("STAGE", f'{{ method = "sft", trainer = "trl"{own} }}')
+    settings = parse_toml(f'precision = "{study}"\n{text}', StudySpec, name="by-trl.toml").stage("new").settings
+    assert isinstance(settings, CommandSettings)
+    assert f'"bf16": {json.dumps(is_bf16)}' in " ".join(settings.command)
 
 
 @pytest.mark.parametrize(

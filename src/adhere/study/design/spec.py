@@ -595,6 +595,8 @@ class StudySpec(Record, frozen=True):
         if matched is not None or alone is not None:
             raise SpecError(f"{where}.{alone or 'equal_compute_to'}: TRL cannot be told so; leave it or `trainer` out")
         others = {key: table.pop(key) for key in KEYS if key in table}
+        if self.precision != "auto":  # which asks what *our* products are faster in
+            table.setdefault("precision", self.precision)
         try:
             given = convert({"reward": self.reward} | own, _Own)
             settings = by_trl(name, StageSpec(method, table), own=others, reward=given.reward, lora=given.lora)
