@@ -43,15 +43,14 @@ suite = "my:prompts.jsonl"
 {arms}
 """
 MOVE = """
-import sys, torch, transformers
+import shutil, sys
+import numpy as np
+from safetensors.numpy import load_file, save_file  # torch takes seconds to import, and this runs 400 times
 start, out, seed = sys.argv[1:]
-model = transformers.AutoModelForCausalLM.from_pretrained(start)
-torch.manual_seed(int(seed))
-with torch.no_grad():
-    for value in model.parameters():
-        value.add_(0.02 * torch.randn_like(value))
-model.save_pretrained(out)
-transformers.AutoTokenizer.from_pretrained(start).save_pretrained(out)
+shutil.copytree(start, out, dirs_exist_ok=True)
+moved, weights = np.random.default_rng(int(seed)), load_file(start + "/model.safetensors")
+noisy = {k: v + v.dtype.type(0.02) * moved.standard_normal(v.shape).astype(v.dtype) for k, v in sorted(weights.items())}
+save_file(noisy, out + "/model.safetensors", metadata={"format": "pt"})
 """
 
 
