@@ -39,7 +39,7 @@ def stage(table: str) -> Any:
     ("table", "steps"),
     [
         ('{ method = "sft", trainer = "trl", epochs = 1, batch_rows = 4, learning_rate = 1e-3 }', 2),
-        ('{ method = "dpo", trainer = "trl", batch_pairs = 4, learning_rate = 1e-3 }', 2),
+        ('{ method = "dpo", trainer = "trl", batch_pairs = 4, learning_rate = 1e-3, precision = "bf16" }', 2),
     ],
 )
 def test_a_stage_trains_by_trl(table: str, steps: int, tiny_llama_dir: Path, tmp_path: Path) -> None:

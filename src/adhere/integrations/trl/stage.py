@@ -50,10 +50,12 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
     need("trl", extra="dev")
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # the warning of a trainer that the spec asks for
     datasets, transformers = need("datasets", extra="environments"), need("transformers", extra="train")
-    began = time.monotonic()
+    torch, began = need("torch", extra="train"), time.monotonic()
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     table = datasets.load_dataset("json", data_files=rows, split="train")
     settings = plan["settings"] | {"seed": seed, "report_to": "none", "save_strategy": "no", "logging_steps": 1}
+    # bf16 on a CPU is refused unless it is said that a CPU is meant.
+    settings["use_cpu"] = not (torch.cuda.is_available() or torch.backends.mps.is_available())
     arguments = _of_trl(plan["config"])(output_dir=str(out / "work"), **settings)
     more: dict[str, Any] = {}
     if plan["reward"]:
