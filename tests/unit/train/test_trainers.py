@@ -209,6 +209,13 @@ def test_trl_takes_the_settings(stage: str, tmp_path: Path) -> None:
         assert (arguments.per_device_train_batch_size, arguments.gradient_accumulation_steps) == (16, 1)
 
 
+@pytest.mark.parametrize(("batch", "rows"), [(8, 8), (16, 8), (4, 4), (12, 6), (7, 7), (11, 1)])
+def test_a_batch_of_trl_is_computed_in_as_few_equal_parts_as_fit(batch: int, rows: int) -> None:
+    made = files("trl", recipe(StageSpec("sft", {"batch_rows": batch})))["train.py"]
+    ((*_, settings),) = of_script("STAGES", made)
+    assert (settings["per_device_train_batch_size"], settings["gradient_accumulation_steps"]) == (rows, batch // rows)
+
+
 def test_trl_is_given_dpos_variants_and_conversations() -> None:
     for own, said in (
         ({}, {"sigmoid": 1.0}),

@@ -129,7 +129,13 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
     if "epochs" in one:  # nothing is cut, as ours
         found["max_length"] = None
         batch = next(one[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in one)
-        found |= {"num_train_epochs": one["epochs"], "gradient_accumulation_steps": batch}
+        # Rows of one forward pass: TRL's default of 8 where it divides the batch, which then is the same sum.
+        rows = next(rows for rows in range(8, 0, -1) if batch % rows == 0)
+        found |= {
+            "num_train_epochs": one["epochs"],
+            "per_device_train_batch_size": rows,
+            "gradient_accumulation_steps": batch // rows,
+        }
     match stage:
         case "sft":
             found |= {"completion_only_loss": True, "max_length": one["longest"]}
