@@ -50,23 +50,26 @@ CUT_ANSWERS: tuple[CutAnswers, ...] = get_args(CutAnswers)
 
 STOP_REASONS: dict[str, Status] = {
     **dict.fromkeys(
-        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "MAX_TOKENS"),
+        (
+            "length", "max_tokens", "max_new_tokens", "max_completion_tokens", "max_output_tokens", "model_length",
+            "model_context_window_exceeded", "incomplete",
+        ),
         "truncated",
     ),
     **dict.fromkeys(
         (
-            "content_filter", "content_filtered", "refusal", "guardrail_intervened", "SAFETY", "PROHIBITED_CONTENT",
-            "RECITATION", "BLOCKLIST", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
-            "IMAGE_RECITATION",
+            "content_filter", "content_filtered", "refusal", "guardrail_intervened", "sensitive", "error_toxic",
+            "safety", "prohibited_content", "recitation", "blocklist", "spii", "language", "image_safety",
+            "image_prohibited_content", "image_recitation",
         ),
         "refused",
     ),
-    **dict.fromkeys(("error", "abort"), "error"),
+    **dict.fromkeys(("error", "abort", "insufficient_system_resource", "network_error", "cancelled"), "error"),
 }  # fmt: skip
 """What servers and answer files say about why a model stopped, where it did not stop by itself.
 
-`finish_reason`, `stop_reason`. The one table for endpoints, files of answers and trainers. What it lacks (`stop`,
-`end_turn`, `eos`) is an ordinary end.
+`finish_reason`, `stop_reason`, in small letters and without the name of an enumeration (`FinishReason.LENGTH`). The one
+table for endpoints, files of answers and trainers. What it lacks (`stop`, `end_turn`, `eos`) is an ordinary end.
 """
 
 
@@ -559,9 +562,8 @@ def status_of_stop(*reasons: object) -> Status | None:
 
     None: the model stopped by itself, or nothing is known.
     """
-    return next(
-        (STOP_REASONS[reason] for reason in reasons if isinstance(reason, str) and reason in STOP_REASONS), None
-    )
+    said = (reason.rpartition(".")[2].lower() for reason in reasons if isinstance(reason, str))
+    return next((STOP_REASONS[reason] for reason in said if reason in STOP_REASONS), None)
 
 
 def encode(value: object) -> bytes:

@@ -19,6 +19,7 @@ from adhere.rewards.ends import end_tokens_of
 from adhere.rewards.parts import PARTS, TRAP_NAMES, PartRewards, Parts, column_names, parts_of
 from adhere.rewards.rows import (
     COLUMNS,
+    CUT_COLUMNS,
     Coverage,
     Refs,
     answer_of,
@@ -205,9 +206,9 @@ class _Cuts:
 
     def of(self, columns: Mapping[str, Any], n: int) -> list[bool | None]:
         """Tell whether each completion was cut; None where nobody says."""
-        rows = {name: column for name, column in columns.items() if is_listed(column) and len(column) == n}
+        rows = {name: _one_each(columns[name], name, n) for name in CUT_COLUMNS if columns.get(name) is not None}
         said = [is_cut_by({name: column[number] for name, column in rows.items()}) for number in range(n)]
-        tokens_P = rows.get("completion_ids")
+        tokens_P = columns.get("completion_ids")
         if tokens_P is None or None not in said:
             return said
         if not self._ends:
@@ -234,6 +235,21 @@ class _Cuts:
             AllCut,
             stacklevel=6,
         )
+
+
+def _one_each(column: Any, name: str, n: int) -> list[Any]:
+    """A column as a list, whatever its index is (pandas), with a value for each of `n` completions.
+
+    Raises:
+        UsageError: It is one value for all, or has another length, so nobody knows which answers were cut.
+    """
+    if name == "status" and not (is_listed(column) and len(column) == n):
+        return [None] * n  # a word that others use for other things, too
+    if not is_listed(column) or len(column) != n:
+        raise UsageError(
+            f"{name} says which answers were cut, so it is a list of {n}, one a completion; got {column!r:.60}"
+        )
+    return list(column)
 
 
 def _columns(columns: Mapping[str, Any], n: int) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -140,13 +140,16 @@ def reward_of(
 
 _SAYS_CUT = ("is_truncated", "truncated")
 _SAYS_WHY = ("finish_reason", "stop_reason", "status")
+CUT_COLUMNS = (*_SAYS_CUT, *_SAYS_WHY)
+_UNSAID = frozenset({"", "nan", "none", "null", "<na>"})  # as texts, and as what others write for nothing
 
 
 def is_cut_by(row: Mapping[str, Any]) -> bool | None:
     """Whether a row of a trainer says that its answer hit the token limit; None where it says nothing.
 
-    It says so by `is_truncated` or `truncated` (True, 1, numpy's, a tensor of one number), or by `finish_reason`,
-    `stop_reason` or `status` (`schema.STOP_REASONS`; a text, an enumeration's member, or SGLang's `{"type": …}`).
+    It says so by `is_truncated` or `truncated` (True, 1, numpy's, Arrow's, a tensor of one number), or by
+    `finish_reason`, `stop_reason` or `status` (`schema.STOP_REASONS`; a text, an enumeration's member, SGLang's
+    `{"type": …}`, or a list of one).
 
     Raises:
         UsageError: A flag is neither true nor false, so nobody knows whether the answer was cut.
@@ -162,20 +165,30 @@ def is_cut_by(row: Mapping[str, Any]) -> bool | None:
 
 
 def _flag(value: Any, name: str) -> bool | None:
-    """A flag of any type as true or false; None where there is none (null, and pandas' NaN)."""
-    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) != 0 else value
-    if isinstance(plain, str):
-        plain = {"true": True, "false": False, "1": True, "0": False, "": None}.get(plain.strip().lower(), plain)
-    if plain is None or plain != plain:  # noqa: PLR0124 - only NaN differs from itself
+    """A flag of any type as true or false; None where there is none (null, pandas' NaN and NA)."""
+    plain = _only(value)
+    said = str(plain).strip().lower()
+    if said in _UNSAID:
         return None
+    if isinstance(plain, str):
+        plain = {"true": True, "false": False, "1": True, "0": False}.get(said)
     if isinstance(plain, bool | int | float) and plain in (0, 1):
         return bool(plain)
     raise UsageError(f"{name} says whether an answer was cut at its token limit: true or false, got {value!r:.60}")
 
 
+def _only(value: Any) -> Any:
+    """What an array, a tensor, an Arrow value or a list of one holds; anything else as it is."""
+    for name in ("tolist", "as_py"):
+        if hasattr(value, name):
+            value = getattr(value, name)()
+    return _only(value[0]) if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def _reason(value: Any) -> str | None:
-    plain = value.get("type") if isinstance(value, Mapping) else getattr(value, "value", value)
-    return str(plain) if isinstance(plain, str) else None
+    plain = _only(value)
+    plain = plain.get("type") if isinstance(plain, Mapping) else getattr(plain, "value", plain)
+    return str(plain) if isinstance(plain, str) and plain.strip().lower() not in _UNSAID else None
 
 
 # What a chat template may leave behind an answer that was decoded with its special tokens.
@@ -190,7 +203,7 @@ def without_end_tokens(text: str) -> str:
 
 
 __all__ = [
-    "COLUMNS", "FEWEST_SEEN", "MISSING", "Coverage", "Missing", "Refs", "TooFewMeasurements", "answer_of", "asked_by",
-    "asked_in", "insist_on_no_typo", "insist_on_words", "is_cut_by", "mask_missing", "refs_in", "refs_of", "reward_of",
-    "without_end_tokens",
+    "COLUMNS", "CUT_COLUMNS", "FEWEST_SEEN", "MISSING", "Coverage", "Missing", "Refs", "TooFewMeasurements",
+    "answer_of", "asked_by", "asked_in", "insist_on_no_typo", "insist_on_words", "is_cut_by", "mask_missing", "refs_in",
+    "refs_of", "reward_of", "without_end_tokens",
 ]  # fmt: skip

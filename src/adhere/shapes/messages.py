@@ -16,7 +16,8 @@ ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system",
     "user": "user", "human": "user", "prompter": "user",
     "assistant": "assistant", "gpt": "assistant", "model": "assistant", "ai": "assistant", "bot": "assistant",
-    "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "function_call": "assistant",
+    "chatbot": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant",
+    "function_call": "assistant",
     "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool", "ipython": "tool",
 }  # fmt: skip
 _REASONING = ("reasoning_content", "reasoning", "thinking")
@@ -78,7 +79,7 @@ def read_message(message: Any, where: str = "a message") -> ReadMessage:
             f"{where}: {_show(message)} is no message: its role is {name!r}. Wanted: a mapping with role (or from), "
             f"one of {', '.join(ROLES)}, and content (or value)"
         )
-    content = content_of(field(message, "content", "value"), where)
+    content = content_of(field(message, "content", "value", "parts"), where)
     called = name == "function_call"
     thoughts = [value for name in _REASONING if isinstance(value := field(message, name), str) and value]
     return ReadMessage(
@@ -111,7 +112,7 @@ def content_of(content: Any, where: str = "a message") -> Content:
         for part in content:
             kind = field(part, "type") if not isinstance(part, str) else "text"
             text = part if isinstance(part, str) else field(part, "text", "refusal", "thinking", "reasoning")
-            if kind in _THOUGHTS:
+            if kind in _THOUGHTS or (kind is None and field(part, "thought") is True):  # the second is Gemini's
                 thoughts.append(_plain(text))
             elif isinstance(text, str) and (kind is None or kind in _TEXTS):
                 texts.append(text)

@@ -7,10 +7,13 @@
 | `chosen` and `rejected` as whole conversations that differ in their last message | TRL, ultrafeedback_binarized |
 | `instruction`, `input`, `system`, `history`; `output`, or `chosen` and `rejected` | alpaca, LLaMA-Factory |
 | `input` and `output`, without `instruction` | OpenRLHF |
-| `chosen` and `rejected` as texts whose turns begin with Human: and Assistant: | Anthropic's hh-rlhf |
+| `question`, `query`, `problem`; `response`, `answer`, `solution`; `system_prompt`, `context` | gsm8k, OpenOrca, dolly |
+| `contents` of `parts`, `systemInstruction` | Gemini's tuning files |
+| texts whose turns begin with Human: and Assistant: | Anthropic's hh-rlhf |
 
 What a row says beside its conversation (`prompt` beside `messages`) has to agree with it. Null columns are not there:
-Arrow writes null where a row has no such column. What is learned is always the assistant's.
+Arrow writes null where a row has no such column. A text that is nothing but the JSON of messages is these messages, as
+CSV files and data bases keep them. What is learned is always the assistant's.
 """
 
 from __future__ import annotations
@@ -21,13 +24,16 @@ from typing import Any, Literal, NamedTuple
 
 from adhere.errors import UsageError
 from adhere.schema import Message, Role
-from adhere.shapes.labels import label_of, names_constraints
-from adhere.shapes.messages import ROLES, content_of, is_listed, is_message, read_message
+from adhere.shapes.labels import label_of, names_constraints, read_literal
+from adhere.shapes.messages import ROLES, content_of, field, is_listed, is_message, read_message
 
 Row = dict[str, Any]
 Table = Literal["sft", "pairs", "rl"]
 SIDES: Mapping[str, tuple[str, ...]] = {"sft": ("completion",), "pairs": ("chosen", "rejected"), "rl": ()}
-CONVERSATIONS = ("messages", "conversations", "conversation")
+CONVERSATIONS = ("messages", "conversations", "conversation", "contents")
+_SYSTEM = ("system", "system_prompt", "systemInstruction", "system_instruction")
+_ASKED = ("question", "query", "problem")  # what others call an instruction
+_ANSWERED = ("response", "answer", "solution")  # and its output
 FEWEST_IN_COMMON = 12
 _UNUSABLE = ("tools", "images", "image", "audio", "audios", "videos")
 _LABELS = ("ground_truth", "label")
@@ -63,7 +69,7 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     Raises:
         UsageError: Nothing is to be learned from it, its columns contradict each other, or it has another shape.
     """
-    full = {name: value for name, value in row.items() if value is not None}
+    full = {name: value for name, value in _in_known_names(row, table).items() if value is not None}
     unusable = next((name for name in _UNUSABLE if name in full and not _is_empty(full[name])), None)
     if unusable is not None:
         raise UsageError(f"the column {unusable!r} cannot be trained on yet; leave such rows out")
@@ -77,13 +83,43 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     if not answers and sides == ("completion",):
         conversation = _conversation(full)
         if conversation is not None:
+            _insist_on_learned(full)
             return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, full)
-        output = full.get("output")
-        if isinstance(output, str):
-            answers = {"completion": [Message("assistant", output)]}
+        if "output" in full:
+            answers = {"completion": _messages(full["output"], "assistant", "output")}
     if sides == ("completion",) and "completion" in answers:
         asked, answers = _append(asked, answers["completion"])
     return _check(asked, answers, sides, full)._replace(is_text=bool(is_text))
+
+
+def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
+    """The row with `instruction`, `input` and `output` for what other sets call a question, its context and its answer.
+
+    Raises:
+        UsageError: Two of its columns could be the one, so nobody knows which is to be learned.
+    """
+    there = {name for name, value in row.items() if not _is_empty(value)}
+    renamed: dict[str, str] = {}
+    if there.isdisjoint(CONVERSATIONS):
+        if there.isdisjoint({"prompt", "turns", "instruction", "input"}):
+            renamed |= _only(there, _ASKED, "instruction", "prompt")
+        if table == "sft" and there.isdisjoint({"completion", "output"}):
+            renamed |= _only(there, _ANSWERED, "output", "completion")
+        if (
+            "context" in there
+            and "input" not in there
+            and ("instruction" in there or "instruction" in renamed.values())
+        ):
+            renamed |= {"context": "input"}
+    new = set(renamed.values())
+    return {renamed.get(name, name): value for name, value in row.items() if name not in new}
+
+
+def _only(there: set[str], names: Sequence[str], ours: str, wanted: str) -> dict[str, str]:
+    found = [name for name in names if name in there]
+    if len(found) > 1:
+        raise UsageError(f"{' and '.join(found)} could each be its {wanted}; rename the one that is to {wanted!r}")
+    return dict.fromkeys(found, ours)
 
 
 def _is_empty(value: Any) -> bool:
@@ -96,7 +132,9 @@ def _is_empty(value: Any) -> bool:
 def _messages(value: Any, role: Role, name: str) -> list[Message]:
     """A text as one message of `role`; one message; or messages."""
     if isinstance(value, str):
-        return _hh(value) if name in SIDES["pairs"] and _MARK.match(value) else [Message(role, value)]
+        if (listed := _listed_in(value)) is not None:
+            return _messages(listed, role, name)
+        return _hh(value) if _is_hh(value, name) else [Message(role, value)]
     if is_message(value):
         value = [value]
     if not is_listed(value):
@@ -128,9 +166,27 @@ def _message(value: Any, name: str) -> Message | None:
     return Message(one.role, one.text)
 
 
+def _listed_in(text: str) -> list[Any] | None:
+    """The messages that a text is the JSON, or the Python literal, of; None: it is a text."""
+    try:
+        value = read_literal(text) if text.lstrip().startswith("[{") else None
+    except ValueError:
+        return None
+    return value if isinstance(value, list) and value and all(map(is_message, value)) else None
+
+
+def _is_hh(text: str, name: str) -> bool:
+    """Tell whether a text is a conversation of hh-rlhf's: an answer begins with a mark, a prompt also ends with one."""
+    if name in SIDES["pairs"]:
+        return bool(_MARK.match(text))
+    return name == "prompt" and text.lstrip().startswith("Human:") and text.rstrip().endswith("\n\nAssistant:")
+
+
 def _hh(text: str) -> list[Message]:
-    """A text whose turns begin with Human: and Assistant:, as Anthropic's hh-rlhf has them."""
-    pieces = _MARK.split(text)[1:]
+    """The turns of a text that begin with Human: and Assistant:, but for an empty one at its end."""
+    pieces = _MARK.split("\n\n" + text.lstrip())[1:]
+    if pieces[-2] == "Assistant" and not pieces[-1].strip():
+        pieces = pieces[:-2]
     return [Message(ROLES[who.lower()], said.strip()) for who, said in zip(pieces[::2], pieces[1::2], strict=True)]
 
 
@@ -142,11 +198,21 @@ def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
     return _with_system(row, _messages(row[name], "user", name))
 
 
+def _insist_on_learned(row: Mapping[str, Any]) -> None:
+    """Refuse a conversation whose last message is marked as not to be learned (`weight: 0`, `train: false`)."""
+    messages = next(row[name] for name in CONVERSATIONS if not _is_empty(row.get(name)))
+    last = messages[-1] if is_listed(messages) else messages
+    if field(last, "weight", "train", "training") in (0, 0.0, False):
+        raise UsageError("the last answer is marked as not to be learned (weight 0, train false); leave such rows out")
+
+
 def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Message]:
-    system = row.get("system")
-    if not isinstance(system, str) or not system.strip() or (messages and messages[0].role == "system"):
+    name = next((name for name in _SYSTEM if not _is_empty(row.get(name))), "")
+    value = row.get(name)
+    said = content_of(field(value, "parts", "content") if isinstance(value, Mapping) else value, name)
+    if said.text is None or not said.text.strip() or (messages and messages[0].role == "system"):
         return messages
-    return [Message("system", system), *messages]
+    return [Message("system", said.text), *messages]
 
 
 def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
@@ -264,10 +330,11 @@ def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
     Raises:
         UsageError: As of `read_exchange`.
     """
+    row = _in_known_names(row, table)
     found = read_exchange(row, table)
     is_text = found.is_text and found.is_one
     used = {
-        *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], "prompt", "turns", "system", "instruction", "input", "output",
+        *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], *_SYSTEM, "prompt", "turns", "instruction", "input", "output",
         "history",
     }  # fmt: skip
     made: Row = {"prompt": found.turns[0].content if is_text else [_as_row(one) for one in found.turns]}
@@ -319,7 +386,8 @@ def texts_in(value: Any, name: str) -> list[str]:
         UsageError: It holds something else.
     """
     if isinstance(value, str):
-        return [value]
+        listed = _listed_in(value)
+        return [value] if listed is None else texts_in(listed, name)
     if is_message(value):
         one = read_message(value, name)
         if one.text is None and one.role != "assistant" and not one.other:

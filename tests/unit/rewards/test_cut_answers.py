@@ -115,12 +115,34 @@ def test_trl_without_end_tokens_says_so_and_only_then() -> None:
         ({"is_truncated": 1}, True),
         ({"is_truncated": "false"}, False),
         ({"is_truncated": float("nan")}, None),
+        ({"is_truncated": "None", "finish_reason": "nan"}, None),  # a CSV's
+        ({"is_truncated": SimpleNamespace(as_py=lambda: True)}, True),  # Arrow's scalar
+        ({"is_truncated": [True]}, True),
+        ({"finish_reason": ["length"]}, True),
+        ({"finish_reason": "FinishReason.LENGTH"}, True),
+        ({"finish_reason": "max_new_tokens"}, True),
+        ({"status": "incomplete"}, True),  # OpenAI's responses
         ({"index": 3}, None),
         ({}, None),
     ],
 )
 def test_what_a_row_says(row: dict[str, Any], is_cut: bool | None) -> None:
     assert is_cut_by(row) is is_cut
+
+
+def test_what_says_nothing_of_each_answer_is_refused() -> None:
+    for column in (True, "length", [True, False, True]):
+        with pytest.raises(UsageError, match="so it is a list of 2, one a completion"):
+            judge_reward()(completions=["good"] * 2, is_truncated=column, **columns(2))
+    with pytest.raises(UsageError, match=r"true or false, got \(True, False\)"):
+        is_cut_by({"is_truncated": (True, False)})
+    assert judge_reward()(completions=["good"] * 2, status="running", **columns(2)) == [1.0, 1.0]
+
+
+def test_pandas_columns_are_read_by_place_and_its_na_says_nothing() -> None:
+    pandas = pytest.importorskip("pandas")
+    flags = pandas.Series([True, pandas.NA], index=[7, 8], dtype="boolean")
+    assert judge_reward()(completions=["good"] * 2, is_truncated=flags, **columns(2)) == [0.0, 1.0]
 
 
 def test_verl_says_it_in_extra_info() -> None:

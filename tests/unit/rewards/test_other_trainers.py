@@ -99,6 +99,8 @@ def test_a_rubric_of_verifiers_passes_messages_and_info():
         messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": text}]
         assert reward(completion=messages, info=TRUTH, answer="", state={}, prompt="p", task="t") == DENSE[number]
         assert verifiers_reward("binary")(completion=text, info=json.dumps(TRUTH)) == BINARY[number]
+        truth = {"instruction_id": TRUTH["instruction_id_list"], "kwargs": TRUTH["kwargs"]}  # open-instruct's word
+        assert verifiers_reward("binary")(completion=text, info=truth) == BINARY[number]
         assert reward(completion=text, info={}, answer=json.dumps(TRUTH)) == DENSE[number]
     assert verifiers_reward("binary").__name__ == "judge_binary"
     assert {"completion", "info", "answer"} <= set(inspect.signature(reward).parameters)

@@ -21,6 +21,9 @@ RULE = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 LITERAL = "[{'instruction_id': ['punctuation:no_comma'], 'kwargs': [None]}]"
 SHAREGPT = [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]
 NULLS = {"tool_calls": None, "name": None}
+GEMINI = [{"role": "user", "parts": [{"text": "q"}]},
+    {"role": "model", "parts": [{"text": "hm, hm", "thought": True}, {"text": "a"}]}]  # fmt: skip
+HH = "\n\nHuman: q\n\nAssistant: a\n\nHuman: r\n\nAssistant:"
 
 ONE = [("user", "q")]
 WITH_SYSTEM = [("system", "s"), ("user", "q")]
@@ -50,6 +53,23 @@ SFT: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "alpaca": ({"instruction": "q", "input": "", "output": "a"}, ONE),
     "alpaca with a history": ({"instruction": "r", "input": "", "output": "a", "history": [["q", "a"]]}, LONG),
     "OpenRLHF": ({"input": "q", "output": "a"}, ONE),
+    "gsm8k": ({"question": "q", "answer": "a"}, ONE),
+    "metamath": ({"query": "q", "response": "a", "type": "x"}, ONE),
+    "OpenOrca": ({"system_prompt": "s", "question": "q", "response": "a"}, WITH_SYSTEM),
+    "dolly": ({"instruction": "q", "context": "c", "response": "a"}, [("user", "q\nc")]),
+    "a question with its context": ({"question": "q", "context": "c", "answer": "a"}, [("user", "q\nc")]),
+    "prompt messages and a response": ({"prompt": [Q], "response": "a"}, ONE),
+    "numina": ({"problem": "q", "solution": "not this", "messages": [Q, ANSWER]}, ONE),
+    "an output of messages": ({"input": [Q], "output": [ANSWER]}, ONE),
+    "Gemini": ({"contents": GEMINI, "systemInstruction": {"role": "system", "parts": [{"text": "s"}]}}, WITH_SYSTEM),
+    "a system column of parts": ({"system": [{"type": "text", "text": "s"}], "messages": [Q, ANSWER]}, WITH_SYSTEM),
+    "a system_prompt beside a conversation": ({"system_prompt": "s", "conversations": SHAREGPT}, WITH_SYSTEM),
+    "messages as JSON text": ({"messages": json.dumps([Q, ANSWER])}, ONE),
+    "messages as a Python literal": ({"messages": str([Q, ANSWER])}, ONE),
+    "a prompt of messages as JSON text": ({"prompt": json.dumps([S("s"), Q]), "completion": "a"}, WITH_SYSTEM),
+    "JSON that is no conversation": ({"prompt": '[{"a": 1}]', "completion": "a"}, [("user", '[{"a": 1}]')]),
+    "full-hh-rlhf": ({"prompt": HH, "response": "a"}, LONG),
+    "weights of SlimOrca": ({"messages": [Q | {"weight": 0.0}, ANSWER | {"weight": 1.0}]}, ONE),
     "ours": ({"prompt": "q\n\na\n\nr", "turns": [Q, ANSWER, AGAIN], "completion": "a", "origin": "sampled"}, LONG),
 }
 PAIRS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
@@ -73,11 +93,15 @@ PAIRS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         ONE,
     ),
     "LLaMA-Factory's alpaca": ({"instruction": "q", "chosen": "a", "rejected": "b"}, ONE),
+    "orca pairs": ({"system": "s", "question": "q", "chosen": "a", "rejected": "b"}, WITH_SYSTEM),
+    "full-hh-rlhf": ({"prompt": HH, "chosen": "a", "rejected": "b"}, LONG),
     "hh-rlhf": ({"chosen": "\n\nHuman: q\n\nAssistant: a", "rejected": "\n\nHuman: q\n\nAssistant: b"}, ONE),
 }
 RL: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "TRL's text": ({"prompt": "q", **RULE}, ONE),
     "TRL's messages": ({"prompt": [S("s"), Q], **RULE}, WITH_SYSTEM),
+    "a question": ({"question": "q", "answer": "4", **RULE}, ONE),
+    "messages as JSON text": ({"prompt": json.dumps([Q]), **RULE}, ONE),
     "kwargs as JSON text": ({"prompt": "q", **RULE, "kwargs": "[{}]"}, ONE),
     "kwargs as one mapping of lists": ({"prompt": "q", **RULE, "kwargs": {"num_words": [None]}}, ONE),
     "open-instruct": ({"messages": [Q], "ground_truth": LITERAL, "dataset": "ifeval"}, ONE),
@@ -107,6 +131,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("sft", {"prompt": "q", "completion": "a", "label": False}, "not preferred"),
     ("sft", {"prompt": "Another question", "messages": [Q, ANSWER]}, "prompt says 'Another question'"),
     ("sft", {"prompt": "other", "completion": [Q, ANSWER]}, "other words of the user"),
+    ("sft", {"question": "q", "solution": "long", "answer": "4"}, "answer and solution could each be its completion"),
+    ("sft", {"messages": [Q, ANSWER | {"weight": 0}]}, "marked as not to be learned"),
+    ("sft", {"messages": [Q, ANSWER | {"train": False}]}, "marked as not to be learned"),
+    ("sft", {"prompt": "q", "output": 4}, "output must be a text or a list of messages, got int"),
     ("sft", {"text": "q a"}, "there is none in the columns text"),
     ("pairs", {"chosen": [Q, ANSWER], "rejected": [Q, ANSWER, AGAIN, OTHER]}, "differ before their last message"),
     ("pairs", {"chosen": [S("s"), Q, ANSWER], "rejected": [S("t"), Q, OTHER]}, "from message 1 on"),
@@ -199,8 +227,8 @@ def test_decontaminating_sees_what_is_asked(
 ) -> None:
     from adhere.build.decontaminate.rows import default_columns, text_of
 
-    if {"instruction", "input"} & set(row):
-        assert turns[-1][1] in text_of(row, default_columns(row))
+    if {"instruction", "input"} & set(row) or turns[-1][1].startswith("["):
+        assert turns[-1][1].removesuffix("\nc") in text_of(row, default_columns(row))
     else:
         assert {"q"} <= set(text_of(row, default_columns(row)).split()) | set(
             text_of(row, default_columns(row)).split(": ")

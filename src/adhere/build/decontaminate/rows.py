@@ -17,7 +17,7 @@ from adhere.text.spans import SpanRule
 
 Rule = Literal["lcs", "ngram", "span"]
 COLUMNS = (
-    "text", *CONVERSATIONS, "prompt", "instruction", "query", "question", "input", "chosen",
+    "text", *CONVERSATIONS, "prompt", "instruction", "query", "question", "problem", "input", "chosen",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import COLUMNS, answer_of, asked_by, insist_on_words, is_cut_by, refs_in, reward_of
 from adhere.schema import CutAnswers, Mode
+from adhere.shapes.labels import names_constraints
 from adhere.shapes.messages import content_of
 
 
@@ -59,7 +60,7 @@ def verifiers_reward(
         prompt: Any = None,
         **others: Any,  # noqa: ARG001
     ) -> float | None:
-        names = isinstance(info, str) or (isinstance(info, Mapping) and COLUMNS[0] in info)
+        names = isinstance(info, str) or names_constraints(info)
         refs = refs_in(info, where="info") if names else refs_in(answer, where="Neither info nor answer: answer")
         return reward_of(
             answer_of(completion),
