@@ -7,7 +7,7 @@
 | `chosen` and `rejected` as whole conversations that differ in their last message | TRL, ultrafeedback_binarized |
 | `instruction`, `input`, `system`, `history`; `output`, or `chosen` and `rejected` | alpaca, LLaMA-Factory |
 | `input` and `output`, without `instruction` | OpenRLHF |
-| `question`, `query`, `problem`; `response`, `answer`, `solution`; `system_prompt`, `context` | gsm8k, OpenOrca, dolly |
+| `question`, `query`, `problem`; `response`, `answer`, `solution`; `system_prompt`, `context` | gsm8k, OpenOrca |
 | `contents` of `parts`, `systemInstruction` | Gemini's tuning files |
 | texts whose turns begin with Human: and Assistant: | Anthropic's hh-rlhf |
 
