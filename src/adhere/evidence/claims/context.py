@@ -29,8 +29,9 @@ from adhere.evidence.claims.names import (
     looks_like_model,
     metric_name,
     model_name,
+    said_in_caption,
     said_of,
-    said_of_all,
+    without_pictures,
 )
 from adhere.evidence.claims.rows import DEFAULT_SETTINGS
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet
@@ -85,6 +86,7 @@ class Context:
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
         texts = [*(label for path in layout.paths for label in path), *names]
         self._has_arrows = any(map(has_arrow, texts))
+        self._labels = frozenset(without_pictures(path[-1]) for path in layout.paths[layout.first :] if path)
         self._said: dict[int, frozenset[str]] = {}
         self._row_said: dict[tuple[str, ...], frozenset[str]] = {}
         self._settings: dict[tuple[str, str], str] = {}
@@ -103,7 +105,8 @@ class Context:
         if c not in self._said:
             self._said[c] = said_of(*path)
             if not any(map(has_arrow, path)) and not self._has_arrows:
-                self._said[c] |= said_of_all(self.table.caption)
+                own = without_pictures(path[-1]) if path else ""
+                self._said[c] |= said_in_caption(self.table.caption, own, self._labels)
         if labels not in self._row_said:
             self._row_said[labels] = said_of(*labels)
         said = self._said[c] | self._row_said[labels]

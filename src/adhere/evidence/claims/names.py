@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
@@ -34,7 +34,7 @@ _BASE = frozenset({"base", "pt", "pretrain", "pretrained", "底座", "基座", "
 _OURS = re.compile(r"\s*[(\[\uff08]\s*(?:ours?|this work|我们的?|本文)\s*[)\]\uff09]\s*$|\s+ours$", re.IGNORECASE)
 # Not an arrow between two words: `en→de`, `ZH ⇒ XX`.
 _PICTURE = re.compile(
-    r"(?:(?!(?:(?<=\w)|(?<=\w\s))[\u2190\u2192\u2194\u21d0\u21d2\u21d4]\s?\w)[\u2190-\u21ff]|[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])+"
+    r"(?:(?!(?:(?<=\w)|(?<=\w\s))[\u2190\u2192\u2194\u21d0\u21d2\u21d4]\s?\w)[\u2190-\u21ff]|[\u25b2\u25b3\u25bc\u25bd\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])+"
 )
 _SEVERAL = re.compile(r"\s*[(\[]([^()\[\]/]+(?:/[^()\[\]/]+)+)[)\]]$")
 _BEHIND_SLASH = re.compile(r"\s*/\s*")
@@ -45,12 +45,21 @@ _PARAMETERS = re.compile(r"\bparam(?:eters|s?\.?)$", re.IGNORECASE)
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
-_LOWER_IS_BETTER = re.compile(r"(?:lower|smaller|less)[,\s]+(?:is|are|the)\s+(?:the\s+)?better", re.IGNORECASE)
-_HIGHER_IS_BETTER = re.compile(r"(?:higher|larger|greater)[,\s]+(?:is|are|the)\s+(?:the\s+)?better", re.IGNORECASE)
+_LESS, _MORE = r"(?:lower|smaller|less|fewer)", r"(?:higher|larger|greater|more)"
+_BETTER = r"(?:[\s-]+(?:values?|scores?|numbers?|rates?|is|are|means?|indicates?))*[\s,=-]+(?:the\s+)?better\b"
+_LOWER_IS_BETTER = re.compile(rf"\b{_LESS}{_BETTER}|越[低小少]越好", re.IGNORECASE)
+_HIGHER_IS_BETTER = re.compile(rf"\b{_MORE}{_BETTER}|越[高大多]越好", re.IGNORECASE)
+# Of which columns a caption's "lower is better" speaks, or does not.
+_SCOPE = re.compile(
+    r"(?:except|but|other\s+than|apart\s+from|excluding)(?:\s+(?:for|on|in))?\s+(?P<others>[^.;:()]+)|"
+    r"\bbetter\s+(?:only\s+)?(?:for|on|in)\s+(?P<behind>[^.;:()]+)|"
+    rf"(?:\b(?:for|on|in)\s+(?P<before>[^.;:()]+?),?|(?P<colon>[^.;:()]+):)\s+(?:{_LESS}|{_MORE})\b",
+    re.IGNORECASE,
+)
 _HARM = re.compile(
     r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b", re.IGNORECASE
 )
-_ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
+_ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆⇑▲△]"), re.compile(r"[↓⬇⇓▼▽]")
 
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate", "WER", "CER"})
 _HOW_PRINTED = re.compile(
@@ -303,6 +312,30 @@ def said_of_all(caption: str) -> frozenset[str]:
     is_down = _ARROW_DOWN.search(caption) or _LOWER_IS_BETTER.search(caption)
     is_up = _ARROW_UP.search(caption) or _HIGHER_IS_BETTER.search(caption)
     return frozenset() if is_down and is_up else said_of(caption)
+
+
+def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozenset[str]:
+    """What a caption says of a column called `label`, one of the table's `labels`.
+
+    Where it names columns of which it speaks ("lower is better for FID"), it says nothing of the others; where it names
+    an exception, the opposite of that one.
+    """
+    said = said_of_all(caption)
+    for scope in _SCOPE.finditer(caption):
+        named = [
+            one
+            for one in labels
+            if one and re.search(rf"(?<!\w){re.escape(one)}(?!\w)", scope[scope.lastgroup or 0], re.IGNORECASE)
+        ]
+        if not named:
+            continue
+        is_lower = _LOWER_IS_BETTER.search(caption) is not None
+        if _HIGHER_IS_BETTER.search(caption) and is_lower:
+            return frozenset()
+        if scope["others"] is not None:
+            return frozenset({"down"} if (label in named) != is_lower else ())
+        return said if label in named else frozenset()
+    return said
 
 
 def has_arrow(label: str) -> bool:

@@ -8,11 +8,23 @@ import re
 from typing import NamedTuple
 
 _MINUS = str.maketrans(
-    {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\uff08": "(", "\uff09": ")", "\u2009": " ", "\u202f": " "}
+    {
+        "−": "-",
+        "–": "-",
+        "‐": "-",
+        "‑": "-",
+        "\u00a0": " ",
+        "\uff08": "(",
+        "\uff09": ")",
+        "\uff05": "%",
+        "\u2009": " ",
+        "\u202f": " ",
+    }
 )
 SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _NUMBER = re.compile(
-    r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:['\u2019 ]\d{3})+\.\d+|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
     r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)"
     r"(?![A-Za-z])))?"
@@ -34,6 +46,8 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 # text.
 _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
 _POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
+# Footnote marks that are letters of their own: `79.6ᵃ`, `Llama-3-8B¹,²`; in `R²` and `10⁻³` they are no marks.
+_RAISED_LETTERS = re.compile(r"(?<=[\w.)%]{2})(?<!\b10)[¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈᵉᶠᵍʰⁱ]+(?:,[¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈᵉᶠᵍʰⁱ]+)*(?=\s|$)")
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
 GREY = "<grey>"  # before what is printed in grey: it does not compete
 TICKS, CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
@@ -112,7 +126,8 @@ def plain(text: str) -> str:
         text = re.sub(r"</?[A-Za-z][^<>]*>", "", text)
     if "&" in text:
         text = html.unescape(text)
-    text = re.sub(r"\[\^[^\]]*\]|(?<=\S)\^\{?\d+\}?(?=\s|$)", "", text)
+    text = re.sub(r"\[\^[^\]]*\]|(?<=\S)\^\{?\d+\}?(?=\s|$)|(?<=\S)\^[a-z\d]\^", "", text)
+    text = _RAISED_LETTERS.sub("", text)
     text = re.sub(r"(?<!\w)(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", text)
     text = text.replace("**", "").replace("`", "")
     return " ".join(text.split())
@@ -153,7 +168,7 @@ def number_of(text: str) -> PrintedNumber | None:
 
 def _parse_number(match: re.Match[str]) -> PrintedNumber | None:
     """The number of a match; None for digits or powers that no measurement has (hashes, identifiers)."""
-    digits = match["digits"].replace(",", "")
+    digits = re.sub(r"[,'\u2019 ]", "", match["digits"])
     decimals = len(digits.partition(".")[2])
     power = int(match["power"] or match["exponent"] or 0)
     if len(digits) > MAX_DIGITS or abs(power) > MAX_DIGITS:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from adhere.evidence.claims.names import clean_label, is_role, label_kind
 from adhere.evidence.claims.printed import PrintedNumber, is_absent, number_of, plain
 from adhere.evidence.read.document import Cell, Part, Problem, Row, Table
+from adhere.evidence.read.latex_text import latex_text
 
 _BOLD = re.compile(
     r"\*\*[^*]+\*\*|(?<!\w)__[^_]+__(?!\w)|\\(?:textbf|mathbf|boldsymbol|bf)\b|<(?:b|strong)\b", re.IGNORECASE
@@ -131,7 +132,7 @@ def build_tables(
     label columns, no scores) and section rows (one filled cell) are recognised.
     """
     problems: list[Problem] = []
-    raw = _with_points([piece for row in raw for piece in expand_breaks(row)])
+    raw = _with_points([piece for row in map(_without_formulas, raw) for piece in expand_breaks(row)])
     width = max(len(row.cells) for row in raw[: max(header_rows, 1)])
     if starts := _starts_beside(raw, max(header_rows, 1), width):
         several: list[Table] = []
@@ -191,6 +192,18 @@ def build_tables(
         rows.append(Row(cells, row.line, section))
     first = Table(index, "", "", raw[0].line, headers, rows, headings=headings)
     return [first, *tables], problems
+
+
+def _without_formulas(row: RawRow) -> RawRow:
+    r"""The row with what formulas of Markdown and MathJax show: `$\downarrow$`, `\(79.6_{\pm 0.4}\)`."""
+    if not any("\\" in text for text in row.cells):
+        return row
+    shown = [_FORMULA.sub(lambda found: latex_text(_SPACED.sub("", found[1] or found[2])), one) for one in row.cells]
+    return RawRow(row.line, shown)
+
+
+_FORMULA = re.compile(r"\$([^$]*\\[A-Za-z%][^$]*)\$|\\\((.*?)\\\)")
+_SPACED = re.compile(r"(?<=[\d.]) (?=[\d.])")  # formulas print no blanks in a number
 
 
 def _with_points(rows: list[RawRow]) -> list[RawRow]:

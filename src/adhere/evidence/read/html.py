@@ -25,9 +25,14 @@ _BLOCKS = frozenset(
 )
 _NOTES = frozenset({
     "ltx_note", "ltx_note_outer", "ltx_note_mark", "ltx_note_content", "footnote", "footnote-ref", "footnote-reference",
-    "footnote-text", "footnotetext", "footnoteref", "noteref", "tooltip-text", "tooltiptext",
+    "footnote-text", "footnotetext", "footnoteref", "noteref", "tooltip-text", "tooltiptext", "sr-only",
+    "visually-hidden", "screen-reader-text", "katex-html",
 })  # fmt: skip
-"""Classes of footnotes that stand in the text that they are about: LaTeXML's, pandoc's, Sphinx's, of tooltips."""
+"""Classes of what stands in the text and is none of it.
+
+Footnotes (LaTeXML's, pandoc's, Sphinx's, of tooltips), what is hidden, and the second copy of a formula (KaTeX's).
+"""
+_LINKED_MARK = re.compile(r"\s*\[?(?:\d{1,3}|[a-z*†‡§¶])\]?\s*")
 _MARK = re.compile(r"[\d*†‡§¶,\s]*|[a-z]")
 _BOLD, _UNDERLINED = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)"), re.compile(r"text-decoration\s*:\s*underline")
 _MAX_DEPTH = 40
@@ -181,6 +186,8 @@ def _text(element: Any, depth: int = 0) -> str:
             inner = " <br> "
         elif tag == "sup" and _MARK.fullmatch(inner):
             inner = ""
+        elif tag == "a" and (child.get("href") or "").startswith("#") and _LINKED_MARK.fullmatch(inner):
+            inner = "" if "".join(pieces).strip() else inner  # behind a text it is a note's mark
         elif inner.strip() and (tag in {"b", "strong"} or _BOLD.search(style)):
             inner = f"**{inner.strip()}**"
         elif inner.strip() and (tag in {"u", "ins"} or _UNDERLINED.search(style)):

@@ -20,8 +20,11 @@ _MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?\s*\{?|def\s*|"
     r"providecommand\*?\s*\{?)\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:#\d)*(?=\{)"
 )
-_LONG = frozenset({"longtable", "xltabular", "longtabu"})
-_TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|longtabu|tblr"
+_LONG = frozenset({"longtable", "xltabular", "longtabu", "longtblr"})
+_TABULAR = (
+    r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|(?:long)?tabu|(?:long|tall)?tblr|"
+    r"(?:mp)?(?:super|x)tabular\*?"
+)
 _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?|wraptable|sidewaystable\*?)\}}")
 # With as many braces as each takes: `\midrule {Random}` has none, and a name follows.
 _RULE = re.compile(
@@ -30,7 +33,8 @@ _RULE = re.compile(
     r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\([^()]*\))?(?:\s*\{[^{}]*\})?|"
     r"(?:rule|specialrule)\b(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\}){0,3})"
 )
-_HEADER_RULE = re.compile(r"\\(?:midrule|(?!hhline)[a-z]*hline|endhead)\b")
+_HEADER_RULE = re.compile(r"\\(?:midrule|(?!hhline)[a-z]*hline|end(?:first)?head)\b")
+_NEW_LINE = re.compile(r"\\tabularnewline\b")
 _MARK = re.compile(r"\\begin\{|\\end\{|\\\\|\\.|[{}&]", re.DOTALL)
 _ROW_OPTION = re.compile(r"\*?\s*\[[^\[\]&]*\]")
 _ACROSS = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\s*")
@@ -99,6 +103,7 @@ class _Text:
 def read_latex(text: str) -> LatexSource:
     """Tables and plain lines of a LaTeX source; line numbers are those of the source."""
     text = "\n".join(_COMMENT.sub("", line) if "%" in line else line for line in text.split("\n"))
+    text = _NEW_LINE.sub(r"\\\\", text)
     macros = _macros(text)
     begin = text.find("\\begin{document}")
     if begin >= 0:

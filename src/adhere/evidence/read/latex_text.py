@@ -47,6 +47,9 @@ _LAYOUT = frozenset(
 )
 _SIGNS = {
     "uparrow": "↑", "nearrow": "↑", "Uparrow": "↑", "downarrow": "↓", "searrow": "↓", "Downarrow": "↓", "pm": "±",
+    "textuparrow": "↑", "shortuparrow": "↑", "textdownarrow": "↓", "shortdownarrow": "↓",
+    "blacktriangle": "▲", "triangle": "△", "bigtriangleup": "△",
+    "blacktriangledown": "▼", "triangledown": "▽", "bigtriangledown": "▽",
     "times": "×", "Delta": "Δ", "checkmark": "✓", "dagger": "†", "dag": "†", "ddagger": "‡", "ddag": "‡", "ast": "*",
     "star": "*", "S": "§", "P": "¶", "approx": "≈", "sim": "~", "quad": " ", "qquad": " ", "enspace": " ", "ldots": "…",
     "dots": "…", "leq": "≤", "geq": "≥", "le": "≤", "ge": "≥", "rightarrow": "→", "to": "→", "cdot": "·",
