@@ -64,7 +64,9 @@ STOP_REASONS: dict[str, Status] = {
         ),
         "refused",
     ),
-    **dict.fromkeys(("error", "abort", "insufficient_system_resource", "network_error", "cancelled"), "error"),
+    **dict.fromkeys(
+        ("error", "abort", "insufficient_system_resource", "network_error", "cancelled", "timeout"), "error"
+    ),
 }  # fmt: skip
 """What servers and answer files say about why a model stopped, where it did not stop by itself.
 
@@ -562,7 +564,7 @@ def status_of_stop(*reasons: object) -> Status | None:
 
     None: the model stopped by itself, or nothing is known.
     """
-    said = (reason.rpartition(".")[2].lower() for reason in reasons if isinstance(reason, str))
+    said = (one.partition(":")[0].rpartition(".")[2].strip().lower() for one in reasons if isinstance(one, str))
     return next((STOP_REASONS[reason] for reason in said if reason in STOP_REASONS), None)
 
 

@@ -50,12 +50,87 @@ KEYS = [
     {"message": "Missing Authentication header"},
     {"detail": [{"type": "missing", "loc": ["header", "authorization"], "msg": "Field required"}]},
 ]
+IN_200 = [
+    ({"error": {"type": "authentication_error", "message": "no"}}, "denied", "key"),  # Anthropic's names
+    ({"error": {"message": "no", "code": "invalid_api_key"}}, "denied", "key"),
+    (
+        [{"error": {"code": 400, "message": "no", "details": [{"reason": "API_KEY_INVALID"}]}}],
+        "denied",
+        "key",
+    ),  # Gemini
+    ({"error": {"type": "insufficient_quota", "message": "no"}}, "denied", "credit"),
+    ({"error": "Unauthorized: invalid api key"}, "transient", "key"),
+    ({"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, "transient", "key"),
+    (
+        {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}, "choices": None},
+        "transient",
+        "credit",
+    ),
+    ({"success": False, "errors": [{"code": 1, "message": "invalid api token"}]}, "transient", "key"),
+    ({"code": 20012, "message": "Model does not exist.", "data": None}, "transient", "request"),
+    ({"error": {"type": "overloaded_error", "message": "Overloaded"}}, "transient", None),
+    ({"error": {"type": "rate_limit_error", "message": "slow"}}, "limited", None),
+]
 
 
 @pytest.mark.parametrize("body", KEYS, ids=[f"{n}" for n in range(len(KEYS))])
 def test_a_wrong_key_said_in_words_is_suspected_and_asked_again(body: Any):
     found = attempt(400, body)
     assert (found.kind, found.suspects, found.response.failure) == ("failed", "key", "passing")
+
+
+@pytest.mark.parametrize(("body", "kind", "blamed"), IN_200, ids=[f"{n}" for n in range(len(IN_200))])
+def test_an_error_inside_a_200_is_read_by_what_it_calls_itself_or_says(body: Any, kind: str, blamed: str | None):
+    found = attempt(200, body)
+    assert (found.kind, found.denied or found.suspects) == (kind, blamed), found.reason
+    assert found.response.failure == "passing"
+
+
+def test_credit_that_is_spent_in_words_is_suspected_and_asked_again():
+    for said in ("Your credit balance is too low to access the API.", "Insufficient Balance", "余额不足"):
+        found = attempt(400, error(said))
+        assert (found.suspects, found.response.failure) == ("credit", "passing")
+
+
+def test_a_model_that_does_not_exist_by_words_is_suspected():
+    for said in ("Model foo does not exist", "Invalid model name passed in model=foo", "foo is not a valid model ID"):
+        assert attempt(400, error(said)).reason.startswith("the server has no model of this name: HTTP 400")
+    assert attempt(400, error("This model does not support system messages")).suspects is None
+
+
+STREAMED: list[tuple[bytes, str, str | None]] = [
+    (b'{"error": {"message": "no", "code": "invalid_api_key"}}', "denied", "key"),
+    (b'error: {"message": "no", "code": 401}', "denied", "key"),
+    (b'data: {"object": "error", "message": "boom", "type": "BadRequestError", "code": 400}', "failed", None),
+    (b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}', "transient", None),
+    (b'data: {"choices": [{"index": 0, "text": "old", "finish_reason": "stop"}]}', "transient", None),
+]
+
+
+@pytest.mark.parametrize(("line", "kind", "blamed"), STREAMED, ids=[f"{n}" for n in range(len(STREAMED))])
+def test_an_error_in_a_stream_is_read_in_every_form(line: bytes, kind: str, blamed: str | None):
+    stream = Stream()
+    stream.feed(line + b"\n\ndata: [DONE]\n\n")
+    found = read(Reply(200, {}, stream.body(), 0.1), ASK)
+    assert (found.kind, found.denied or found.suspects) == (kind, blamed), found.reason
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\xef\xbb\xbfdata: {"choices": [{"delta": {"content": "The sea."}}]}\n\n',
+        b'data: {"choices": [{"delta":\ndata: {"content": "The sea."}}]}\n\n',
+        b'data: {"choices": [{"index": "0", "delta": {"content": "The sea."}}]}\n\n',
+        b'data: {"choices": [{"index": 0, "message": {"content": "The sea."}}]}\n\n',
+        b'data: {"broken\n\ndata: {"choices": [{"delta": {"content": "The sea."}}]}\n\n',
+    ],
+    ids=["mark", "lines", "index", "message", "broken"],
+)
+def test_a_stream_that_is_written_in_another_way_is_no_empty_answer(data: bytes):
+    stream = Stream()
+    stream.feed(data + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n')
+    found = read(Reply(200, {}, stream.body(), 0.1), ASK)
+    assert (found.kind, found.response.text) == ("answered", "The sea.")
 
 
 def test_a_wrong_key_that_a_code_names_is_denied_at_once():
@@ -234,6 +309,9 @@ FORMS: list[dict[str, Any]] = [
     {"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": THOUGHT}]}, {"type": "text", "text": "Hi."}]},
     {"content": [{"type": "reasoning", "reasoning": THOUGHT}, {"type": "output_text", "text": "Hi."}]},
     {"content": [{"text": THOUGHT, "thought": True}, {"text": "Hi."}]},
+    {"content": [{"type": "summary_text", "text": THOUGHT}, {"type": "text", "text": "Hi."}]},
+    {"content": [{"reasoningContent": {"reasoningText": {"text": THOUGHT}}}, {"text": "Hi."}]},  # Bedrock
+    {"content": "Hi.", "reasoning_summary": THOUGHT},
     {"content": "Hi.", "reasoning_content": THOUGHT},
     {"content": "Hi.", "reasoning": THOUGHT, "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
     {"content": "Hi.", "reasoning_details": [{"type": "reasoning.summary", "summary": THOUGHT}]},
@@ -257,6 +335,26 @@ def test_reasoning_is_read_in_every_form(message: dict[str, Any], streamed: bool
         body = json.loads(stream.body())
     found = attempt(200, body).response
     assert (found.text, found.reasoning) == ("Hi.", THOUGHT)
+
+
+def test_what_a_tool_of_the_server_gave_is_no_part_of_the_answer():
+    found = {"type": "web_search_tool_result", "content": [{"title": "t, t", "text": "a page, a page"}]}
+    parts = [{"type": "server_tool_use", "input": {"query": "q"}}, found, {"type": "text", "text": "Hi."}]
+    assert attempt(200, answer({"content": parts})).response.text == "Hi."
+
+
+def test_a_refusal_in_a_part_is_a_refusal():
+    found = attempt(200, answer({"content": [{"type": "refusal", "refusal": "No, sorry."}]})).response
+    assert (found.status, found.text, found.evidence) == ("refused", "", "No, sorry.")
+
+
+@pytest.mark.parametrize(
+    ("finish", "status"),
+    [("content_filter: SAFETY", "refused"), ("sensitive", "refused"), ("insufficient_system_resource", "error")],
+)
+def test_reasons_of_other_providers_for_no_answer(finish: str, status: str):
+    body = {"choices": [{"message": {"content": ""}, "finish_reason": finish}]}
+    assert attempt(200, body).response.status == status
 
 
 def test_a_piece_of_content_may_be_an_object():
@@ -286,6 +384,20 @@ def test_a_prompt_that_the_server_cut_is_no_answer(tokens: int):
 def test_a_prompt_that_was_read_or_not_counted_is_answered(tokens: int | None):
     found = attempt(200, answer({"content": "Hi."}, usage={"prompt_tokens": tokens}), LONG)
     assert found.response.status == "ok"
+
+
+@pytest.mark.parametrize(
+    "cached",
+    [
+        {"prompt_tokens_details": {"cached_tokens": 5992}},
+        {"prompt_cache_hit_tokens": 5992},
+        {"cache_read_input_tokens": 5000, "cache_creation_input_tokens": 992},
+    ],
+)
+def test_a_cached_prompt_that_is_counted_beside_was_read(cached: dict[str, Any]):
+    assert attempt(200, answer({"content": "Hi."}, usage={"prompt_tokens": 8, **cached}), LONG).response.status == "ok"
+    cut = {"prompt_tokens": 4096, "prompt_tokens_details": {"cached_tokens": 4000}}
+    assert attempt(200, answer({"content": "Hi."}, usage=cut), LONG).response.error == CUT_PROMPT
 
 
 def test_where_a_script_writes_no_blanks_characters_count():

@@ -53,11 +53,19 @@ _WRONG = _words(
     r"(not|n't) (valid|found|provided?|recogni[sz]ed|authori[sz]ed)|no api|must provide",
     r"unauthenticated|unauthori[sz]ed",
 )
+_CREDIT = _words(
+    r"insufficient (account )?(balance|credits?|funds?|quota)|balance is (too low|insufficient|not enough)",
+    r"credits? balance|out of credits?|account [^.]{0,20}(good standing|arrears|overdue|suspended)|余额不足|欠费",
+)
+_NO_MODEL = _words(
+    r"\bmodel\b[^.]{0,80}((does|do) not exist|doesn't exist|not found|not a valid model|is unknown|not exist)",
+    r"(invalid|unknown|unrecogni[sz]ed|no such|non-?existent) model|not a valid model|模型不存在",
+)
 _NO_STREAM = _words(r"non-?stream|(without|not using|disabled?) stream")
 _STREAMS_ONLY = _words(
     r"only (supports?|available|works?|allow\w*|accepts?)[^.]{0,40}stream|stream(ing)?[- ]only",
     r"stream\w*\W{0,3} ?(must|has to|should|needs? to) be (set to |enabled|true|on\b)",
-    r"(requires?|set|use|enable) \W?stream(ing)?\b|stream\W{1,3}true",
+    r"(requires?|set|use|enable) \W?stream(ing)?\b|stream\W{1,3}true|streaming is (required|mandatory)",
 )
 _STREAMS_NOT = _words(
     r"stream\w*[^.]{0,30}(not|n't|un) ?(be )?(supported|allowed|available|enabled|implemented)",
@@ -87,14 +95,16 @@ def blame_of(error: Mapping[str, Any], names: Collection[str], message: str) -> 
     streaming = _streaming_of(said)
     if field in {"authorization", "x-api-key", "api-key"} or (_KEY.search(said) and _WRONG.search(said)):
         return Blame("key")
+    if _CREDIT.search(said):
+        return Blame("credit")
     if is_page(said) or _TLS.search(said):
         return Blame("address", "the base URL must begin with https://" if _TLS.search(said) else "")
     if field != "stream_options" and streaming:
         return Blame("request", streaming)
-    if field is not None:
-        instead = ", or say --dialect openai" if field == "max_tokens" else ""
-        return Blame("request", f"leave the field out with --omit {field}{instead}")
-    return NOTHING
+    if field is None:
+        return Blame("request", "the server has no model of this name") if _NO_MODEL.search(said) else NOTHING
+    instead = ", or say --dialect openai" if field == "max_tokens" else ""
+    return Blame("request", f"leave the field out with --omit {field}{instead}")
 
 
 def _streaming_of(said: str) -> str:

@@ -26,7 +26,7 @@ CONTENT_POLICY = frozenset({
 """Of providers, of LiteLLM around them, of gateways' guards (Portkey's hooks, Cloudflare's 2016 and 2017)."""
 NO_CREDIT = frozenset({
     "insufficient_quota", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
-    "billing_not_active", "payment_required", "quota_exceeded",
+    "billing_not_active", "payment_required", "quota_exceeded", "arrearage",
 })  # fmt: skip
 KEY_SPENT = frozenset({
     "openrouter_key_limit", "openrouter_workspace_limit", "key_limit_exceeded", "invalid_api_key", "invalid_key",
@@ -36,6 +36,14 @@ KEY_SPENT = frozenset({
 _WRAPPED = re.compile(r"litellm\.(\w+error)\b")
 """The class that LiteLLM names at the head of its messages; the innermost one says what it was."""
 NO_MODEL = frozenset({"model_not_found", "model_not_available", "invalid_model", "model_deprecated", "no_endpoints"})
+_STATUS_OF = {
+    **dict.fromkeys(CONTENT_POLICY | NO_CREDIT | NO_MODEL, 400), **dict.fromkeys(KEY_SPENT, 401),
+    "invalid_request_error": 400, "badrequesterror": 400, "permission_error": 403, "permission_denied": 403,
+    "not_found_error": 404, "notfounderror": 404, "rate_limit_error": 429, "rate_limit_exceeded": 429,
+    "resource_exhausted": 429, "overloaded_error": 529,
+}  # fmt: skip
+"""The status that an error inside a 200 would have had, by what it calls itself; the first that fits counts."""
+_SAID = ("message", "detail", "error_msg", "error_message", "status_msg", "msg")
 
 
 class Meaning(NamedTuple):
@@ -69,11 +77,12 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
         body: How the reply begins, where it has no fields.
     """
     status = http_status
-    if 200 <= status < 300:
-        code = whole_of(error.get("code"))
-        status = code if code is not None and 400 <= code < 600 else 500
     metadata = mapping_of(error.get("metadata"))
     names = set(_names(error, metadata))
+    if 200 <= status < 300:
+        code = whole_of(error.get("code"))
+        by_name = next((known for name, known in _STATUS_OF.items() if name in names), 500)
+        status = code if code is not None and 400 <= code < 600 else by_name
     if 400 <= status < 500 and (names & CONTENT_POLICY or (status == 403 and metadata.get("reasons"))):
         return Meaning("answered", status, is_refusal=True)
     if status == 402 or (400 <= status < 500 and names & NO_CREDIT):
@@ -89,20 +98,24 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
         return Meaning("lane-stopped", status)
     if status == 403:  # of one text, says a moderating proxy in its words; of the model, says a gateway
         return Meaning("forbidden", status)
-    if status in {408, 409, 425} or not 400 <= status < 500:
-        return Meaning("transient", status)
     blame = blame_of(error, names, text_of(error.get("message")) or body)
+    if status in {408, 409, 425} or not 400 <= status < 500:
+        return Meaning("transient", status, suspects=blame.suspects if http_status == 200 else None)
     return Meaning("failed", status, suspects=blame.suspects, helps=blame.helps)
 
 
 def error_fields(error: Any, found: Any) -> Mapping[str, Any]:
     """Return the fields of an error in any of the forms that servers give it.
 
-    `{"error": {…}}` is OpenAI's. The error may be a text beside a code (xAI), lie at the top (vLLM, Mistral), or be a
-    list of what is wrong with the request (`detail`, of FastAPI). `message` is a text then, `details` that list.
+    `{"error": {…}}` is OpenAI's. The error may be a text beside a code (xAI), lie at the top (vLLM, Mistral), in
+    `base_resp` (MiniMax) or `errors` (Cloudflare), or be a list of what is wrong with the request (`detail`, of
+    FastAPI). `message` is a text then, `details` that list.
     """
     fields = dict(mapping_of(error) or mapping_of(found))
-    message = fields.get("message", fields.get("detail"))
+    listed = fields.get("errors")
+    inner = listed[0] if isinstance(listed, list) and listed else fields.get("base_resp")
+    fields |= {name: value for name, value in mapping_of(inner).items() if name not in fields}
+    message = next((fields[name] for name in _SAID if fields.get(name)), None)
     if isinstance(error, str) and error:
         message = error
     nested = mapping_of(message)

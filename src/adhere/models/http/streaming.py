@@ -9,6 +9,9 @@ from typing import Any
 from adhere.calls import MOST_CALLS
 from adhere.models.http.values import content_of, json_of, mapping_of, storable, text_of, thought_of
 
+LONGEST_EVENT = 1_000_000
+"""Bytes of one event, over all its lines, that are kept until they are JSON."""
+
 
 class Stream:
     """Takes the bytes of a stream of server-sent events as they come; never raises, whatever they are."""
@@ -22,7 +25,9 @@ class Stream:
         self.finish: dict[str, Any] = {}
         self.error: Any = None
         self._rest = bytearray()
+        self._event = b""  # lines of an event whose JSON goes on in the next one
         self._searched = 0
+        self._has_pieces = False
 
     def feed(self, data: bytes) -> bool:
         """Take some bytes; whether they held the first token."""
@@ -41,17 +46,27 @@ class Stream:
         return bool(self.content or self.reasoning or self.calls)
 
     def _line(self, line: bytes) -> None:
+        line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.startswith((b"{", b"error:")):  # an error that is no event (a gateway's, llama.cpp's)
+            found = mapping_of(json_of(line.removeprefix(b"error:").strip()))
+            self.error = self.error or (found if line.startswith(b"error:") else found.get("error"))
+            return
         if not line.startswith(b"data:"):
+            self._event = self._event if line else b""
             return  # comments keep the connection alive
         data = line[5:].strip()
         chunk = json_of(data)
+        if not isinstance(chunk, dict) and self._event:
+            chunk = json_of(self._event + data)
+        self._event = b"" if isinstance(chunk, dict) else (self._event + data + b"\n")[:LONGEST_EVENT]
         if not isinstance(chunk, dict):
             return
-        self.error = self.error or chunk.get("error")
+        is_error = chunk.get("object") == "error" or chunk.get("type") == "error"
+        self.error = self.error or chunk.get("error") or (chunk if is_error else None)
         self.found.update({name: chunk[name] for name in ("model", "provider", "usage") if chunk.get(name)})
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, dict) and choice.get("index") in (0, None):
+            if isinstance(choice, dict) and choice.get("index") in (0, "0", None):
                 self._choice(choice)
 
     def _choice(self, choice: Mapping[str, Any]) -> None:
@@ -61,7 +76,10 @@ class Stream:
         )
         delta = choice.get("delta")
         if not isinstance(delta, dict):
+            delta = None if self._has_begun() else choice.get("message")  # the whole answer at once
+        if not isinstance(delta, dict):
             return
+        self._has_pieces = True
         for parts, part in (
             (self.content, delta.get("content")),
             (self.reasoning, thought_of(delta)),
@@ -99,6 +117,8 @@ class Stream:
         error = self.error
         if error is None and not self.finish.get("finish_reason"):
             error = {"code": 502, "message": "the stream ended before the answer was finished"}
+        if error is None and not self._has_pieces:
+            error = {"code": 502, "message": "the stream was finished and held no piece of an answer"}
         parts = {"content": self.content, "reasoning": self.reasoning, "refusal": self.refusal}
         message: dict[str, Any] = {name: "".join(texts) or None for name, texts in parts.items()}
         for call in self.calls:

@@ -84,17 +84,32 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
 
 
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "thoughts", "thinking_content",
-             "reasoning_details", "thinking_blocks")  # fmt: skip
+             "reasoning_details", "thinking_blocks", "reasoning_summary", "reasoningContent")  # fmt: skip
 """Fields of a message with its reasoning. A gateway repeats one text under several names, so the first counts."""
-_WORDS = ("text", "thinking", "reasoning", "summary", "content", "value", "thought")
+_WORDS = ("text", "thinking", "reasoning", "summary", "content", "value", "thought", "reasoningContent",
+          "reasoningText")  # fmt: skip
+_BESIDE = re.compile(r"tool|search|result|citation|reference|image|audio|video|file|document|refusal", re.IGNORECASE)
+"""Types of parts that hold neither the answer nor reasoning: what a tool of the server gave, sources, pictures."""
 
 
 def content_of(content: Any) -> str:
-    """Return a message's text: a string, or the texts of its parts without those that are reasoning."""
+    """Return a message's text: a string, or the texts of its parts that are neither reasoning nor of a tool."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
-    return "".join(_words(part) for part in parts if not _is_thought(part))
+    return "".join(_words(part) for part in parts if not _is_thought(part) and not _BESIDE.search(_type(part)))
+
+
+def refusal_of(message: Mapping[str, Any]) -> str:
+    """Return what a message says in a field `refusal`, or in a part of that type."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    refused = (text_of(mapping_of(part).get("refusal")) for part in parts)
+    return content_of(message.get("refusal")) or "".join(filter(None, refused))
+
+
+def _type(part: Any) -> str:
+    return text_of(mapping_of(part).get("type")) or ""
 
 
 def thought_of(message: Mapping[str, Any]) -> str:
@@ -112,13 +127,13 @@ def thought_of(message: Mapping[str, Any]) -> str:
 def _is_thought(part: Any) -> bool:
     """Tell whether a part of a content is reasoning: it says so, or has nothing but reasoning in it."""
     fields = mapping_of(part)
-    kind = text_of(fields.get("type")) or ""
-    if "think" in kind or "thought" in kind or kind.startswith("reasoning") or fields.get("thought") is True:
+    kind = _type(part)
+    if re.search("think|thought|summary|^reasoning", kind) or fields.get("thought") is True:
         return True
     return (
         not kind.startswith(("text", "output"))
         and "text" not in fields
-        and any(name in fields for name in ("thinking", "reasoning", "reasoning_content"))
+        and any(name in fields for name in ("thinking", "reasoning", "reasoning_content", "reasoningContent"))
     )
 
 

@@ -48,6 +48,7 @@ from adhere.models.http.values import (
     json_or_deep,
     mapping_of,
     number_of,
+    refusal_of,
     text_of,
     thought_of,
     whole_of,
@@ -164,6 +165,8 @@ def read(  # noqa: PLR0911 - one return a rule
     found = json_or_deep(reply.body, reply.headers.get("content-type", ""))
     if found is TOO_DEEP:
         return _attempt("failed", reply, request, f"HTTP {reply.status} with a body that is nested too deep to be read")
+    if isinstance(found, list) and len(found) == 1:  # Gemini's errors
+        found = found[0]
     if native is not None and isinstance(found, dict) and not found.get("error"):
         found = native.completion(found)
     error = found.get("error") if isinstance(found, dict) else None
@@ -178,6 +181,8 @@ def read(  # noqa: PLR0911 - one return a rule
     choices = found.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
+        if text_of((fields := error_fields(None, found)).get("message")):  # an error by names of the server's own
+            return _failure(reply, request, fields, found)
         return _attempt("transient", reply, request, "HTTP 200 without choices")
     if choice.get("error"):
         return _failure(reply, request, choice["error"], found)
@@ -201,7 +206,7 @@ def _answer(
     text, calls = content_of(message.get("content")), calls_of(message)
     reasoning = thought_of(message) or None
     finish = text_of(choice.get("finish_reason"))
-    refusal = message.get("refusal")
+    refusal = refusal_of(message)
     evidence = None
     stopped = status_of_stop(finish)
     if stopped == "truncated":
@@ -209,7 +214,7 @@ def _answer(
         evidence = None if text or calls else "the tokens were used up before the answer began"
     elif stopped == "refused" or refusal:
         status = "refused"
-        evidence = content_of(refusal) or f"finish_reason {finish}"
+        evidence = refusal or f"finish_reason {finish}"
     else:
         status = "ok" if text.strip() or (calls and request.tools) else "empty"
         if status == "empty" and calls:
@@ -219,7 +224,8 @@ def _answer(
         evidence = f"the answer has {len(text):,} characters; {LONGEST_TEXT:,} of them are kept"
         text = text[:LONGEST_TEXT]
     usage = _usage(found.get("usage"), prices)
-    if (cut := _cut_prompt(request, usage)) is not None:
+    cached = _cached(mapping_of(found.get("usage")))
+    if (cut := _cut_prompt(request, usage, cached)) is not None:
         return _attempt("failed", reply, request, CUT_PROMPT, usage=usage, evidence=cut, failure="passing")
     response = response_to(
         request,
@@ -238,12 +244,16 @@ def _answer(
     return Attempt("answered", response, tokens=(usage.prompt_tokens or 0) + (usage.completion_tokens or 0))
 
 
-def _cut_prompt(request: Request, usage: Usage) -> str | None:
-    """Say that a server read less than it was sent, where the number of tokens that it reports leaves no doubt."""
+def _cut_prompt(request: Request, usage: Usage, cached: int) -> str | None:
+    """Say that a server read less than it was sent, where the number of tokens that it reports leaves no doubt.
+
+    Most count `cached` tokens among the prompt's; one that reports more of them counts them beside it.
+    """
     if not usage.prompt_tokens:
         return None
     least = sum(least_tokens(message.content) for message in request.messages)  # not all servers count tools
-    if least < SHORTEST_CUT or usage.prompt_tokens >= least:
+    reported = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)
+    if least < SHORTEST_CUT or reported >= least:
         return None
     return f"it reports {usage.prompt_tokens:,} tokens for a prompt of at least {least:,}"
 
@@ -290,7 +300,7 @@ def _attempt(
     failure: Failure | None = None,
 ) -> Attempt:
     reason = fit_to_show(reason) or ""
-    if meaning is not None and meaning.suspects in {"key", "address"}:
+    if meaning is not None and meaning.suspects in {"key", "address", "credit"}:
         failure = "passing"  # a user mends it, and then an answer is likely
     response = response_to(
         request,
@@ -344,6 +354,17 @@ def _usage(found: Any, prices: Prices | None) -> Usage:
         cost = prices.request + prompt * prices.prompt + completion * prices.completion
     details = mapping_of(fields.get("completion_tokens_details"))
     return Usage(prompt, completion, whole_of(details.get("reasoning_tokens")), cost)
+
+
+def _cached(usage: Mapping[str, Any]) -> int:
+    """Tokens of the prompt that were read from a cache, or written to one, by the names that servers give them."""
+    details = mapping_of(usage.get("prompt_tokens_details"))
+    beside = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    return max(
+        whole_of(details.get("cached_tokens")) or 0,
+        whole_of(usage.get("prompt_cache_hit_tokens")) or 0,
+        sum(whole_of(usage.get(name)) or 0 for name in beside),
+    )
 
 
 def _name(value: Any) -> str | None:
