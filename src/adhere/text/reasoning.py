@@ -4,6 +4,7 @@
 |---|---|
 | `<think>…</think>`, `<thinking>`, `<reasoning>`, `<thought>`, `<seed:think>`, in any case | most reasoning models |
 | `[THINK]…[/THINK]`, `◁think▷…◁/think▷`, `<|begin_of_thought|>…<|end_of_thought|>` | Magistral, Kimi-VL, Sky-T1 |
+| `<|START_THINKING|>…<|END_THINKING|>`, `<unused94>…<unused95>`, `<|channel>thought…<channel|>` | Cohere, Gemma's kin |
 | `<|channel|>analysis<|message|>…<|end|>…final…` | gpt-oss (harmony), with its marks or decoded without them |
 | what `ADHERE_REASONING_TAGS` holds: `OPEN CLOSE`, more pairs after blanks | anything else |
 
@@ -32,17 +33,30 @@ _PAIRS = (
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<unused94>", "<unused95>"),
+    ("<|channel>thought", "<channel|>"),
+)
+# What some of these write around the answer that follows.
+_ANSWERS = (("<|begin_of_solution|>", "<|end_of_solution|>"), ("<|START_RESPONSE|>", "<|END_RESPONSE|>"))
+# What a decoder leaves before an answer: marks that show nothing, and the head of the assistant's turn.
+_LEAD = re.compile(
+    r"(?:[\s\ufeff\u200b]|<s>|<bos>|<\|begin_of_text\|>|<\|im_start\|>assistant\b|"
+    r"<\|start_header_id\|>assistant<\|end_header_id\|>)*"
 )
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(<\|end\|>|<\|return\|>|"
     r"<\|call\|>|(?=<\|start\|>)|\Z)",
     re.DOTALL,
 )
+_FINAL = "<|start|>assistant<|channel|>final<|message|>"
 # Harmony, decoded without its special tokens: `analysisWe need…assistantfinalThe sea…`. Where `assistantfinal` never
-# comes the answer was cut before it began. No word begins so: a letter that is no small one follows, and it is a
-# sentence's, no name of a program's (`analysisResult = …`).
-_BARE_ANALYSIS, _BARE_FINAL = "analysis", "assistantfinal"
-_CUT_ANALYSIS = re.compile(r"analysis(?=[^\W\d_])(?![a-z\u00df-\u00f6\u00f8-\u00ff])(?!\w*\s*[=:(.\[{;])")
+# comes the answer was cut before it began, but for one that is `final` from its first word on. No word begins so: a
+# letter that is no small one follows, and it is a sentence's, no name of a program's (`analysisResult = …`).
+_BARE_ANALYSIS, _BARE_FINAL = re.compile("(?:assistant)?(?:analysis|commentary)"), "assistantfinal"
+_SENTENCE = r"(?=[^\W\d_])(?![a-z\u00df-\u00f6\u00f8-\u00ff])(?!\w*(?:\s*[=:(\[{;]|\.\w))"
+_CUT_ANALYSIS = re.compile(_BARE_ANALYSIS.pattern + _SENTENCE)
+_ONLY_FINAL = re.compile("(?:assistant)?final" + _SENTENCE)
 
 
 class SplitAnswer(NamedTuple):
@@ -120,17 +134,15 @@ def _tags(own: tuple[str, ...]) -> _Tags:
 
 def _split(text: str) -> _Split:
     tags = _tags(own_tags())
-    rest = text.lstrip()
+    rest = text[_LEAD.match(text).end() :]  # type: ignore[union-attr]  # it may match nothing, and always matches
     found = tags.opening.match(rest)
     if found is None:
         if rest.startswith(("<|channel|>", "<|start|>assistant<|channel|>")):
             return _split_channels(rest)
-        if rest.startswith(_BARE_ANALYSIS) and _BARE_FINAL in rest:
-            before, _, after = rest.removeprefix(_BARE_ANALYSIS).partition(_BARE_FINAL)
-            return _Split(before.strip(), after.lstrip())
-        if _CUT_ANALYSIS.match(rest):
-            return _Split(rest.removeprefix(_BARE_ANALYSIS).strip(), "", is_cut=True)
-        return _split_unopened(text, tags)
+        if _FINAL in rest:  # the template opened the reasoning
+            before, _, after = rest.partition(_FINAL)
+            return _split_channels(f"<|channel|>analysis<|message|>{before}{_FINAL}{after}")
+        return _split_bare(rest) or _split_unopened(text, tags)
     reasoning: list[str] = []
     while found is not None and found.lastindex is not None:
         end = tags.closings[found.lastindex - 1].search(rest, found.end())
@@ -141,7 +153,27 @@ def _split(text: str) -> _Split:
         while start < len(rest) and rest[start].isspace():
             start += 1
         found = tags.opening.match(rest, start)
-    return _Split("\n".join(reasoning), rest[start:])
+    return _Split("\n".join(reasoning), _unwrapped(rest[start:]))
+
+
+def _unwrapped(answer: str) -> str:
+    """An answer without what its model writes around it."""
+    for start, end in _ANSWERS:
+        if answer.startswith(start):
+            return answer.removeprefix(start).rstrip().removesuffix(end).strip()
+    return answer
+
+
+def _split_bare(text: str) -> _Split | None:
+    """Harmony without its marks; None: it is something else."""
+    bare = _BARE_ANALYSIS.match(text)
+    if bare is not None and _BARE_FINAL in text:
+        before, _, after = text[bare.end() :].partition(_BARE_FINAL)
+        return _Split(before.strip(), after.lstrip())
+    if bare is not None and _CUT_ANALYSIS.match(text):
+        return _Split(text[bare.end() :].strip(), "", is_cut=True)
+    final = _ONLY_FINAL.match(text)
+    return None if final is None else _Split(None, text[final.end() :])
 
 
 def _split_unopened(text: str, tags: _Tags) -> _Split:
