@@ -30,6 +30,13 @@ _BLOCKS = {
     "Thai": r"\u0e01-\u0e3a\u0e40-\u0e5b",
 }
 SCRIPTS = tuple(_BLOCKS)
+# Scripts that put no blanks between words: those in which a character is about a word (Bopomofo and Yi among them), and
+# Thai, Lao, Tibetan, Burmese, Khmer, and the scripts of Java, Bali and the Tai.
+_SYLLABIC = re.compile(rf"[{_BLOCKS['Han']}{_BLOCKS['Kana']}\u3100-\u312f\u31a0-\u31bf\ua000-\ua4cf]")
+_UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u1aad\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaadf]")
+_LETTERS_A_WORD = 4
+# Scripts whose sentences end in marks of their own, or in none: Armenian, those of India, all of _UNSPACED, Ethiopic.
+_OTHER_STOPS = re.compile(rf"[\u0530-\u058f\u0900-\u0dff\u1200-\u139f{_UNSPACED.pattern[1:-1]}]")
 
 
 @functools.cache
@@ -54,6 +61,25 @@ def count_letters(text: str, script: str | None = None) -> tuple[int, int]:
     """How many letters belong to `script`, one of SCRIPTS (None: to any), and how many letters there are."""
     found = letters(text)
     return len(found) if script is None else sum(map(len, _run(script).findall(found))), len(found)
+
+
+def writes_words(text: str) -> bool:
+    """Whether words can be counted in a text: most of it is in scripts that put blanks between words.
+
+    Mixed texts are weighed by about how many words each part has, so `Python 是什么？` is Chinese.
+    """
+    found = letters(text)
+    unspaced = len(_SYLLABIC.findall(found)) + len(_UNSPACED.findall(found)) / _LETTERS_A_WORD
+    if not unspaced:
+        return True
+    rest = _UNSPACED.sub(" ", _SYLLABIC.sub(" ", text))
+    return unspaced <= sum(map(any, (map(str.isalpha, one) for one in rest.split())))
+
+
+def ends_sentences(text: str) -> bool:
+    """Whether most of a text is in scripts whose sentences end in the marks that `text.words` knows."""
+    found = letters(text)
+    return 2 * len(_OTHER_STOPS.findall(found)) <= len(found)
 
 
 def letters_beyond_ascii(text: str) -> Iterator[re.Match[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 import adhere.schema
 from adhere.build.dataset.card import load_card, yield_table
 from adhere.build.dataset.make import build_dataset
-from adhere.build.dataset.prompts import make_prompts
+from adhere.build.dataset.prompts import fits_script, make_prompts
 from adhere.build.dataset.queries import UserQuery, find_queries, topic_words
 from adhere.build.dataset.spec import (
     Constraints,
@@ -31,7 +32,7 @@ from adhere.build.dataset.spec import (
 )
 from adhere.build.rows import Limits
 from adhere.cli import adhere as command
-from adhere.constraints import conflict, from_ref
+from adhere.constraints import conflict, from_ref, registry
 from adhere.errors import ContaminationError, Incomplete, IntegrityError, SpecError, UsageError
 from adhere.models.base import Request
 from adhere.pipeline.judge import judge_text
@@ -253,6 +254,50 @@ def test_letters_and_capitals_are_not_asked_of_scripts_without() -> None:
         make_prompts(msgspec.structs.replace(bound, seed=seed), queries, kinds)[0][0].constraints[0].id
         for seed in range(12)
     } == {"case:lower", "punctuation:no_commas"}
+
+
+NO_BLANKS = {
+    "Chinese": "为什么天空是蓝色的？",
+    "Chinese with English": "请用 Python 写一个 function",
+    "Japanese": "海について教えてください。",
+    "Thai": "ทำไมท้องฟ้าถึงเป็นสีฟ้า",
+    "Lao": "ເປັນຫຍັງທ້ອງຟ້າຈຶ່ງເປັນສີຟ້າ",
+    "Khmer": "ហេតុអ្វីបានជាមេឃពណ៌ខៀវ",
+    "Burmese": "ကောင်းကင် ဘာကြောင့်ပြာ",
+    "Tibetan": "བོད་ཀྱི་རྒྱལ་ས་གང་ཡིན།",
+    "Dzongkha": "འབྲུག་གི་རྒྱལ་ས་ག་ཅི་སྨོ།",
+}
+BLANKS = {
+    "Korean": "하늘은 왜 파란색인가요?",
+    "Vietnamese": "Tại sao bầu trời có màu xanh?",
+    "Arabic": "لماذا السماء زرقاء؟",
+    "English about a Chinese word": "What does 画蛇添足 mean in plain English?",
+    "English about a Thai word": "What does สวัสดี mean?",
+}
+
+
+@pytest.mark.parametrize("text", NO_BLANKS.values(), ids=NO_BLANKS)
+def test_words_are_not_asked_of_scripts_without_blanks(text: str) -> None:
+    kinds = kinds_of("train")
+    few = Constraints(fewest=1, most=3)
+    spec = msgspec.structs.replace(SPEC, queries=Queries(count=20), constraints=few)
+    prompts, _ = make_prompts(spec, [UserQuery("u-1", text, topic_words(text), None)], kinds)
+    assert len(prompts) > 5
+    for prompt in prompts:
+        assert not re.search(r"\bwords?\b", prompt.text), prompt.text
+    if text not in list(NO_BLANKS.values())[:3]:  # their sentences end in other marks
+        assert not any("sentence" in prompt.text for prompt in prompts)
+
+
+@pytest.mark.parametrize("text", BLANKS.values(), ids=BLANKS)
+def test_words_are_asked_of_scripts_with_blanks(text: str) -> None:
+    assert fits_script(registry.get("length:at_least"), text)
+    assert fits_script(registry.get("length:sentences"), text)
+    assert not fits_script(registry.get("length:sentences"), "आसमान नीला क्यों है? यह एक सवाल है।")
+
+
+def test_words_of_another_script_are_no_topic_of_a_text_with_capitals() -> None:
+    assert topic_words("The idiom 画蛇添足 and السلام are famous phrases") == ("idiom", "famous", "phrases")
 
 
 QUERIES = (

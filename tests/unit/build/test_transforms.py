@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,24 @@ def keep_house_rules(name: str) -> None:
             if kept is not None and asked and not untouched and name not in ASKS_OTHERWISE:
                 assert keeps(text_of(kept), asked), name
         assert transform(name, [], table, Settings(ask=grades)) == ([], [])
+
+
+def test_words_are_not_counted_in_scripts_without_blanks() -> None:
+    answer = "大海广阔无边，海水在阳光下闪闪发光。海浪一次又一次地拍打着沙滩，孩子们在岸边捡贝壳。傍晚时分，渔船慢慢回到港口。"
+    row = {
+        "prompt": "请介绍一下大海。",
+        "completion": answer,
+        "prompt_id": "z",
+        "instruction_id_list": [],
+        "kwargs": [],
+    }
+    for seed in range(5):
+        made = transform("hindsight", [row], "sft", Settings(seed=seed, options={"count": 3})).rows
+        assert made
+        assert not re.search(r"\bwords?\b", made[0]["prompt"])
+    assert transform("chain", [row], "sft").left_out == [
+        (1, "words or sentences cannot be counted in its answer's script")
+    ]
 
 
 def test_hindsight_attaches_what_holds() -> None:

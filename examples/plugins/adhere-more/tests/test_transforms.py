@@ -44,6 +44,12 @@ def test_reverse_preference_turns_what_is_not_kept() -> None:
     }
 
 
+def test_length_aware_counts_no_words_of_scripts_without_blanks() -> None:
+    pair = PAIRS[0] | {"chosen": "天空是蓝色的，因为光会散射。", "rejected": "天空是蓝色的。"}
+    left_out = transform("length_aware", [pair], "pairs", Settings(seed=5)).left_out
+    assert left_out == [(1, "words cannot be counted in its answers' script")]
+
+
 def test_length_aware_pairs_are_told_apart_by_length() -> None:
     made = transform("length_aware", PAIRS, "pairs", Settings(seed=5))
     for row in made.rows:

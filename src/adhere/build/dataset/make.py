@@ -44,6 +44,7 @@ from adhere.pipeline.judge import verifier_version
 from adhere.progress import Progress, Silent
 from adhere.schema import Prompt, Response, derive_seed, encode, write_atomic, write_rows
 from adhere.suites.generated.core.deal import kinds_of
+from adhere.text.scripts import writes_words
 
 Row = dict[str, Any]
 LICENSES = {"ours": "written for adhere (Apache-2.0)", "bootstrap": "written by the model; its licence applies"}
@@ -104,7 +105,9 @@ def build_dataset(
         ]
         judged, filtering = _filter_sft(judged, [RuleScorer(), *scorers])
     stages = [query_stage(found), prompt_stage(spec, prompts, hopeless), clean_stage(prompts, kept, drops)]
-    return _write(spec, model, directory, _Contents(kept, drops, against, drawn, judged, stages, filtering))
+    unspaced = 0 if spec.constraints.language_bound else sum(not writes_words(query.text) for query in found.queries)
+    made = _Contents(kept, drops, against, drawn, judged, stages, filtering, unspaced)
+    return _write(spec, model, directory, made)
 
 
 def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt], list[str], dict[str, int]]:
@@ -362,10 +365,11 @@ class _Contents(NamedTuple):
     judged: list[JudgedPrompt]
     stages: list[Stage]
     filtering: FilterReport | None
+    unspaced: int = 0  # queries in scripts without blanks between words
 
 
 def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Card:
-    kept, drops, against, drawn, judged, stages, filtering = made
+    kept, drops, against, drawn, judged, stages, filtering, unspaced = made
     conversational = spec.output.conversational or any(
         prompt.system is not None or len(prompt.turns) > 1 for prompt in kept
     )
@@ -410,6 +414,11 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Ca
         sources={
             "queries": f"{spec.queries.source} {spec.queries.path or spec.queries.name}".strip(),
             "licence of the queries": spec.queries.license or LICENSES.get(spec.queries.source, "not stated"),
+            **(
+                {"kinds of words": f"not asked with {unspaced:,} queries, whose script has no blanks"}
+                if unspaced
+                else {}
+            ),
             "answers": f"written by {model.name}; its licence and terms apply",
         },
         verifiers={kind: verifier_version(ref) for kind, ref in sorted(refs.items())},

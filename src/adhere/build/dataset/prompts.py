@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from adhere.build.dataset.queries import UserQuery
+from adhere.build.dataset.queries import UserQuery, has_capitals
 from adhere.build.dataset.spec import DataSpec
 from adhere.constraints import Constraint, conflict
 from adhere.schema import Prompt, Turn, derive_seed
 from adhere.suites.generated.core.compose import CONTRADICTS, DRAWS_PER_KIND
+from adhere.text.scripts import ends_sentences, writes_words
 
 # They speak of letters or of capitals, which many scripts do not have: the report leaves such items out of other
-# languages.
+# languages. Kinds whose wordings speak of words or sentences are left out where these cannot be counted.
 LANGUAGE_BOUND = frozenset({"case", "letters", "language"})
 ATTEMPTS = 12  # for each prompt: other draws of one query four times, then of the next query
 FOLLOW_UP = (
@@ -110,9 +112,17 @@ def _say(constraint: Constraint, rng: random.Random) -> str:
 def _fits(kind: Kind, query: UserQuery, *, language_bound: bool) -> bool:
     if query.asks is not None and kind.id in CONTRADICTS[query.asks]:
         return False
-    return language_bound or kind.family() not in LANGUAGE_BOUND or _has_capitals(query.text)
+    return language_bound or fits_script(kind, query.text)
 
 
-def _has_capitals(text: str) -> bool:
-    letters = [char for char in text if char.isalpha()]
-    return sum(char.upper() != char.lower() for char in letters) * 2 > len(letters)
+def fits_script(kind: Kind, text: str) -> bool:
+    """Tell whether what a kind asks for means something in the script of a text."""
+    if kind.family() in LANGUAGE_BOUND and not has_capitals(text):
+        return False
+    said = " ".join((kind.id, *getattr(kind, "phrasings", ())))
+    if _WORDS.search(said) and not writes_words(text):
+        return False
+    return _SENTENCES.search(said) is None or ends_sentences(text)
+
+
+_WORDS, _SENTENCES = re.compile(r"words?\b", re.IGNORECASE), re.compile(r"sentences?\b", re.IGNORECASE)

@@ -20,6 +20,7 @@ from adhere.progress import Progress
 from adhere.schema import Prompt, Sampling, Turn, decoder_of, derive_seed
 from adhere.suites.generated.core.queries import queries as own_queries
 from adhere.text.repeats import common_subsequence, tokens
+from adhere.text.scripts import writes_words
 from adhere.text.words import words
 
 SHOWN = 6  # of ours, to the model that writes new ones
@@ -101,9 +102,23 @@ def _distinct(texts: Iterator[str], seed: int, name: str) -> QueryPool:
 
 
 def topic_words(text: str) -> tuple[str, ...]:
-    """Up to five words of a query that a constraint may ask for: long ones, without those that every query has."""
-    found = (word.lower() for word in words(text) if len(word) > 3 and word.isalpha())
+    """Up to five words of a query that a constraint may ask for: long ones, without those that every query has.
+
+    Of a script without blanks between words none: a whole sentence would be taken for one. In a text that has capitals
+    only words that have some, too.
+    """
+    if not writes_words(text):
+        return ()
+    cased = has_capitals(text)
+    usable = (word for word in words(text) if len(word) > 3 and word.isalpha() and (not cased or has_capitals(word)))
+    found = (word.lower() for word in usable)
     return tuple(dict.fromkeys(word for word in found if word not in _COMMON))[:5]
+
+
+def has_capitals(text: str) -> bool:
+    """Tell whether most letters of a text have a capital form."""
+    letters = [char for char in text if char.isalpha()]
+    return sum(char.upper() != char.lower() for char in letters) * 2 > len(letters)
 
 
 def _from_file(path: Path, column: str) -> Iterator[str]:

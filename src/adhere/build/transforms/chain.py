@@ -8,6 +8,7 @@ from typing import Any
 
 from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import bare, text_of, with_text
+from adhere.text.scripts import ends_sentences, writes_words
 from adhere.text.words import sentences, words
 
 _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
@@ -28,6 +29,8 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     answer = text_of(row["completion"]).strip()
     if not sentences(answer) or len(words(answer)) < 3:
         raise UnfitRow("its answer has fewer than three words")
+    if not writes_words(answer) or not ends_sentences(answer):
+        raise UnfitRow("words or sentences cannot be counted in its answer's script")
     step, done = rng.choice(_STEPS)
     prompt = f"{text_of(row['prompt'])} {step}"
     return bare(
@@ -43,7 +46,7 @@ TRANSFORMS.add(
     "chain",
     Transform(
         "chain",
-        1,
+        2,
         "arXiv 2402.11532 (chain of instructions)",
         ("sft",),
         "A second step on the first answer, computed; constraints go.",

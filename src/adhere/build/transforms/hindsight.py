@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from adhere.build.dataset.prompts import fits_script
 from adhere.build.dataset.queries import topic_words
 from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_constraints, with_text
@@ -18,7 +19,7 @@ from adhere.suites.generated.core.deal import kinds_of
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     answer, asked = text_of(row["completion"]), constraints(row)
-    kinds = list(kinds_of("train"))
+    kinds = [kind for kind in kinds_of("train") if fits_script(kind, answer)]
     rng.shuffle(kinds)
     added: list[Constraint] = []
     for kind in kinds:
@@ -43,7 +44,7 @@ TRANSFORMS.add(
     "hindsight",
     Transform(
         "hindsight",
-        1,
+        2,
         "arXiv 2410.24175 (constraint back-translation)",
         ("sft",),
         "Attaches constraints that the answer keeps already.",

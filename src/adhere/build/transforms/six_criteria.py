@@ -4,7 +4,8 @@ A judge model rates each answer, programs what they can decide. A row gets the c
 chosen, rating of rejected], each in [0, 1]. The answer with the higher weighted mean is `chosen` from then on; a tie is
 left out. With --model one request an answer asks for all six, and only the very JSON that was asked for is believed. A
 program knows two: `helpfulness` ("follow the given instructions precisely") is at most the share of the row's
-constraints that the answer keeps, and without a model `conciseness` is the words of the shorter answer over its own.
+constraints that the answer keeps, and without a model `conciseness` is the words of the shorter answer over its own, in
+characters where a script puts no blanks between words.
 Without a model these two are all there is. Source: arXiv 2412.15115, section 4.3, which states the criteria and neither
 scale nor how they are put together.
 """
@@ -21,6 +22,7 @@ from adhere.build.transforms.rows import refs, text_of
 from adhere.pipeline.judge import judge_text
 from adhere.pipeline.judge_model.question import Question
 from adhere.schema import CRITERIA, ConstraintRef, Record
+from adhere.text.scripts import writes_words
 from adhere.text.words import count_words
 
 MEANING = {
@@ -101,10 +103,11 @@ def rate_by_programs(texts: tuple[str, str], constraints: Sequence[ConstraintRef
     Raises:
         UnfitRow: A constraint is undecided on one of the texts.
     """
-    shorter = min(map(count_words, texts))
+    measure = count_words if all(map(writes_words, texts)) else len
+    shorter = min(map(measure, texts))
     rated: list[dict[str, float]] = []
     for text in texts:
-        found = {"conciseness": shorter / max(1, count_words(text))}
+        found = {"conciseness": shorter / max(1, measure(text))}
         if constraints:
             outcomes = [verdict.outcome for verdict in judge_text(text, constraints, ("strict",))]
             if "undecided" in outcomes:

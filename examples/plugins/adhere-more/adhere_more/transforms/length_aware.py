@@ -9,11 +9,14 @@ from typing import Any
 from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import breaks, constraints, keeps, text_of, with_constraints, with_text
 from adhere.constraints.base import conflict, make
+from adhere.text.scripts import writes_words
 from adhere.text.words import count_words
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     chosen, rejected = text_of(row["chosen"]), text_of(row["rejected"])
+    if not writes_words(chosen) or not writes_words(rejected):
+        raise UnfitRow("words cannot be counted in its answers' script")
     kept, other = count_words(chosen), count_words(rejected)
     if kept == other:
         raise UnfitRow("both answers have the same number of words")
@@ -30,7 +33,7 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORM = Transform(
     "length_aware",
-    1,
+    2,
     "arXiv 2406.17744 (length constraints)",
     ("pairs",),
     "Asks for a length that only the chosen answer has.",
