@@ -153,10 +153,10 @@ def _split(text: str) -> _Split:
         while start < len(rest) and rest[start].isspace():
             start += 1
         found = tags.opening.match(rest, start)
-    return _Split("\n".join(reasoning), _unwrapped(rest[start:]))
+    return _Split("\n".join(reasoning), _without_frame(rest[start:]))
 
 
-def _unwrapped(answer: str) -> str:
+def _without_frame(answer: str) -> str:
     """An answer without what its model writes around it."""
     for start, end in _ANSWERS:
         if answer.startswith(start):

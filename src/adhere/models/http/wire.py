@@ -224,7 +224,7 @@ def _answer(
         evidence = f"the answer has {len(text):,} characters; {LONGEST_TEXT:,} of them are kept"
         text = text[:LONGEST_TEXT]
     usage = _usage(found.get("usage"), prices)
-    cached = _cached(mapping_of(found.get("usage")))
+    cached = _cached_tokens(mapping_of(found.get("usage")))
     if (cut := _cut_prompt(request, usage, cached)) is not None:
         return _attempt("failed", reply, request, CUT_PROMPT, usage=usage, evidence=cut, failure="passing")
     response = response_to(
@@ -356,7 +356,7 @@ def _usage(found: Any, prices: Prices | None) -> Usage:
     return Usage(prompt, completion, whole_of(details.get("reasoning_tokens")), cost)
 
 
-def _cached(usage: Mapping[str, Any]) -> int:
+def _cached_tokens(usage: Mapping[str, Any]) -> int:
     """Tokens of the prompt that were read from a cache, or written to one, by the names that servers give them."""
     details = mapping_of(usage.get("prompt_tokens_details"))
     beside = ("cache_read_input_tokens", "cache_creation_input_tokens")
