@@ -197,6 +197,43 @@ def test_a_null_answer_is_a_failed_call_and_the_others_are_judged(tmp_path: Path
         assert found.answers[-1].response == "c"
 
 
+NOTHING = [[], None, [[]], [None], [[float("nan")]]]
+
+
+@pytest.mark.parametrize("stored", NOTHING, ids=[json.dumps(one) for one in NOTHING])
+def test_a_row_of_lm_eval_without_an_answer_is_a_failed_call(stored: Any, tmp_path: Path) -> None:
+    rows = [lm_eval_row(0, 1000, "a"), lm_eval_row(1, 1001, "c")]
+    rows[0]["resps"] = stored
+    file = tmp_path / "samples_t.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_import(file)
+    assert found is not None
+    assert [(one.response, one.status) for one in found.answers] == [("", "error"), ("c", "ok")]
+
+
+@pytest.mark.parametrize(
+    "score", [None, {"prediction": "c", "value": None}, {"prediction": "c", "value": {"acc": None}}]
+)
+def test_a_review_of_evalscope_without_a_score_is_one_unmeasured_row(score: Any, tmp_path: Path) -> None:
+    told = {"score": {"value": {"acc": 1.0}, "prediction": "c"}, "sample_metadata": {"key": 1001}}
+    file = tmp_path / "review.jsonl"
+    reviews = [{"index": 0, "sample_score": {"score": score}}, {"index": 1, "sample_score": told}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in reviews))
+    found = read_import(file)
+    assert found is not None
+    assert [one.scores for one in found.answers] == [{}, {"acc": 1.0}]
+
+
+@pytest.mark.parametrize("entry", [{}, {"prediction": None}, {"prediction": float("nan")}])
+def test_an_entry_of_opencompass_without_a_prediction_is_a_failed_call(entry: dict[str, Any], tmp_path: Path) -> None:
+    whole = {"0": {"origin_prompt": "p", "prediction": "c"}, "1": {"origin_prompt": "q", **entry}}
+    file = tmp_path / "IFEval.json"
+    file.write_text(json.dumps(whole))
+    found = read_import(file)
+    assert found is not None
+    assert [(one.response, one.status) for one in found.answers] == [("c", "ok"), ("", "error")]
+
+
 def test_what_inspect_stored(tmp_path: Path) -> None:
     parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "attachment://abc"}]
     samples = [

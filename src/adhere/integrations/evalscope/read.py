@@ -23,6 +23,7 @@ from adhere.integrations.shared.imported import (
     a_status,
     a_text,
     hash_of_values,
+    is_null,
     number,
     rows,
 )
@@ -59,13 +60,13 @@ def read(path: Path) -> HarnessAnswers:
 
 
 def _review(row: Mapping[str, Any]) -> ImportedAnswer:
-    about = row["sample_score"]
-    score = about["score"]
+    about = a_mapping(row["sample_score"])
+    score = a_mapping(about.get("score"))
     usable = score.get("status") in _USABLE
     item = about.get("group_id")
     metadata, asked = a_mapping(about.get("sample_metadata")), _question(row)
     text = score.get("prediction")
-    is_failed = "prediction" in score and text is None  # a call that failed; without the field, no text was kept
+    is_failed = "prediction" in score and is_null(text)  # a call that failed; without the field, no text was kept
     return ImportedAnswer(
         item=str(row["index"] if item is None else item),
         key=a_key(metadata.get("key")),
@@ -74,7 +75,7 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
         reasoning=None,
         status="error" if is_failed else a_status(a_mapping(score.get("metadata")).get("adhere_status")),
         draw=0,
-        scores=dict(_main_first(score["value"], score.get("main_score_name"))) if usable else {},
+        scores=dict(_main_first(score.get("value") or {}, score.get("main_score_name"))) if usable else {},
         asked=hash_of_values(asked, row.get("target")) if asked is not None else "",
         calls=_calls(row),
     )
@@ -88,8 +89,10 @@ def _calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _main_first(values: Mapping[str, Any], main: Any) -> Iterator[tuple[str, float]]:
-    """The main score is the one named, else the first, as EvalScope's Score says."""
+    """The main score is the one named, else the first, as EvalScope's Score says; a null was not measured."""
     for name in sorted(values, key=lambda name: name != main):
+        if is_null(values[name]):
+            continue
         found = number(values[name])
         if found is None:
             raise ValueError(f"{name} is {values[name]!r}, no number")

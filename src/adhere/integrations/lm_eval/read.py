@@ -19,6 +19,7 @@ from adhere.integrations.shared.imported import (
     a_mapping,
     a_status,
     a_text,
+    is_null,
     number,
     rows,
 )
@@ -86,26 +87,31 @@ def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:
 def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
     """Return what was answered; [None] for a document of which only likelihoods were asked.
 
-    A null among answers is a call that failed: the empty text.
+    A null among answers, or none at all, is a call that failed: the empty text.
     """
-    doc, groups = row.get("doc"), row.get("resps")
-    if not isinstance(doc, dict) or not isinstance(groups, list) or not groups:
+    doc, groups = row.get("doc"), row.get("resps", "absent")
+    if not isinstance(doc, dict) or not isinstance(groups, list | None):
         raise SpecError(f"{where}: `doc` must be an object and `resps` a list of answers, as lm-eval writes them")
     asked = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0"))
     if set(asked) == {
         "arg_0"
     }:  # the likelihood of a whole text: no settings of generation, and the answer is a number in quotes
         return [None]
-    texts = groups[0] if isinstance(groups[0], list) else groups
-    is_answered = bool(texts) and all(isinstance(text, str | None) for text in texts)
-    return ["" if text is None else text for text in texts] if is_answered else [None]
+    texts = _given(row)
+    is_answered = all(isinstance(text, str) or is_null(text) for text in texts)
+    return ["" if is_null(text) else text for text in texts] if is_answered else [None]
+
+
+def _given(row: Mapping[str, Any]) -> list[Any]:
+    """Return the answers of the first request as they were stored; [None] where there are none."""
+    groups = row["resps"] or [None]
+    return (groups[0] or [None]) if isinstance(groups[0], list) else groups
 
 
 def _is_failed(row: Mapping[str, Any], draw: int) -> bool:
     """Tell whether an answer was stored as null."""
-    groups = row["resps"]
-    texts = groups[0] if isinstance(groups[0], list) else groups
-    return draw < len(texts) and texts[draw] is None
+    texts = _given(row)
+    return draw < len(texts) and is_null(texts[draw])
 
 
 def _answers(

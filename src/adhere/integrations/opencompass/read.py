@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError, UsageError
-from adhere.integrations.shared.imported import HarnessAnswers, ImportedAnswer, a_key, a_mapping, hash_of_values, number
+from adhere.integrations.shared.imported import (
+    HarnessAnswers,
+    ImportedAnswer,
+    a_key,
+    a_mapping,
+    hash_of_values,
+    is_null,
+    number,
+)
 
 _VERDICTS = ("correct", "is_correct", "cascade_correct")
 """The fields that OpenCompass itself takes as the verdict of an item, in its order."""
@@ -87,16 +95,16 @@ def _is_predictions(document: Mapping[str, Any]) -> bool:
 
 def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAnswer]:
     for name, entry in document.items():
-        if not isinstance(entry, dict) or "prediction" not in entry:
-            raise SpecError(f"{path}: entry {name!r} has no prediction")
-        text, gold = entry["prediction"], a_mapping(entry.get("gold"))
+        if not isinstance(entry, dict):
+            raise SpecError(f"{path}: entry {name!r} is no object")
+        text, gold = entry.get("prediction"), a_mapping(entry.get("gold"))
         yield ImportedAnswer(
             item=name,
             key=a_key(gold.get("key")),
             prompt=gold["prompt"] if isinstance(gold.get("prompt"), str) else _prompt_text(entry.get("origin_prompt")),
-            response="" if text is None else text if isinstance(text, str) else None,
+            response="" if is_null(text) else text if isinstance(text, str) else None,
             reasoning=None,
-            status="error" if text is None else "ok",
+            status="error" if is_null(text) else "ok",
             draw=0,
             scores={},
         )

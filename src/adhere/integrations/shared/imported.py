@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -99,6 +100,11 @@ def an_object(data: bytes, where: str) -> dict[str, Any]:
 def number(value: Any) -> float | None:
     """A finite number or truth value as a float; None for anything else."""
     return float(value) if isinstance(value, int | float) and abs(value) < float("inf") else None
+
+
+def is_null(value: Any) -> bool:
+    """Whether a value is null, or the NaN that tables write for it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def hash_of_values(*parts: Any) -> str:
