@@ -33,6 +33,8 @@ _MARKS = {
     b"BZh": "compressed by bzip2, which is not read. Unpack it, or compress it as .gz or .zst",
     b"\xfd7zXZ": "compressed by xz, which is not read. Unpack it, or compress it as .gz or .zst",
     b"PAR1": "Parquet, and its name does not end in .parquet. Rename it",
+    b"version https://git-lfs": "a pointer of Git LFS, not the file itself. Get it: git lfs pull",
+    b"<": "a page of HTML or XML, not JSON lines; perhaps what a download gave instead of the file",
 }
 
 T = TypeVar("T")
@@ -139,6 +141,7 @@ class _Decompressor(Protocol):
 
 
 def _decompressor(name: str) -> Callable[[], _Decompressor] | None:
+    name = name.lower()
     if name.endswith(".gz"):
         return lambda: zlib.decompressobj(wbits=31)
     if name.endswith(".zst"):
@@ -232,6 +235,10 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
+        if (problem := _encoding_problem(line)) is not None:
+            raise SpecError(
+                f"not UTF-8 ({problem}). Write it anew from its own encoding: iconv -f ISO-8859-1 -t UTF-8 IN > OUT"
+            ) from error
         if not line.endswith(b"\n"):
             raise SpecError(
                 f"the last line looks cut off: it is no whole JSON value and has no newline at its end ({error}). "
@@ -240,11 +247,22 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
         raise SpecError(f"not JSON: {error}. Each line must be one JSON object") from error
     if not isinstance(value, dict):
         found = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
-        raise SpecError(f"found {found}; each line must be one JSON object") from error
+        advice = "; of an array: jq -c '.[]' IN > OUT" if found == "a list" else ""
+        raise SpecError(f"found {found}; each line must be one JSON object{advice}") from error
     try:
         return convert(value, decoder.type)
     except msgspec.ValidationError as problem:
         raise WrongColumn(f"{_in_words(problem)}. Columns of this row: {', '.join(map(str, value))}") from error
+
+
+def _encoding_problem(line: bytes) -> str | None:
+    """What is no UTF-8 in a line; None also where it only ends within a letter, as a file that was cut does."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        is_cut = error.end == len(line) and error.reason == "unexpected end of data"
+        return None if is_cut else f"byte 0x{line[error.start]:02x}"
+    return None
 
 
 def _in_words(problem: msgspec.ValidationError) -> str:

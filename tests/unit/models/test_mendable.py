@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from tests.unit.models.test_dispatch import response, sweep
 
 from adhere.errors import UsageError
@@ -113,6 +115,37 @@ def test_an_error_in_a_stream_is_read_in_every_form(line: bytes, kind: str, blam
     stream.feed(line + b"\n\ndata: [DONE]\n\n")
     found = read(Reply(200, {}, stream.body(), 0.1), ASK)
     assert (found.kind, found.denied or found.suspects) == (kind, blamed), found.reason
+
+
+def test_a_whole_answer_in_place_of_a_stream_is_read():
+    stream = Stream()
+    stream.feed(json.dumps(answer({"content": "Hi."}), indent=1).encode())
+    assert attempt(200, json.loads(stream.body())).response.text == "Hi."
+
+
+def test_done_ends_an_answer_also_where_the_connection_stays_open(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(client, "END_S", 0.05)
+    piece = {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]}
+
+    async def chat(request: web.Request) -> web.StreamResponse:
+        found = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await found.prepare(request)
+        await found.write(f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n".encode())
+        await asyncio.sleep(60)
+        return found
+
+    async def ask() -> list[Attempt]:
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", chat)
+        async with TestServer(app) as server:
+            found = []
+            for stream in (True, False):  # some stream unasked
+                options = EndpointOptions(timeout_s=5.0, stream=stream)
+                async with Endpoint(address(str(server.make_url("/v1"))), options=options) as endpoint:
+                    found.append(await endpoint.call("m", ASK, Sampling()))
+            return found
+
+    assert [one.response.text for one in asyncio.run(ask())] == ["Hi.", "Hi."]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ server sends is freed of the key before anything reads it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import random
 import ssl
@@ -48,6 +49,8 @@ LIST_S = 60.0
 MOVE_S = 1_800.0
 """Seconds for a list, and for a file that is sent or fetched."""
 KNOCK_S = 0.5
+END_S = 0.5
+"""Seconds to wait for the end of a stream behind its `[DONE]`."""
 TELL_S = 15.0
 """Seconds without an answer after which it is said who is waited for."""
 _AGAIN = "Nothing of it is stored as an answer: mend that and run the same command again"
@@ -293,13 +296,16 @@ class Endpoint:
         url = f"{self.base_url}/{path}"
         async with self._session.post(url, data=body, allow_redirects=False, proxy=self._proxy) as response:
             headers = {name.lower(): self._redacted(value) for name, value in response.headers.items()}
-            if self.options.stream and response.status == 200 and "event-stream" in headers.get("content-type", ""):
+            if response.status == 200 and "event-stream" in headers.get("content-type", ""):  # some stream unasked
                 stream, first = Stream(), None
                 async for chunk in self._chunks(response):
                     if stream.feed(chunk) and first is None:
                         first = time.perf_counter() - start
-                body = stream.body()
-                return Reply(200, headers, self._redacted_bytes(body), time.perf_counter() - start, first)
+                    if stream.is_done:
+                        break
+                latency_s = time.perf_counter() - start
+                await _read_end(response)
+                return Reply(200, headers, self._redacted_bytes(stream.body()), latency_s, first)
             parts = [chunk async for chunk in self._chunks(response)]
             return Reply(response.status, headers, self._redacted_bytes(b"".join(parts)), time.perf_counter() - start)
 
@@ -511,6 +517,14 @@ class EndpointModel:
 
     def close(self) -> None:
         """Nothing is held between calls."""
+
+
+async def _read_end(response: aiohttp.ClientResponse) -> None:
+    """Wait shortly for the end of a reply that said it is done, so that its connection can be used again."""
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+        async with asyncio.timeout(END_S):
+            async for _ in response.content.iter_any():
+                pass
 
 
 async def tell_waits(dispatcher: Dispatcher, say: Callable[[str], None]) -> None:

@@ -24,6 +24,8 @@ class Stream:
         self.found: dict[str, Any] = {}
         self.finish: dict[str, Any] = {}
         self.error: Any = None
+        self.is_done = False  # the server said that nothing follows; it may keep the connection open
+        self._plain: bytearray | None = bytearray()  # everything, until there is an event: some answer whole
         self._rest = bytearray()
         self._event = b""  # lines of an event whose JSON goes on in the next one
         self._searched = 0
@@ -33,6 +35,8 @@ class Stream:
         """Take some bytes; whether they held the first token."""
         before = self._has_begun()
         self._rest += data
+        if self._plain is not None:
+            self._plain += data
         end = self._rest.rfind(b"\n", self._searched)
         self._searched = len(self._rest)
         if end >= 0:
@@ -54,7 +58,9 @@ class Stream:
         if not line.startswith(b"data:"):
             self._event = self._event if line else b""
             return  # comments keep the connection alive
+        self._plain = None
         data = line[5:].strip()
+        self.is_done = self.is_done or data == b"[DONE]"
         chunk = json_of(data)
         if not isinstance(chunk, dict) and self._event:
             chunk = json_of(self._event + data)
@@ -114,6 +120,8 @@ class Stream:
         if self._rest:
             self._line(bytes(self._rest).strip())  # the last line may lack its line feed
             self._rest = bytearray()
+        if self._plain is not None and isinstance(json_of(bytes(self._plain)), dict):
+            return bytes(self._plain)
         error = self.error
         if error is None and not self.finish.get("finish_reason"):
             error = {"code": 502, "message": "the stream ended before the answer was finished"}

@@ -5,10 +5,10 @@ Plain text; text of documents is made safe to print.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
-from adhere.evidence.claims.printed import number_of
 from adhere.evidence.findings import Claim, Conflict, Findings, Status, TableReading
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
@@ -168,6 +168,10 @@ def claims_tsv(claims: Sequence[Claim]) -> str:
     return "\n".join(lines) + "\n"
 
 
+_BEGIN_FORMULAS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+_SIGNED = re.compile(r"[+-][\d.,]+(?:[eE][+-]?\d+)?\s?%?")
+
+
 def tsv_cell(value: object) -> str:
     """One value of a line of tabs: on one line, and no formula to a spreadsheet."""
     if value is None:
@@ -175,6 +179,7 @@ def tsv_cell(value: object) -> str:
     if isinstance(value, tuple):
         value = "; ".join(map(str, value))
     text = one_line(str(value))
-    # A spreadsheet would take a leading = + - @ of a text for a formula; a negative number and a lone dash are none.
-    is_formula = text[:1] in {"=", "+", "-", "@"} and number_of(text) is None and len(text) > 1
+    # A spreadsheet would take a leading = + - @ of a text (in any width) for a formula; a negative number and a lone
+    # dash are none.
+    is_formula = text[:1] in _BEGIN_FORMULAS and _SIGNED.fullmatch(text) is None and len(text) > 1
     return f"'{text}" if isinstance(value, str) and is_formula else text

@@ -125,7 +125,9 @@ def _name_some(models: Sequence[Dead]) -> str:
         for reason, names in ordered[:COMMONEST]
     ]
     rest = sum(len(names) for _, names in ordered[COMMONEST:])
-    return "; ".join([*shown, f"{count(rest)} for other reasons"] if rest else shown)
+    shown += [f"{count(rest)} for other reasons"] if rest else []
+    is_cut = rest or any(len(names) > NAMED for _, names in ordered)
+    return "; ".join([*shown, "leaderboard.json and --html name each"] if is_cut else shown)
 
 
 def _commonest(reasons: Counter[str]) -> str:
