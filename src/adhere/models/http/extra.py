@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adhere.errors import UsageError, nearest
+from adhere.models.http.keys import redact
 from adhere.schema import Json
 
 OURS = {
@@ -32,6 +33,7 @@ OURS = {
     "candidateCount": "say --draws",
 }
 """What a Run states elsewhere, so that a second value would make it say what is not so."""
+_OF_CLIENTS = frozenset({"extra_body", "extra_headers", "extra_query"})
 KEPT = frozenset({"model", "messages", "contents", "generationConfig"})
 """Without these nothing is asked."""
 OMITTABLE = frozenset({
@@ -52,17 +54,16 @@ def parse_send(given: Iterable[str]) -> dict[str, Json]:
     for one in given:
         name, equals, text = one.partition("=")
         name = name.strip()
-        if not equals or not name:
+        if not equals or not all(name.split(".")):
             raise UsageError(f"--send {one}: write KEY=JSON, such as --send top_k=20 or --send 'stop=[\"END\"]'")
         if name in found:
             raise UsageError(f"--send {name} is given twice: {json.dumps(found[name])} and {text}")
         try:
             found[name] = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            quoted = json.dumps(text)
-            raise UsageError(
-                f"--send {name}: {text!r} is no JSON ({error}). A text is written {name}='{quoted}'"
-            ) from None
+            meant = {"True": "true", "False": "false", "None": "null"}.get(text.strip())
+            advice = f"JSON writes {meant}" if meant else f"A text is written {name}='{json.dumps(text)}'"
+            raise UsageError(f"--send {name}: {text!r} is no JSON ({error}). {advice}") from None
     return found
 
 
@@ -74,6 +75,15 @@ def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
             all, or one that is both added and left out.
     """
     for name in send:
+        if name.partition(".")[0] in _OF_CLIENTS:
+            raise UsageError(
+                f"{name} is an argument of OpenAI's Python client and no field: servers would not look at it. Send "
+                f"its fields by themselves: --send {name.partition('.')[2] or 'top_k'}=…"
+            )
+        if redact(text := json.dumps(send[name])) != text:
+            raise UsageError(
+                f"--send {name} looks like a key, and what is sent is stored. Keys come from the environment"
+            )
         leaf = name.rpartition(".")[2]
         nested = [inner for inner in _names_in(send[name]) if inner in OURS] if name == "generationConfig" else []
         for ours in [leaf] if leaf in OURS and name in {leaf, f"generationConfig.{leaf}"} else nested:
