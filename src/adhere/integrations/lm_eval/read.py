@@ -97,12 +97,12 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
         "arg_0"
     }:  # the likelihood of a whole text: no settings of generation, and the answer is a number in quotes
         return [None]
-    texts = _given(row)
+    texts = _stored_answers(row)
     is_answered = all(isinstance(text, str) or is_null(text) for text in texts)
     return ["" if is_null(text) else text for text in texts] if is_answered else [None]
 
 
-def _given(row: Mapping[str, Any]) -> list[Any]:
+def _stored_answers(row: Mapping[str, Any]) -> list[Any]:
     """Return the answers of the first request as they were stored; [None] where there are none."""
     groups = row["resps"] or [None]
     return (groups[0] or [None]) if isinstance(groups[0], list) else groups
@@ -110,7 +110,7 @@ def _given(row: Mapping[str, Any]) -> list[Any]:
 
 def _is_failed(row: Mapping[str, Any], draw: int) -> bool:
     """Tell whether an answer was stored as null."""
-    texts = _given(row)
+    texts = _stored_answers(row)
     return draw < len(texts) and is_null(texts[draw])
 
 
