@@ -114,12 +114,12 @@ def floors_page() -> str:
 _HEAD = """# Floors of published benchmarks
 
 Made by `python -m benchmarks.pages.floors`. A *floor* is what the best of thirty answerers without a model passes: constants (*yes*, *42*, a full stop), the
-prompt or a part of it, refusals, fillers, and ten bots. None of them reads a constraint. A model's rate near the floor of its benchmark says nothing about following.
+prompt or a part of it, refusals, fillers, and ten bots. None of them reads a constraint. So a model's rate near the floor of its benchmark does not show that it follows instructions.
 
 **On IFBench, *yes* to every prompt passes 37.0 %; on IFEval, the prompt's first line passes 25.3 %.** An independent run of the field's own code
-(lm-eval's IFEval functions, allenai's IFBench) gave the same digits for *yes*, *no*, *42*, the first line and the whole prompt. No paper that we know of prints them. `adhere floors SUITE` prints them for any suite, and every rate of `adhere` stands beside its floor.
+(lm-eval's IFEval functions, allenai's IFBench) gave the same digits for *yes*, *no*, *42*, the first line and the whole prompt. No paper that we know of prints floors. `adhere floors SUITE` prints them for any suite, and `adhere` prints every rate beside its floor.
 
-What is undecided for an answer counts as not passed (on IFBench the six prompts of `words:start_verb`). Episodes in worlds and statements that only a model judges have no floor."""
+An undecided answer counts as not passed (on IFBench the six prompts of `words:start_verb`). Episodes in worlds and statements that only a model judges have no floor."""
 _AGAIN = """## Make these again
 
 ```
@@ -177,8 +177,8 @@ def _printed(found: dict[str, list[AnswererRates]]) -> str:
         shown = f"{one.percent:g} | {100 * floor:.1f} | {word} | {one.measure} | {one.where}"
         lines.append(f"| {one.benchmark} | {one.model} | {shown} |")
     told = (
-        f"Of {len(PRINTED)} printed rates that were at hand, **{below} lie below their benchmark's floor**. That they do is no proof that a model "
-        "does not follow: it passes other prompts than *yes* does. But the rate alone cannot tell the two apart."
+        f"Of {len(PRINTED)} printed rates that were at hand, **{below} lie below their benchmark's floor**. That does not prove that a model "
+        "does not follow: it passes other prompts than *yes* does. But its rate alone cannot show that it does."
     )
     return "\n".join([told, "", *lines])
 
@@ -192,10 +192,10 @@ def _own(own: dict[str, list[AnswererRates]]) -> str:
     return "\n".join([*lines, "", _WHY])
 
 
-_WHY = """`core` (version 1) and `breadth` lie above 3 %, and stay: their prompts have one to three drawn rules, and a rule that forbids (*no comma*, *not the word*) or asks for
-one mark of form is kept by whoever writes little, or every form at once. To draw these rules only together with others would change what the suites measure (each kind alone, in `breadth`) and
-every number that was made with them. So their floor is printed beside their rates, and what counts is how many of the passes are [responsive](../reference/responsive.md).
-`calls` has prompts whose right answer is to ask back, which *question back* does."""
+_WHY = """`core` (version 1) and `breadth` have high floors because their prompts have one to three drawn rules. A rule that forbids (*no comma*, *not the word*) is kept by a very short answer, and one that asks for
+one mark of form by an answer with every form at once. The suites stay as they are: drawing such rules only together with others would change what they measure (each kind alone, in `breadth`) and
+every number that was made with them. So read their rates beside the floor, and see how many of the passes are [responsive](../reference/responsive.md).
+In `calls` the right answer to some prompts is to ask back, which the bot *question back* does."""
 
 
 if __name__ == "__main__":
