@@ -143,19 +143,30 @@ _seen: dict[float, Coverage] = {}
 
 # What a chat template puts into a prompt that was decoded with its special tokens.
 _SPECIAL = re.compile(r"<\|[A-Za-z0-9_]{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</?s>|<bos>|<start_of_turn>|\[INST\]")
+# Who speaks from here on, by the marks of ChatML, Llama, Granite, Gemma, GLM and Phi, DeepSeek, Kimi, Cohere, Mistral.
 _TURN = re.compile(
-    r"<\|im_start\|>(\w+)\n|<\|start_header_id\|>(\w+)<\|end_header_id\|>\s*|<start_of_turn>(\w+)\n"
-    r"|<\|(user|assistant)\|>\n?"
+    r"<\|im_start\|>(\w+)[^\n]*\n|<start_of_turn>(\w+)\n"
+    r"|<\|(?:start_header_id|header_start|start_of_role)\|>(\w+)<\|(?:end_header_id|header_end|end_of_role)\|>\s*"
+    r"|<\|(user|assistant|observation|tool|system)\|>\n?"
+    r"|<\uff5c(User|Assistant|tool\u2581outputs\u2581(?:begin|end))\uff5c>"
+    r"|<\|im_(user|assistant|system)\|>\w*<\|im_middle\|>"
+    r"|<\|START_OF_TURN_TOKEN\|><\|(USER|CHATBOT|SYSTEM)_TOKEN\|>"
+    r"|</s>\s?\[(INST|TOOL_RESULTS)\]|\[(/INST|/TOOL_RESULTS)\]"
 )
+_SPEAKERS: Mapping[str, str] = {
+    **ROLES,
+    "tool\u2581outputs\u2581begin": "tool", "tool\u2581outputs\u2581end": "assistant",
+    "inst": "user", "/inst": "assistant", "tool_results": "tool", "/tool_results": "assistant",
+}  # fmt: skip
 
 
 def last_turn(text: str) -> str:
     """The model's last turn of a decoded answer in which others speak, too (a tool, a user); else the text."""
     text = without_end_tokens(text)
     marks = list(_TURN.finditer(text))
-    roles = ["assistant", *(str(next(filter(None, mark.groups()))) for mark in marks)]
+    roles = ["assistant", *(str(next(filter(None, mark.groups()))).lower() for mark in marks)]
     starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(text)]
-    said = [at for at, role in enumerate(roles) if ROLES.get(role) == "assistant"]
+    said = [at for at, role in enumerate(roles) if _SPEAKERS.get(role) == "assistant"]
     return without_end_tokens(text[starts[said[-1]] : ends[said[-1]]])
 
 
