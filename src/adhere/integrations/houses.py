@@ -117,9 +117,10 @@ def page() -> str:
 
 _HEAD = """# Trainers and harnesses: what was run
 
-*run*: its own code ran ours. *parsed*: its own parser or class took the command or what we write. *read*: held against
-its source at that commit, because it is on no package index; **not run**. `adhere doctor --trainer NAME` says the same
-beside what is installed. `make test-houses` does it again with the newest releases, each in an environment of its own.
+The last column says how it was tried. *run*: the trainer's own code ran ours. *parsed*: its own parser or class took
+the command or the files that we write. *read*: compared with its source at that commit, because it is on no package
+index; **not run**. `adhere doctor --trainer NAME` says the same beside what is installed. `make test-houses` does it
+again with the newest releases, each in an environment of its own.
 
 | trainer | release | when | Python | door | command | how |
 |---|---|---|---|---|---|---|"""
