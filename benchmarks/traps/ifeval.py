@@ -226,7 +226,7 @@ def caught(
     )
     lines += [
         "",
-        "No script found an answer that passes and does nothing else (a kind without a twin that is not named here fails `tests/unit/pipeline/test_twins.py`):",
+        "A *twin* is an answer that passes a kind and does nothing else. For these kinds no script found one (a kind without a twin that is not named here fails `tests/unit/pipeline/test_twins.py`):",
         "",
     ]
     return [*lines, *(f"* {profile}: {', '.join(names)}" for profile, names in none.items())]

@@ -1,6 +1,6 @@
 """Every trained kind and every published kind has a trap twin: a scripted answer that its checker passes and that does nothing else.
 
-A kind without one must be named in docs/reference/traps.md, under "No script found an answer".
+A kind without one must be named in docs/reference/traps.md, where it says that no script found one.
 """
 
 from __future__ import annotations
