@@ -79,6 +79,11 @@ def test_a_legend_speaks_of_the_columns_that_it_names(caption: str, headers: lis
     assert "".join(one[0] for one in directions(caption, *headers)) == wanted
 
 
+def test_a_mark_before_a_models_name_is_no_direction() -> None:
+    sheet = sheet_of("| Model | GSM8K |\n|---|---|\n| ▲ Foo-7B | 61.2 |\n| ▼ Bar-7B | 42.9 |\n| ↓ Baz-7B | 41.9 |\n")
+    assert {value.direction for value in sheet.values()} == {"higher"}
+
+
 @pytest.mark.parametrize(
     "sign", [r"\textdownarrow", r"$\shortdownarrow$", r"$\blacktriangledown$", r"\ensuremath{\downarrow}"]
 )
@@ -232,3 +237,5 @@ def test_no_table_of_numbers_vanishes_without_a_line() -> None:
         "| Model | GSM8K | MMLU |\n|---|---|---|\n| Foo-7B | 70\u201380 | 60-65 |\n| Bar-7B | 8 - 9 | 5~6 |\n"
     )
     assert "though 4 begin like one: “70-80”" in coverage_of(sheet).message
+    sheet = sheet_of("| Work | Years |\n|---|---|\n| A | 2019-2021 |\n| B | 2020-2022 |\n")
+    assert coverage_of(sheet).message == ""

@@ -108,7 +108,8 @@ class Context:
                 own = without_pictures(path[-1]) if path else ""
                 self._said[c] |= said_in_caption(self.table.caption, own, self._labels)
         if labels not in self._row_said:
-            self._row_said[labels] = said_of(*labels)
+            # A mark before a model's name is about its place in a ranking, not about what is measured.
+            self._row_said[labels] = said_of(*(one for one in labels if not looks_like_model(without_pictures(one))))
         said = self._said[c] | self._row_said[labels]
         return direction_of(said=said) if said else "higher"
 

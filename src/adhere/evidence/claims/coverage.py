@@ -15,7 +15,9 @@ LEAST_NUMBERS = 2
 LEAST_SHARE = 0.9
 MAX_NAMED = 3
 _DIGITS = re.compile(r"(?<![\w.-])\d(?!\d*-[A-Za-z])")  # not `4-gram`
-_BEGINS = re.compile(r"[^\w\s]{0,2}\d[\d.,' \u2019]*\d?\D{0,3}$|\d+[.,]\d|\d[\d.]*\s*[-~]\s*\d[\d.]*$")
+_BEGINS = re.compile(
+    r"[^\w\s]{0,2}\d[\d.,' \u2019]*\d?\D{0,3}$|\d+[.,]\d|(?!(?:19|20)\d\d\b)\d[\d.]*\s*[-~]\s*\d[\d.]*$"
+)
 # Listed where it is not read, but no score that is missing: an interval, a bound, money.
 _NO_SCORE = re.compile(
     r"[\[(]?\s*[-+]?[\d.,]+\s*[%KMBT]?\s*(?:,|;|-{1,2}|to)\s*[-+]?[\d.,]+\s*[%KMBT]?\s*[\])]?$|[<>≤≥$€£]"
