@@ -69,7 +69,8 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     Raises:
         UsageError: Nothing is to be learned from it, its columns contradict each other, or it has another shape.
     """
-    full = {name: value for name, value in _in_known_names(row, table).items() if value is not None}
+    given = {name: value for name, value in row.items() if value is not None}
+    full = {name: value for name, value in _in_known_names(given, table).items() if value is not None}
     unusable = next((name for name in _UNUSABLE if name in full and not _is_empty(full[name])), None)
     if unusable is not None:
         raise UsageError(f"the column {unusable!r} cannot be trained on yet; leave such rows out")
@@ -78,18 +79,18 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     sides = SIDES[table]
     answers = {name: _messages(full[name], "assistant", name) for name in sides if name in full}
     if table == "pairs" and set(answers) == set(sides) and _are_whole(answers):
-        return _check(*_divide(answers), sides, full)
+        return _check(*_divide(answers), sides, given)
     asked, is_text = _prompt_of(full, has_answers=bool(answers) or not sides)
     if not answers and sides == ("completion",):
         conversation = _conversation(full)
         if conversation is not None:
             _insist_on_learned(full)
-            return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, full)
+            return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, given)
         if "output" in full:
             answers = {"completion": _messages(full["output"], "assistant", "output")}
     if sides == ("completion",) and "completion" in answers:
         asked, answers = _append(asked, answers["completion"])
-    return _check(asked, answers, sides, full)._replace(is_text=bool(is_text))
+    return _check(asked, answers, sides, given)._replace(is_text=bool(is_text))
 
 
 def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
@@ -111,7 +112,7 @@ def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
             and ("instruction" in there or "instruction" in renamed.values())
         ):
             renamed |= {"context": "input"}
-    new = set(renamed.values())
+    new = {*renamed.values(), *(("prompt",) if "instruction" in renamed.values() else ())}  # that one is empty
     return {renamed.get(name, name): value for name, value in row.items() if name not in new}
 
 
@@ -305,7 +306,7 @@ def _names(row: Mapping[str, Any]) -> str:
 def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> None:
     """Refuse a `prompt` that says something else than the conversation beside it."""
     prompt = row.get("prompt")
-    if prompt is None or not _is_empty(row.get("turns")):
+    if _is_empty(prompt) or not _is_empty(row.get("turns")):
         return
     said = [one.content for one in _messages(prompt, "user", "prompt")]
     texts = [one.content for one in asked]
@@ -330,12 +331,11 @@ def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
     Raises:
         UsageError: As of `read_exchange`.
     """
-    row = _in_known_names(row, table)
     found = read_exchange(row, table)
     is_text = found.is_text and found.is_one
     used = {
         *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], *_SYSTEM, "prompt", "turns", "instruction", "input", "output",
-        "history",
+        "history", *(row.keys() - _in_known_names(row, table).keys()),
     }  # fmt: skip
     made: Row = {"prompt": found.turns[0].content if is_text else [_as_row(one) for one in found.turns]}
     for name, text in found.answers.items():

@@ -352,7 +352,7 @@ def test_queries_from_files(tmp_path: Path, ending: str) -> None:
             r"q\.jsonl:2: queries\.column = 'query' must be a column with a text",
         ),
         ("q.jsonl", b'{"ask": "a b"}\n', r"Columns of this row: ask"),
-        ("q.jsonl", b'{"query": "\xff"}\n', r"q\.jsonl:1: not JSON"),
+        ("q.jsonl", b'{"query": "\xff"}\n', r"q\.jsonl:1: not UTF-8"),
         ("q.jsonl", b"", "has no queries"),
         ("q.jsonl", b'{"query": "  "}\n', "1 rows are empty"),
         ("q.csv", b"query\n\xff\xfe\n", "UTF-8"),

@@ -93,7 +93,7 @@ def test_what_a_rows_text_is(tmp_path: Path, row: dict, columns: tuple[str, ...]
         (b'{"prompt": "a"}\n{"prompt": 3}\n', (), r"t\.jsonl:2: column 'prompt' holds 3"),
         (b'{"prompt": "a"}\n{"promt": "b"}\n', (), r"t\.jsonl:2: no column 'prompt'. Did you mean 'promt'"),
         (b'{"prompt": "a"}\n[1]\n', (), r"t\.jsonl:2: found a list"),
-        (b'{"prompt": "a"}\n{"prompt": "\xff"}\n', (), r"t\.jsonl:2: not JSON"),
+        (b'{"prompt": "a"}\n{"prompt": "\xff"}\n', (), r"t\.jsonl:2: not UTF-8"),
         (b'{"prompt": "a"}\n{"prompt": "b', (), r"t\.jsonl:2: the last line looks cut off"),
         (b'{"body": "a"}\n', (), r"t\.jsonl:1: none of the usual columns"),
         (b'{"body": "a"}\n', ("bdy",), r"t\.jsonl:1: no column 'bdy'. Did you mean 'body'"),

@@ -164,7 +164,7 @@ def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
     """
     named = [column for column in COLUMNS if column in row]
     if named:
-        return (next((column for column in named if row[column] is not None), named[0]),)
+        return (next((column for column in named if row[column] not in (None, "", [])), named[0]),)
     raise SpecError(
         f"none of the usual columns ({', '.join(COLUMNS)}) is there; say which holds the text with --column. "
         f"Columns of this row: {', '.join(row) or 'none'}"
