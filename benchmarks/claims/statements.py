@@ -2,6 +2,7 @@
 
     python -m benchmarks.claims.statements dev              # the half that the rules were made on
     python -m benchmarks.claims.statements frozen           # the half that nobody looked at until 935458cd
+    python -m benchmarks.claims.statements third            # 150 more, of another author, that nobody looked at until dcd56baa
     python -m benchmarks.claims.statements dev --wrong      # each statement that was called otherwise than labelled
 
 The statements are ours; their sources are read from ADHERE_DATA and ADHERE_PAPERS (../shared/data, ../shared/papers).
@@ -80,7 +81,7 @@ def tell(half: str, found: list[tuple[dict, Assessment]]) -> None:
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("halves", nargs="+", choices=["dev", "frozen"])
+    parser.add_argument("halves", nargs="+", choices=["dev", "frozen", "third"])
     parser.add_argument("--wrong", action="store_true")
     options = parser.parse_args()
     for half in options.halves:
