@@ -81,7 +81,7 @@ def tell(half: str, found: list[tuple[dict, Assessment]]) -> None:
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("halves", nargs="+", choices=["dev", "frozen", "third"])
+    parser.add_argument("halves", nargs="+", choices=["dev", "frozen", "third", "fourth"])
     parser.add_argument("--wrong", action="store_true")
     options = parser.parse_args()
     for half in options.halves:

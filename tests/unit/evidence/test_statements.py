@@ -60,6 +60,9 @@ def verdict(text: str, sources: Sources) -> Assessment:
         ("331 models, of which 256 passed", [331, 256]),
         ("from 7 to 18 trillion tokens", [7e12, 18e12]),
         ("one-fifth of the models", [0.2]),
+        ("nine in ten problems", [0.9]),
+        ("one in eighteen of its parameters", [1 / 18]),
+        ("released on 2024/06/05 and 2023.11.30", [20240605, 20231130]),
         ("two and a half times as large", [2.5]),
         ("on eight out of ten benchmarks", [8, 10]),
         ("on October 14, 2025", [20251014]),
@@ -83,6 +86,9 @@ def test_numbers_are_read_with_scale_and_unit(text: str, values: list[float]) ->
         ("17.3%", "0.173", True),
         ("more than 80%", "86.1 %", True),
         ("more than 80%", "79.9 %", False),
+        ("up to 94K tokens", "up to 64K tokens", False),
+        ("1", "60 percent", False),
+        ("more than nine in ten", "91.6", True),
         ("a third of the models", "33.4%", True),
         ("8K tokens", "8,192 tokens", True),
         ("10 seconds", "10,000 ms", True),
@@ -126,6 +132,15 @@ def test_what_may_be_said_of_a_printed_number(stated: str, source: str, holds: b
         ("FooLM was trained on 18 trillion tokens, and it was filtered with a list of 4711 rules.", "partly"),
         ("FooLM does use dropout.", "cannot tell"),
         ("Users enjoyed long walks by the sea.", "not found"),
+        ("FooLM-7B edges out BarLM-7B on MMLU by 2.3 points.", "supported"),
+        ("FooLM-7B is more than two points higher than BarLM-7B on MMLU.", "supported"),
+        ("FooLM-7B has the highest MMLU of all three models.", "supported"),
+        ("BarLM-7B has the highest MMLU of the three models.", "denied"),
+        ("BarLM-7B has the highest MMLU of the two models.", "cannot tell"),  # of which two?
+        ("BarLM-7B does not have the highest MMLU.", "cannot tell"),
+        ("BarLM-7B is more than nine in ten points ahead.", "cannot tell"),
+        ("FooLM-7B is 9.9 points above its sister.", "cannot tell"),  # a difference may follow from two numbers
+        ("FooLM costs about 4.6 million dollars.", "not found"),
     ],
 )
 def test_the_verdict_of_programs(text: str, wanted: str, sources: Sources) -> None:
@@ -135,6 +150,55 @@ def test_the_verdict_of_programs(text: str, wanted: str, sources: Sources) -> No
     for quote in found.evidence:
         assert quote.file == "foo.md"
         assert quote.quote
+
+
+CHINESE = "# FooLM\n\nFooLM 在高质量语料上训练了两万亿词元，目前不支持基座模型的命令行对话工具，数据类型采用半精度。\n"
+LATEX = r"""\section{Results}
+\begin{table}\begin{tabular}{lcc}
+ & \textbf{\foothree 32B} & \textbf{Bar 32B} \\
+DROP & 80.9 & 76.5 \\
+BBH & 77.6 & 70.1 \\
+\end{tabular}\end{table}
+"""
+LISTS = """# MathSet
+
+It has three new sets, IQTest, FuncQA, and PaperQA, made for puzzle figures, plots of functions, and charts of papers.
+The grants go to three fields: schools, climate and open science. We need Linux, Python 3.10+ and PyTorch 1.12+.
+Model A7 outperforms Bard by 15.1%. It falls short of human performance by 10.4% overall.
+FooChat-8B is derived from BarBase-8B, and it is licensed under the BarBase-8B license of 2024.
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "wanted"),
+    [
+        (
+            CHINESE,
+            "The command-line tool does not support base models.",
+            "cannot tell",
+        ),  # in words that are not English
+        (CHINESE, "FooLM was trained on A800 GPUs.", "not found"),  # a name that every language writes so
+        (LISTS, "Of the three new sets, PaperQA is the one made for puzzle figures.", "cannot tell"),
+        (LISTS, "The grants go to three fields: schools, health and open science.", "cannot tell"),
+        (LISTS, "We need Linux, Python 3.8+ and PyTorch 1.12+.", "cannot tell"),
+        (LISTS, "Model A7 outperforms Bard by 10.4%.", "cannot tell"),  # that number stands in the next sentence
+        (
+            LISTS,
+            "BarBase-8B is derived from FooChat-8B, and it is licensed under the BarBase-8B license.",
+            "cannot tell",
+        ),
+    ],
+)
+def test_what_a_program_cannot_know_is_left_open(source: str, text: str, wanted: str) -> None:
+    held = Sources.of([parse_document(source.encode(), name="foo.md")])
+    found = verdict(text, held)
+    assert found.verdict == wanted, found.reason
+
+
+def test_a_command_of_latex_is_the_name_that_it_spells() -> None:
+    held = Sources.of([parse_document(LATEX.encode(), name="foo.tex", suffix=".tex")])
+    assert verdict("Foo 3 32B scores 80.9 on DROP.", held).verdict == "supported"
+    assert verdict("Foo 3 32B scores 76.5 on DROP.", held).verdict == "denied"
 
 
 def test_evidence_is_the_line_of_the_source(sources: Sources) -> None:

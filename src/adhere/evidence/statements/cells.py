@@ -13,19 +13,20 @@ from adhere.evidence.claims.names import Tuning, benchmark_key, model_name
 from adhere.evidence.claims.printed import EPSILON
 from adhere.evidence.statements.grids import Figure, Grid, Grids, Mention
 from adhere.evidence.statements.lexicon import pattern
-from adhere.evidence.statements.quantities import Quantity, agrees
+from adhere.evidence.statements.quantities import Quantity, agrees, is_counted
 from adhere.evidence.statements.wording import Wording, stem
 
 Finding = Literal["supported", "denied"]
 Pair = tuple[Mention, Mention, Figure]
 MOST_CELLS = 400
 MOST_OTHER_WORDS = 7  # of a statement that a table supports, beside labels, names and what stands around it
+_AMONG = re.compile(r"\b(?:of|all|among)\s+(?:(?:the|all)\s+)*$", re.IGNORECASE)  # "the best of all twelve models"
 _SHOT = re.compile(r"[- ]?shots?\b", re.IGNORECASE)
 _OF = re.compile(r"\bof\b|/", re.IGNORECASE)
 _REFERENCE, _ENDS, _SAME = (pattern("order", name) for name in ("reference", "ends", "same"))
 _AHEAD, _BEHIND, _HIGHER, _LOWER = (pattern("order", name) for name in ("ahead", "behind", "higher", "lower"))
 _BEST, _WORST, _DIFFERENCE = (pattern("order", name) for name in ("best", "worst", "difference"))
-_OBJECT_FIRST, _PASSIVE = pattern("order", "object_first"), pattern("order", "passive")
+_OBJECT_FIRST, _PASSIVE, _UNLESS = (pattern("order", name) for name in ("object_first", "passive", "unless"))
 # What says an order, its sign for the label named first, and whether it speaks of better rather than of more.
 _SIGNS = ((_AHEAD, 1, True), (_BEHIND, -1, True), (_HIGHER, 1, False), (_LOWER, -1, False), (_SAME, 0, False))
 
@@ -48,6 +49,13 @@ def readings(stated: Wording, grids: Grids) -> Iterator[Reading]:
             reading = _Case(stated, grid, mentions).read()
             if reading is not None:
                 yield reading._replace(exactness=sum(m.is_exact for m in mentions) / len(mentions))
+
+
+def names_a_cell(stated: Wording, grids: Grids) -> bool:
+    """Whether a table has numbers like those of a statement where it names a row and a column."""
+    found = ((grids.grids[number], mentions) for number, mentions in grids.mentions(stated).items())
+    cases = [_Case(stated, grid, mentions) for grid, mentions in found if _is_about(grid, stated, mentions)]
+    return any(case.could_say() for case in cases)
 
 
 def counts(stated: Wording, grids: Grids, line: int) -> Reading | None:
@@ -87,9 +95,15 @@ class _Case:
 
     def __init__(self, stated: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
         self.stated, self.grid, self.text, self.tuning = stated, grid, stated.text, tuning_said(stated)
-        self.rows, self.columns = ([m for m in mentions if m.axis == axis] for axis in ("row", "column"))
+        labels = grid.sheet.row_labels, grid.sheet.column_labels
+        self.rows, self.columns = (
+            _without_groups([m for m in mentions if m.axis == axis], stated.text, own)
+            for axis, own in zip(("row", "column"), labels, strict=True)
+        )
         spans = [(m.start, m.end) for m in mentions]
-        self.numbers = [q for q in stated.numbers if not q.is_inner and _is_of_cells(self.text, q, spans)]
+        told = [q for q in stated.numbers if not q.is_inner and _is_of_cells(self.text, q, spans)]
+        among = [q for q in told if q.text.isalpha() and _AMONG.search(self.text[: q.start]) and is_counted(q)]
+        self.numbers, self.among = [q for q in told if q not in among], {q.value for q in among}
         pairs = ((r, c, v) for r in self.rows for c in self.columns for v in self.cells(r.position, c.position))
         self.pairs: list[Pair] = [pair for pair, _ in zip(pairs, range(MOST_CELLS), strict=False)]
 
@@ -97,6 +111,12 @@ class _Case:
         """The numbers at a row and a column, but those of a model of another tuning."""
         found = self.grid.figures.get((row, column), [])
         return [v for v in found if not (self.tuning and v.tuning and v.tuning != self.tuning)]
+
+    def could_say(self) -> bool:
+        """Whether the cells that are named could be what the numbers are of, or what they are the difference of."""
+        cells = [value for _, _, value in self.pairs]
+        is_like = not self.numbers or _DIFFERENCE.search(self.text) or any(_may_be_cell(q, cells) for q in self.numbers)
+        return bool(cells and is_like)
 
     def read(self) -> Reading | None:
         """What the table says; None where it does not speak of the statement."""
@@ -129,7 +149,7 @@ class _Case:
             row, column = (_beside(number, place, axis, len(self.numbers)) for axis in (self.rows, self.columns))
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
             if not any(_equals(number, value) for value in own):
-                return self._by_order("pairing", own, is_right=False if own else None)
+                return self._by_order("pairing", own, is_right=False if len(own) == 1 else None)
         if len([word for word in self.stated.bare if "~" + word not in self.grid.around]) > MOST_OTHER_WORDS:
             return None  # it says more than a table can
         self.pairs = [pair for pair in self.pairs if any(_equals(q, pair[2]) for q in self.numbers)]
@@ -144,15 +164,19 @@ class _Case:
         pairs = [(a, b) for a in cells for b in cells if a is not b and (a.row == b.row or a.column == b.column)]
         gaps = [abs(a.printed.value - b.printed.value) for a, b in pairs]
         for pair, gap in zip(pairs, gaps, strict=True):
-            if abs(gap - left[0].value) <= left[0].half + EPSILON:
+            if abs(gap - left[0].value) <= left[0].half + EPSILON or (
+                left[0].bound and agrees(left[0]._replace(unit=""), Quantity(0, 0, "", gap, EPSILON))
+            ):
                 return True, self._by_order("difference", pair, is_right=self._said_order())
-        if len({*map(id, cells)}) == 2 and pairs:
+        if len({*map(id, cells)}) == 2 and pairs and len(self.numbers) == 1 and not left[0].bound:
             said = f"the table prints {_as_printed(pairs[0])}, {gaps[0]:.4g} apart"
             return True, Reading("denied", "difference", pairs[0], said)
         return False, None
 
     def _said_order(self) -> bool | None:
         """Whether the order that the statement says is the table's; None where it says none."""
+        if _UNLESS.search(self.text):
+            return None
         axis, others = self.rows, self.columns
         if len({m.start for m in self.rows}) == 1:
             axis, others = self.columns, self.rows
@@ -196,6 +220,8 @@ class _Case:
             line = [v.printed.value for v in every if (v.column == own.column if on_rows else v.row == own.row)]
             is_lower = own.direction == "lower" and not _ENDS.search(self.text)
             verdicts.append(own.printed.value == (max(line) if best != is_lower else min(line)))
+            if not verdicts[-1] and self.among and self.among != {len(line)}:
+                return None  # of fewer models than the table has
         return all(verdicts)
 
     def counted(self, numbers: Sequence[Quantity]) -> Reading | None:
@@ -221,6 +247,18 @@ class _Case:
         reason = f"in {table} {who} is {'ahead' if sign[0] > 0 else 'behind'} in {ahead} of {len(both)}"
         is_right = [ahead, len(both)] == [number.value for number in numbers]
         return Reading("supported" if is_right else "denied", "count", tuple(a for a, _ in both[:8]), reason)
+
+
+def _without_groups(mentions: list[Mention], text: str, labels: Sequence[str]) -> list[Mention]:
+    """The labels of one axis without those of a group (`Tools`) of which another names a part (`Tools, errors`)."""
+    own = {mention.start: benchmark_key(text[mention.start : mention.end]) for mention in mentions}
+    groups = {
+        start
+        for start, group in own.items()
+        for other in mentions
+        if other.is_exact and other.start != start and group and group in benchmark_key(labels[other.position])
+    }
+    return [mention for mention in mentions if mention.start not in groups or mention.is_exact]
 
 
 def _is_of_cells(text: str, number: Quantity, spans: Sequence[tuple[int, int]]) -> bool:
@@ -249,7 +287,7 @@ def _may_be_cell(number: Quantity, cells: Sequence[Figure]) -> bool:
         return False
     has_decimals = any(cell.printed.decimals for cell in cells)
     ratios = [number.value / q.value for q in map(_as_quantity, cells) if q.value]
-    return any(0.2 <= r <= 5 for r in ratios) and (not has_decimals or number.half < 0.5 or number.unit == "%")
+    return any(0.2 <= r <= 5 for r in ratios) and (not has_decimals or "." in number.text or number.unit == "%")
 
 
 def _beside(number: Quantity, place: int, mentions: Sequence[Mention], count: int) -> int:

@@ -12,12 +12,13 @@ from adhere.evidence.claims.names import Tuning, benchmark_key, benchmark_name, 
 from adhere.evidence.claims.printed import PrintedNumber, plain
 from adhere.evidence.claims.values import Sheet
 from adhere.evidence.statements.lexicon import pattern
-from adhere.evidence.statements.wording import Wording, name_key, stem
+from adhere.evidence.statements.wording import Wording, name_key, stem, with_digits
 
 Axis = Literal["row", "column"]
 MOST_WORDS = 5  # of a label
 _GAP = re.compile(r"[\s\-/(]{0,2}")
 _PARENTHESIS = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]*[)\]\uff09]\s*|[#%*]")
+_SIZE = re.compile(r"\d+(?:\.\d+)?[BM]")
 _SPEED, _AVERAGE = pattern("order", "speed"), pattern("order", "average")
 _SPEEDS = frozenset({"faster", "slower", "fast", "slow", "speed"})
 
@@ -74,7 +75,10 @@ class Grid:
         sheet, table = self.sheet, self.sheet.table
         first = max(1, sheet.first_column if sheet.cells else 1)
         for r in {row for row, _ in self.figures}:
-            texts = [sheet.row_labels[r], sheet.row_models[r], *(plain(c.text) for c in table.rows[r].cells[:first])]
+            told = [plain(c.text) for c in table.rows[r].cells]
+            texts = [sheet.row_labels[r], sheet.row_models[r], *told[:first]]
+            if len(told) > 1 and _SIZE.fullmatch(told[1]):
+                texts = [*told[1:first], " ".join(told[:2])]  # `Llama 2 | 70B`: whoever names a model names its size
             yield from (("row", r, text) for text in dict.fromkeys(texts) if text)
         for c in {column for _, column in self.figures}:
             texts = [sheet.column_labels[c], *(plain(header[c]) for header in table.headers if c < len(header))]
@@ -122,17 +126,19 @@ class Grids:
                     for number, axis, position, beside in sorted(self._places.get(key, ()), key=lambda p: len(p[3])):
                         mention = Mention(start, end, axis, position, beside <= stated.stems)
                         found[number].setdefault((axis, position), mention)
+        asked = sum(not (q.is_inner or q.unit == "date") for q in stated.numbers)
         for number, places in found.items():
-            axes = {axis for axis, _ in places}
-            for missing in ("row", "column"):
-                if missing not in axes:
-                    loose = self.grids[number].loosely_named(stated, missing)
-                    places.update({(m.axis, m.position): m for m in loose})
+            starts = {axis: {m.start for m in places.values() if m.axis == axis} for axis in ("row", "column")}
+            for axis, other in (("row", "column"), ("column", "row")):
+                if not starts[axis] or (len(starts[axis]) < asked and len(starts[other]) == 1):
+                    for mention in self.grids[number].loosely_named(stated, axis):
+                        places.setdefault((axis, mention.position), mention)
         return {number: _told_apart(_outermost(list(places.values()))) for number, places in found.items()}
 
 
 def label_keys(label: str) -> set[str]:
     """The keys of a label: as a name, and its words without their endings."""
+    label = with_digits(label)
     texts = {label, benchmark_name(label).name if is_known(label) and not _PARENTHESIS.search(label) else label}
     keys = {key for text in texts for key in (benchmark_key(text), name_key(text), _stems(text))}
     keys |= {"~average"} if is_role("aggregate", label) else set()
@@ -160,7 +166,7 @@ def _is_like(word: str, label: str) -> bool:
 
 
 def _keys_around(text: str) -> Iterator[str]:
-    for word in re.findall(r"[A-Za-z0-9.+@-]*[A-Za-z0-9+]|[^\W\da-zA-Z_]+", text):
+    for word in re.findall(r"[A-Za-z0-9.+@-]*[A-Za-z0-9+]|[^\W\da-zA-Z_]+", with_digits(text)):
         yield from (benchmark_key(word), name_key(word), "~" + stem(word))
 
 

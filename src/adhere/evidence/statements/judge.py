@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +14,13 @@ from adhere.evidence.claims.printed import EPSILON
 from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.read.document import Document
 from adhere.evidence.statements.assessments import Assessment, Quote, Statement, Verdict
-from adhere.evidence.statements.cells import Reading, readings
+from adhere.evidence.statements.cells import Reading, names_a_cell, readings
 from adhere.evidence.statements.grids import Grids
 from adhere.evidence.statements.lexicon import pattern
 from adhere.evidence.statements.passages import Passage, Search, passages_of
 from adhere.evidence.statements.prose import RELATED, Match, match
-from adhere.evidence.statements.quantities import Quantity, agrees, quantities
-from adhere.evidence.statements.wording import Wording, search_words, wording
+from adhere.evidence.statements.quantities import ABOUT, Quantity, agrees, quantities
+from adhere.evidence.statements.wording import Wording, is_latin, search_words, wording
 
 MOST_QUOTES = 3
 MEASURED = frozenset({"s", "bytes", "money"})  # a number with such a unit is another one without it
@@ -38,6 +40,7 @@ class Sources:
     grids: Grids
     rarity: dict[str, float]
     numbers: list[Quantity]
+    scripts: frozenset[bool]
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Sources:
@@ -50,32 +53,49 @@ class Sources:
         rarity = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in counted.items()}
         grids = Grids(sheet for document in documents for sheet in sheets_of(document))
         numbers = {(q.value, q.unit, q.noun): q for passage in passages for q in quantities(passage.text)}
-        return cls(
-            documents, passages, Search(passages), grids, rarity, sorted(numbers.values(), key=lambda q: q.value)
-        )
+        listed = sorted(numbers.values(), key=lambda q: q.value)
+        scripts = frozenset(is_latin(" ".join(s.text for s in document.sentences)) for document in documents)
+        return cls(documents, passages, Search(passages), grids, rarity, listed, scripts)
+
+    def is_read_in(self, text: str) -> bool:
+        """Whether all sources are written in the letters of a text, so that its words would be found in them."""
+        return self.scripts <= {is_latin(text)}
 
     def absent(self, stated: Wording) -> tuple[str, bool]:
-        """The first name or number of a statement that no source has, and whether it is a name; empty without one."""
+        """The first name or number of a statement that no source has, and whether it is a name; empty without one.
+
+        A number that may follow from others (a difference, a share, a count in words) is none, and no name that other
+        letters write otherwise or that a list has in another's place.
+        """
+        is_read = self.is_read_in(stated.text)
+        pairs = itertools.pairwise(stated.names)
+        listed = {
+            name for pair in pairs if _LISTED.fullmatch(stated.text[pair[0].end : pair[1].start]) for name in pair
+        }
         for name in stated.names:
             words = [word for word in search_words(name.text) if word]
-            if name.is_sure and not (name.key in self.rarity or all(word in self.rarity for word in words)):
+            is_had = name.key in self.rarity or all(word in self.rarity for word in words)
+            can_tell = name not in listed and (is_read or _SPELT_ALIKE.search(name.text))
+            if name.is_sure and not is_had and can_tell and not self._spells(name.key):
                 return name.text, True
         for number in stated.numbers:
-            if (
-                not number.is_inner
-                and not number.bound
-                and number.unit not in {"share", "times"}
-                and not self._has(number)
-            ):
+            is_word = not number.unit and number.text.isalpha()
+            if not (number.is_inner or _may_follow(number) or is_word or self._has(number)):
                 return number.text, False
         return "", False
+
+    def _spells(self, key: str) -> bool:
+        """Whether a passage has a name under its key, however it is spelled."""
+        near = (passage for passage in self.passages if key[:3] in passage.text.lower())
+        return any(key in wording(passage.text).keys for passage in near)
 
     def _has(self, number: Quantity) -> bool:
         """Whether any source prints a number, whatever of."""
         if number.unit == "date":
             return any(agrees(number, other) for other in self.numbers)
+        half = max(number.half, ABOUT * abs(number.value) if number.bound else 0.0)
         for scale in (1.0, 100.0, 0.01):
-            low, high = ((number.value + sign * number.half) * scale + sign * EPSILON for sign in (-1, 1))
+            low, high = ((number.value + sign * half) * scale + sign * EPSILON for sign in (-1, 1))
             first, last = (bisect.bisect_left(self.numbers, end, key=lambda q: q.value) for end in (low, high))
             same = (q for q in self.numbers[first:last] if number.unit not in MEASURED or q.unit == number.unit)
             if any(agrees(number, other) for other in same):
@@ -92,13 +112,11 @@ class Sources:
 def judge(statement: Statement, sources: Sources) -> Assessment:
     """The verdict of programs on one statement; of one in two parts, of each part where the whole cannot be told."""
     found = _judge(statement, statement.text, sources)
-    if found.verdict in {"supported", "denied"}:
-        return found
+    if found.verdict in {"supported", "denied"} or found.kind == "order":
+        return found  # what one passage does not say in this order its parts do not prove either
     parts = clauses(statement.text)
     judged = [_judge(statement, part, sources) for part in parts]
     verdicts = [part.verdict for part in judged]
-    if not parts:
-        return found
     quotes = tuple(dict.fromkeys(quote for part in judged for quote in part.evidence))[:MOST_QUOTES]
     if "denied" in verdicts and set(verdicts) <= {"denied", "supported"}:
         return next(part for part in judged if part.verdict == "denied")
@@ -111,6 +129,15 @@ def judge(statement: Statement, sources: Sources) -> Assessment:
 
 
 _JOINT = pattern("statements", "joint")
+
+
+def _may_follow(number: Quantity) -> bool:
+    """Whether a number may follow from others: a bound, a share, a ratio, a difference in points."""
+    return number.bound in {"least", "most"} or number.unit in {"share", "times"} or "point" in number.text
+
+
+_LISTED = re.compile(r"\+?,\s+(?:and\s+)?|\+?\s+and\s+")
+_SPELT_ALIKE = re.compile(r"\d|[^\W\d_][A-Z]")  # a name that is written so in every language: `Foo-2`, `PPO`
 
 
 def clauses(text: str) -> list[str]:
@@ -157,16 +184,27 @@ def _verdict(
         if finding in findings and not is_open:
             reading = next(reading for reading in read if reading.finding == finding)
             return _from_table(reading.finding, statement, reading, sources)
-    if first and first.standing == "denied":
+    has_all = any(found.standing == "near" and found.related >= TOLD and not found.missing for found in matches)
+    if first and first.standing == "denied" and not (first.kind == "number" and stated.names and has_all):
         return _from_passage("denied", statement, first)
     absent, is_name = sources.absent(stated)
-    is_told = any(found.related >= (TOLD if is_name else NUMBERED) for found in matches)
-    if absent and not is_told:
+    is_told = any(found.related >= (TOLD if is_name else NUMBERED) for found in matches) or (
+        not is_name and names_a_cell(stated, sources.grids)
+    )
+    subject = next((name for name in stated.names if name.is_sure), None)
+    if absent and (not is_told or (subject and subject.is_model and subject.text == absent)):
         return Assessment(statement, "not found", "names", _quotes(matches[:1]), f"no source has {absent}")
-    if max((found.related for found in matches), default=0.0) < RELATED:
+    is_far = max((found.related for found in matches), default=0.0) < RELATED
+    may_follow = any(map(_may_follow, stated.numbers))
+    if is_far and not (is_told or may_follow) and sources.is_read_in(stated.text):
         return Assessment(statement, "not found", "nothing", (), "no passage of the sources speaks of it")
-    reason = "the nearest passage shares words with it; a program cannot compare the two"
-    return Assessment(statement, "cannot tell", "words", _quotes(matches[:1]), reason)
+    kind, reason = "words", "the nearest passage shares words with it; a program cannot compare the two"
+    if repeated := next((found for found in matches if found.kind == "order"), None):
+        kind, reason = "order", "its numbers and names stand in this passage, which may say another thing of each"
+        matches = [repeated]
+    if is_far:
+        reason = "a program cannot compare it with the sources: one is in another language, or only a table names it"
+    return Assessment(statement, "cannot tell", kind, _quotes(matches[:1]), reason)
 
 
 def _from_passage(verdict: Verdict, statement: Statement, found: Match) -> Assessment:

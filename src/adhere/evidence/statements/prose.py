@@ -27,14 +27,17 @@ Standing = Literal["supported", "denied", "near", "far"]
 QUOTED = 0.6  # of a statement's words in their order, where the passage has each that tells: a quotation
 COVERED = 0.4  # of its words, where its numbers and names are all there …
 SPECIFIC = 0.25  # … and one of the numbers is a date or has three figures
+OWN = 0.5  # of the words that stand there and around, in the passage itself
 DENIED = 0.6  # of its words, where one number or one name is another
 NAMELESS = 0.4  # … in their order, where no name says whereof
 REPEATED = 0.7  # of its words in their order, where one name is another
 RELATED = 0.3
 UNKNOWN = 4.0  # the weight of a word that no source has
+MOST_TIMES = 1000  # as large as another number that stands in its place; "1.4B" stands for no "3 layers"
 _NEAR = 6  # words on each side of a number that say what it is of
 _COMPARES = pattern("wording", "compares")
 _LISTED = re.compile(r"\s*%?\s*,\s*(?:and\s+)?|\s*%?\s+and\s+")
+_MEMBER = re.compile(r",\s*(?:and\s+|or\s+)?$")
 _WORD_LIKE = re.compile(r"(?:ly|ing|ed|ion|ions|ers|ors|ity|ally|most|both|few)$", re.IGNORECASE)  # no name ends so
 _FROM_TO = re.compile(r"\bfrom\b.{1,80}\bto\b", re.IGNORECASE)
 
@@ -69,6 +72,7 @@ class _Comparison:
         texts = ((self.source, 1.0), (self.near, 0.7), (self.around, 0.5))
         shares = {word: next((counts for text, counts in texts if _has(word, text)), 0.0) for word in stated.stems}
         self.covered = _coverage(stated.bare, shares, rarity)
+        self.own = _coverage(stated.bare, {word: float(share == 1.0) for word, share in shares.items()}, rarity)
         self.related = _coverage(stated.stems, shares, rarity)
         self.ordered = _in_order(stated, self.source)
         self.numbers = [number for number in stated.numbers if not number.is_inner]
@@ -109,7 +113,8 @@ class _Comparison:
             return "supported", "quotation", ""
         turned = "them the other way round" if self._is_swapped() else self._turned()
         is_repeated = (self.numbers and self.covered >= DENIED) or self.ordered >= REPEATED
-        if turned or (against == "way" and is_repeated):
+        is_named = all(_is_named(name, self.source) for name in self.names)
+        if turned or (against == "way" and is_repeated and is_named):
             return "denied", "direction" if against or not self._is_swapped() else "pairing", turned or "the opposite"
         is_open = (
             against
@@ -122,9 +127,16 @@ class _Comparison:
         if not is_open and is_whole and self.ordered >= QUOTED:
             return "supported", "quotation", ""
         least = SPECIFIC if any(is_specific(number) for number in self.numbers) else COVERED
-        is_near = self.covered >= least and self._own_facts() and not self._has_rival()
+        is_near = (
+            self.covered >= least
+            and self.own >= OWN * self.covered
+            and self._own_facts(len(self.numbers) / 3)
+            and not self._has_rival()
+        )
         if not is_open and self.numbers and is_near:
             return "supported", "numbers and names", ""
+        if is_open and self.ordered >= QUOTED and self.related >= RELATED:
+            return "near", "order", ""
         return ("near" if self.related >= RELATED else "far"), "words", ""
 
     def _is_of_list(self) -> bool:
@@ -135,6 +147,28 @@ class _Comparison:
             own = [any(agrees(number, q) for number in self.numbers) for q in (one, other)]
             is_listed = _LISTED.fullmatch(self.source.text[one.end : other.start]) and one.unit == other.unit
             if is_listed and own[0] != own[1] and not one.is_inner:
+                return True
+        return self._is_of_names() or self._is_exchanged()
+
+    def _is_of_names(self) -> bool:
+        """Whether the passage says several things of several names in their order, and the statement names one."""
+        names = [name for name in self.source.names if name.is_sure]
+        listed = {
+            name.key
+            for one, other in itertools.pairwise(names)
+            if _LISTED.fullmatch(self.source.text[one.end : other.start])
+            for name in (one, other)
+        }
+        own = listed & {name.key for name in self.names}
+        return len(listed) > 2 and len(own) == 1 and self.source.text.count(",") >= 2 * len(listed) - 2
+
+    def _is_exchanged(self) -> bool:
+        """Whether a list has another word than the passage's: `schools, health and …` for `schools, law and …`."""
+        for own, theirs in self._changes():
+            before, _, behind = self.stated.text.partition(own[0])
+            is_listed = _MEMBER.search(before) or _LISTED.match(behind)
+            is_new = not any(_has(stem(own[0]), text) for text in (self.source, self.near))
+            if len(own) == len(theirs) == 1 and is_listed and is_new and not own[0][0].isdigit():
                 return True
         return False
 
@@ -165,29 +199,32 @@ class _Comparison:
         if self.ordered < REPEATED and not _COMPARES.search(self.stated.text):
             return False
         theirs = [name.key for name in self.source.names]
-        own = [name.key for name in self.names if name.key in theirs]
+        own = [name.key for name in self.stated.names if name.key in theirs]
         rest = iter(theirs)
         return not all(key in rest for key in own)
 
     def _stands(self, number: Quantity) -> bool:
         """Whether the passage prints a number, of the same thing, or two numbers that it follows from."""
-        for text in (self.source, self.near):
-            if any(agrees(number, other) and _same_noun(number, other) for other in text.numbers):
-                return True
-        return self._follows(number)
+        in_it, beside = (
+            any(agrees(number, other) and _same_noun(number, other) for other in text.numbers)
+            for text in (self.source, self.near)
+        )
+        if beside and not in_it and self._instead(number):
+            return False  # "outperforms Bard by 15.1 %. It falls short of humans by 10.4 %."
+        return in_it or beside or self._follows(number)
 
     def _follows(self, number: Quantity) -> bool:
         """Whether a number follows from two of the passage."""
         source = self.source
         return is_derived(number, self.stated.text, source.numbers, is_less=source.ways == {-1})
 
-    def _own_facts(self) -> bool:
-        """Whether a number of the statement, or what stands in its place, is in the passage itself, not around it."""
-        if not self.numbers:
-            return True
-        return any(
-            number in self.lacking or any(agrees(number, o) for o in self.source.numbers) for number in self.numbers
-        ) or any(map(self._follows, self.numbers))
+    def _own_facts(self, least: float = 1) -> bool:
+        """Whether so many numbers, or what stands in their place, are in the passage itself, not around it."""
+        own = [
+            number in self.lacking or any(agrees(number, o) for o in self.source.numbers) or self._follows(number)
+            for number in self.numbers
+        ]
+        return sum(own) >= min(least, len(own))
 
     def _instead(self, number: Quantity) -> Quantity | None:
         """The number that a passage prints where a statement has another: of the same unit, between the same words."""
@@ -298,11 +335,12 @@ def _whole(number: Quantity) -> float:
 def _is_alike(one: Quantity, other: Quantity) -> bool:
     """Whether two numbers can be of one thing: the same unit, and neither a part of a name."""
     units = {one.unit, other.unit}
-    return not other.is_inner and (len(units) == 1 or units == {"%", "share"})
+    low, high = sorted(abs(number.value) for number in (one, other))
+    return not other.is_inner and (len(units) == 1 or units == {"%", "share"}) and high <= MOST_TIMES * (low or high)
 
 
 def _is_named(name: Name, *texts: Wording) -> bool:
-    """Whether texts name something: as it is, by its parts, or written out (`RL`: reinforcement learning)."""
+    """Whether texts name something: as it is, or by its parts."""
     keys = {
         name.key,
         benchmark_key(name.text),
@@ -311,17 +349,8 @@ def _is_named(name: Name, *texts: Wording) -> bool:
     if any(keys & text.keys for text in texts):
         return True
     parts = [part for part in re.split(r"[\s\-/]", name.text) if part]
-    if not any(char.isdigit() for char in name.text) and all(
-        any(stem(part) in text.stems for text in texts) for part in parts
-    ):
-        return True
-    short = name.text.rstrip("s")
-    return short.isupper() and 2 <= len(short) <= 5 and any(_is_written_out(short.lower(), text) for text in texts)
-
-
-def _is_written_out(letters: str, text: Wording) -> bool:
-    firsts = "".join(token[0].lower() for _, _, token in text.tokens)
-    return letters in firsts
+    has_digits = any(char.isdigit() for char in name.text)
+    return not has_digits and all(any(stem(part) in text.stems for text in texts) for part in parts)
 
 
 def _place_of(name: Name, source: Wording) -> int:

@@ -30,6 +30,7 @@ _OF = re.compile(r"(?:out\s+of\s+(?:the\s+)?$|\s+(?:out\s+)?of\s+(?:the\s+|all\s
 _SIZE = re.compile(r"(?<![\d.])\d+(?:\.\d+)?[bm](?![a-z])", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:to|and|or|–|-|,|至|到)\s*")
 _NOTHING = frozenset({"ones", "others", "was", "is", "has", "does", "this", "its", "less", "across"})
+HALF_A_TENTH = 0.06  # "0.6" may be 61 %, "1" is not
 MOST_SOURCES = 12  # numbers of a passage of which two are put together
 
 
@@ -68,7 +69,11 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantities(text: str) -> Iterator[Quantity]:
     for match in _ANY.finditer(text):
-        kind = match.lastgroup if match.lastgroup not in {"scale", "scale2", "scale3", "over", "part", "half"} else ""
+        kind = (
+            match.lastgroup
+            if match.lastgroup not in {"scale", "scale2", "scale3", "over", "part", "half", "few", "many"}
+            else ""
+        )
         if match["named"]:
             for size in _SIZE.finditer(match["named"]):
                 at = match.start() + size.start()
@@ -102,11 +107,19 @@ def _date(match: re.Match[str]) -> Quantity:
     return Quantity(match.start(), match.end(), match.group(), year * 1e4 + month * 100 + day, 0.0, "date")
 
 
+def _fraction(match: re.Match[str]) -> tuple[float, float, str]:
+    """`Two thirds`, or `one in eighteen`."""
+    if match["few"]:
+        few, many = (sum(_WORDS[word] for word in re.split(r"[\s-]", match[part].lower())) for part in ("few", "many"))
+        return few / max(many, 1.0), min(0.02, few / max(many, 1.0) ** 2 / 2), "share"
+    over = {"a": 1.0, "an": 1.0, **_WORDS}.get((match["over"] or "a").lower(), 1.0)
+    return over / _DATA["fractions"][(match["part"] or "half").lower()], 0.02, "share"
+
+
 def _value(match: re.Match[str]) -> tuple[float, float, str] | None:
     """The value of a match, half a unit of its last place, and what its own words say of the unit."""
     if match["fraction"]:
-        over = {"a": 1.0, "an": 1.0, **_WORDS}.get((match["over"] or "a").lower(), 1.0)
-        return over / _DATA["fractions"][(match["part"] or "half").lower()], 0.02, "share"
+        return _fraction(match)
     if match["times"]:
         return float(_DATA["times"][match["times"].lower()]), 0.0, "times"
     if match["chinese"]:
@@ -187,7 +200,7 @@ def agrees(stated: Quantity, source: Quantity) -> bool:
     values = [source.value]
     if stated.unit == "share" or (stated.unit == "%" and source.unit != "%" and source.value <= 1):
         values.append(source.value / 100 if stated.unit == "share" else source.value * 100)
-    if stated.unit == "" and source.unit in {"%", "share"} and stated.value <= 1:
+    if stated.unit == "" and source.unit in {"%", "share"} and stated.value <= 1 and stated.half < HALF_A_TENTH:
         values.append(source.value / 100)
     if source.unit == "share" and stated.unit == "%":
         return abs(stated.value - 100 * source.value) <= 100 * source.half
@@ -196,6 +209,8 @@ def agrees(stated: Quantity, source: Quantity) -> bool:
 
 def _fits(stated: Quantity, source: Quantity, value: float) -> bool:
     close = EPSILON * max(1.0, abs(value))
+    if stated.bound == source.bound and stated.bound in {"least", "most"}:
+        return abs(stated.value - value) <= close
     if stated.bound == "least" and source.bound != "most":
         return stated.value - close <= value <= 1.35 * stated.value
     if stated.bound == "most" and source.bound != "least":

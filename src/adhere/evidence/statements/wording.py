@@ -13,11 +13,18 @@ from adhere.evidence.statements.quantities import Quantity, quantities
 
 BEGINNING = 5  # letters by which a word is known as another form of one
 MOST_TOKENS = 400  # of a passage; what stands beyond is not compared
-_TOKEN = re.compile(r"[A-Za-zÀ-ÿΑ-ωЀ-ӿ\d][\w.+@'’/-]*[\w+]|[A-Za-zÀ-ÿ\d]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+# `1University` has the mark of a footnote before it.
+_TOKEN = re.compile(
+    r"(?!\d{1,2}[A-Z][a-z]{3})[A-Za-zÀ-ÿΑ-ωЀ-ӿ\d][\w.+@'’/-]*[\w+]|[A-Za-zÀ-ÿ\d]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+)
 _VERSION = re.compile(
-    r"v?\d+(?:\.\d+)?(?:-[\w.-]+|[BMbm])?(?:['’]s)?|Instruct|Chat|Base|Turbo|Plus|Opus|Sonnet|Haiku|Pro|Mini|mini"
+    r"v?\d+(?:\.\d+)?(?:-(?!shot)[\w.-]+|[BMbm])?(?:['’]s)?|Instruct|Chat|Base|Turbo|Plus|Opus|Sonnet|Haiku|Pro|Mini|mini"
 )
 _SIGNS = re.compile(r"[^\w]")
+_SPELT = re.compile(
+    r"(?<![A-Za-z])([a-z]{3,}?)(two|three|four|five|six|seven|nine)(?=base|eval|instruct|think|chat|[\W\d_]|$)"
+)
+_DIGITS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine".split())}
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _STOP = frozenset(words("wording", "stop"))
 _NEGATIVE, _BOUND = pattern("wording", "negative"), pattern("wording", "bound")
@@ -72,6 +79,11 @@ def stem(word: str) -> str:
     return word
 
 
+def with_digits(text: str) -> str:
+    r"""A text with the digits of names that had to spell them out (`\olmothree`: LaTeX has no digits in commands)."""
+    return _SPELT.sub(lambda found: found[1] + _DIGITS[found[2]], text)
+
+
 def tokens(text: str) -> list[tuple[int, int, str]]:
     """The words of a text with their places; a letter of Chinese, Japanese or Korean is one."""
     return [(match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text)][:MOST_TOKENS]
@@ -107,10 +119,19 @@ def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
         if family_of(token):
             while passed < len(found) and text[last : found[passed][0]] == " " and _VERSION.fullmatch(found[passed][2]):
                 last, passed, is_name = found[passed][1], passed + 1, True
+                if text[:last].endswith(("'s", "’s")):
+                    break
         elif is_name and not is_known(token) and (version := re.match(r" \d\.\d(?![\d.%])", text[last:])):
             last, passed = last + version.end(), passed + 1  # `Apache 2.0`
         shown = text[start:last]
         yield Name(start, last, shown, name_key(shown), looks_like_model(shown), is_name)
+
+
+def is_latin(text: str) -> bool:
+    """Whether most letters of a text are Latin ones: four fifths, a letter of Chinese being worth three."""
+    letters = [char for char in text if char.isalpha()]
+    other = sum(3 if _CJK.match(char) else 1 for char in letters if ord(char) > 0x24F)
+    return other < 0.2 * max(len(letters), 1)
 
 
 def names_in(text: str) -> tuple[Name, ...]:
@@ -121,6 +142,7 @@ def names_in(text: str) -> tuple[Name, ...]:
 @functools.lru_cache(maxsize=1 << 14)
 def wording(text: str) -> Wording:
     """Read a text."""
+    text = with_digits(text)
     found = tokens(text)
     read = quantities(text)
     dates = [(q.start, q.end) for q in read if q.unit == "date"]
@@ -212,7 +234,7 @@ def opposes(stated: Wording, source: Wording) -> str:
 def search_words(text: str) -> list[str]:
     """The words by which a passage is looked for: stems, names and numbers, in letters and digits alone."""
     listed: list[str] = []
-    before = ""
+    text, before = with_digits(text), ""
     for _, _, token in tokens(text):
         if _CJK.match(token):
             listed += [before + token] if _CJK.match(before) else []
