@@ -2,8 +2,8 @@
 
     python -m benchmarks.claims.reliability docs/reference/claims-reliability.svg
 
-`statements/first-sight.jsonl` holds what programs said of the frozen half before anybody had looked at it (0bdea7ee). The
-confidence of a verdict is a frequency on that half, so held against all of it it would be right by construction.
+`statements/first-sight.jsonl` holds what programs said of the fourth set before anybody had looked at it (0e7978f9). The
+confidence of a verdict is a frequency on that set, so held against all of it it would be right by construction.
 Here each source document is left out in turn: the frequency of the other documents is what is said of its statements.
 """
 
@@ -28,7 +28,7 @@ def rows_of(name: str) -> list[dict]:
 
 def left_out(verdict: str) -> tuple[int, float, float, float, float] | None:
     """n, the mean of what is said, the share that is right, and its interval with documents as clusters."""
-    labels = {row["id"]: row for row in rows_of("frozen.jsonl")}
+    labels = {row["id"]: row for row in rows_of("fourth.jsonl")}
     called = [labels[row["id"]] for row in rows_of("first-sight.jsonl") if row["verdict"] == verdict]
     if len(called) < LEAST:
         return None
@@ -59,7 +59,7 @@ def main() -> None:
         "Statements: what the confidence says, and what was right",
         marks(rows, name=name),
         legend=[(1, "said, from the other documents"), (2, "right, with its 95 % interval by document")],
-        note="the frozen half at its first sight, each source document left out in turn",
+        note="the fourth set at its first sight, each source document left out in turn",
         alt=name,
     )
     picture.save(sys.argv[1])
