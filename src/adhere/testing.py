@@ -612,6 +612,8 @@ NULL_ANSWERS: dict[str, Callable[[str], str]] = {
 }
 """Answers that follow nothing: what each makes of the text of a turn."""
 MOST_NULL_PASSES = 0.02
+MOST_REPEATS = 0.01
+"""Items that another seed may ask, too: of what is short, such as *turn the light on*, there are only so many."""
 FAMILY_SEEDS = (0, 1, 7)
 
 
@@ -619,19 +621,20 @@ def check_family(family: Family, *, items: int = 120) -> None:
     """Ask a family of generated prompts every question of its contract, about `items` items of three seeds together.
 
     Its own answers pass; no two rules of a turn contradict each other; empty, copied and constant answers fail; no two
-    items are the same; a seed gives the same items twice.
+    items of a seed are the same, and hardly any of two seeds; a seed gives the same items twice.
 
     Raises:
         ContractViolation: Naming the family, what it breaks and the first item that shows it.
     """
     per_group = len(family.level_names)
     groups = max(1, -(-items // (len(FAMILY_SEEDS) * per_group)))
-    drawn = [one for seed in FAMILY_SEEDS for one in family.stream(seed, groups, family_levels(family))]
+    seeds = [list(family.stream(seed, groups, family_levels(family))) for seed in FAMILY_SEEDS]
+    drawn = [one for items_of_seed in seeds for one in items_of_seed]
     _family_declares_itself(family, drawn)
     _solver_passes(family, drawn)
     _rules_agree(family, drawn)
     _null_answers_fail(family, drawn)
-    _items_differ(family, drawn)
+    _items_differ(family, seeds)
     again = [one.prompt for one in family.stream(FAMILY_SEEDS[0], 1, family_levels(family))]
     if encode(again) != encode([one.prompt for one in drawn[: len(again)]]):
         raise ContractViolation(f"{family.name}: a seed must give the same items twice. Draw from `rng` alone")
@@ -722,11 +725,20 @@ def _null_answers_fail(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
             )
 
 
-def _items_differ(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
+def _items_differ(family: Family, seeds: Sequence[Sequence[SolvedPrompt]]) -> None:
     from adhere.suites.generated.family import hash_of
 
-    seen: dict[int, str] = {}
-    for one in drawn:
-        first = seen.setdefault(hash_of(one.prompt), one.prompt.id)
-        if first != one.prompt.id:
-            raise ContractViolation(f"{family.name}: {first} and {one.prompt.id} ask the same. Draw from more")
+    seen: dict[int, tuple[str, int]] = {}
+    repeats = []
+    for seed, drawn in enumerate(seeds):
+        for one in drawn:
+            first, of = seen.setdefault(hash_of(one.prompt), (one.prompt.id, seed))
+            if first == one.prompt.id:
+                continue
+            repeats.append(f"{first} and {one.prompt.id} ask the same")
+            if of == seed:
+                raise ContractViolation(f"{family.name}: {repeats[-1]}. Draw from more")
+    if len(repeats) > MOST_REPEATS * sum(map(len, seeds)):
+        raise ContractViolation(
+            f"{family.name}: {len(repeats)} items are another seed's, too, e.g. {repeats[0]}. Draw from more"
+        )

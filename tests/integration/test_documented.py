@@ -185,7 +185,7 @@ def missing(shown: str, printed: str, *, exactly: bool) -> list[str]:
     """Lines of a page's block that were not printed; a page may leave lines out."""
 
     def plainly(line: str) -> str:
-        line = " ".join(line.split())
+        line = re.sub("─+", "─", " ".join(line.split()))  # a rule is as long as its heading, which may name a port
         return line if exactly else re.sub(r" +", " ", re.sub(r"[\d.,:+−T-]*\d[\d.,:+−TZ%-]*", "0", line))
 
     known = {plainly(line) for line in printed.splitlines()}

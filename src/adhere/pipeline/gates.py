@@ -82,14 +82,19 @@ def _below(run: str, rate: float, interval: Interval, n: int, least: float) -> G
         "holds": f"{said}, at or above {100 * least:g} %",
         "does not hold": f"{said}, below {100 * least:g} %",
         "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %"
-        + _enough(n, rate - least, interval.high - interval.low),
+        + _enough(n, rate, least, (interval.low, interval.high)),
     }[outcome]
     return Gate(run, f"--fail-below {least:g}", outcome, why)
 
 
-def _enough(n: int, distance: float, width: float) -> str:
-    """Say how many prompts would tell, if the rates stay: an interval narrows with the root of their number."""
-    needed = math.ceil(n * (width / 2 / distance) ** 2) if distance else math.inf
+def _enough(n: int, value: float, limit: float, interval: tuple[float, float]) -> str:
+    """Say how many prompts would tell, if the rates stay: an interval narrows with the root of their number.
+
+    Only its side towards the limit counts: that of a rate is the longer one away from 0 and 1.
+    """
+    low, high = interval
+    reach = high - value if value < limit else value - low
+    needed = math.ceil(n * (reach / (value - limit)) ** 2) if value != limit else math.inf
     return f"; about {needed:,} prompts would tell" if needed < _MOST else "; the rates are too close for any number"
 
 
@@ -127,7 +132,7 @@ def gate_difference(found: Difference, run: str, name: str, margin: float) -> Ga
         "holds": f"{said}: not worse by more than {100 * margin:g} points",
         "does not hold": f"{said}: worse by more than {100 * margin:g} points",
         "cannot tell": f"{said}: too few prompts to tell whether it is worse by {100 * margin:g} points"
-        + _enough(found.n, found.difference + margin, found.high - found.low),
+        + _enough(found.n, found.difference, -margin, (found.low, found.high)),
     }[outcome]
     return Gate(run, name, outcome, why)
 
