@@ -2,7 +2,7 @@
 
     python -m benchmarks.claims.reliability docs/reference/claims-reliability.svg
 
-`statements/first-sight.jsonl` holds what programs said of the fourth set before anybody had looked at it (0e7978f9). The
+`statements/first-sight.jsonl` holds what programs said of the fourth set before anybody had looked at it (3f40f5ee). The
 confidence of a verdict is a frequency on that set, so held against all of it it would be right by construction.
 Here each source document is left out in turn: the frequency of the other documents is what is said of its statements.
 """

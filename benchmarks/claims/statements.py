@@ -3,7 +3,7 @@
     python -m benchmarks.claims.statements dev              # the half that the rules were made on
     python -m benchmarks.claims.statements frozen           # the half that nobody looked at until 935458cd
     python -m benchmarks.claims.statements third            # 150 more, of another author, that nobody looked at until dcd56baa
-    python -m benchmarks.claims.statements fourth           # 150 more of that author, run once with each code (dcd56baa, 0e7978f9)
+    python -m benchmarks.claims.statements fourth           # 150 more of that author, run once with each code (dcd56baa, 3f40f5ee)
     python -m benchmarks.claims.statements dev --wrong      # each statement that was called otherwise than labelled
 
 The statements are ours; their sources are read from ADHERE_DATA and ADHERE_PAPERS (../shared/data, ../shared/papers).
