@@ -129,5 +129,5 @@ def base64_of(one: Media) -> str:
 
 
 def data_url(one: Media) -> str:
-    """As endpoints and pages take it."""
+    """Return one medium as a data URL, the form that endpoints and pages take."""
     return f"data:{one.type};base64,{base64_of(one)}"

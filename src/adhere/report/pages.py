@@ -1,4 +1,4 @@
-"""What is stored in a directory, as text, page, workbook and Markdown.
+"""Showing what a directory stores, as text, page, workbook and Markdown.
 
 The one place that knows which report goes with what. `stored_in` finds out what lies there; commands print and write
 what it gives, and the browser of stored runs draws its page.
@@ -37,7 +37,7 @@ class StoredItem:
         raise NotImplementedError
 
     def markdown(self) -> str:
-        """As Markdown, of a study.
+        """Return a study as Markdown.
 
         Raises:
             UsageError: It is no study.
@@ -45,7 +45,7 @@ class StoredItem:
         raise UsageError("--markdown shows a study; runs and sweeps have --html and --xlsx")
 
     def json(self) -> bytes:
-        """As one JSON object, of a study or a sweep.
+        """Return a study or a sweep as one JSON object.
 
         Raises:
             UsageError: These are runs.
@@ -151,7 +151,7 @@ class StoredStudy(StoredItem):
 
 @dataclass(frozen=True)
 class StoredParts(StoredItem):
-    """What several studies say together: from several starts, or of seeds that draw their own kinds."""
+    """The joint result of several studies: from several starts, or of seeds that draw their own kinds."""
 
     result: StartsResult | DrawnResult
 
@@ -184,7 +184,7 @@ class StoredParts(StoredItem):
 
 
 def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> StoredItem:
-    """What lies in one directory, or in those of several runs.
+    """Find what is stored in one directory, or in those of several runs.
 
     Args:
         directories: At least one.

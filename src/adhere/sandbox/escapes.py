@@ -130,7 +130,7 @@ ESCAPES = (
 
 
 def attempt_escape(escape: Escape) -> Outcome:
-    """What one attempt came to."""
+    """Run one attempt to escape in the sandbox, and return its outcome."""
     return run(escape.source, "attempt", [], timeout_s=escape.timeout_s, memory_mb=128)
 
 

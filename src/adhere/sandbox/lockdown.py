@@ -1,4 +1,4 @@
-"""What a process gives up before it runs code that nobody has read. Linux only, through ctypes; nothing is installed.
+"""Giving up a process's rights before it runs code that nobody has read. Linux only, by ctypes; nothing is installed.
 
 This file is sent as text to a worker that has the standard library and nothing else, so it imports nothing of ours.
 

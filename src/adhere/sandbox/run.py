@@ -21,7 +21,7 @@ MOST_DEPTH = 100  # of a value's nesting, as the worker has it
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call.
+    """The outcome of one call.
 
     Attributes:
         status: `ok`; `error` (it raised, or returned what is no JSON); `timeout`; `memory`; `nondeterministic` (two
@@ -88,7 +88,7 @@ def run(
 
 
 def backend() -> str:
-    """What isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`, or `"none: "` and why."""
+    """Name what isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`, or `"none: "` and why."""
     try:
         return _name(workers.pool())
     except workers.NoIsolation as problem:

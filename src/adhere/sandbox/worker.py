@@ -1,4 +1,4 @@
-"""What runs in a worker: it reads calls from its standard input, forks once for each, and writes what came of it.
+"""The program of a worker: it reads calls from its standard input, forks once for each, and writes what came of it.
 
 The worker itself never runs code of a call. It loads the modules that checks use, fences its files and drops its
 privileges once; each fork then gives up the rest (system calls, memory, processor time, the worker's own pipes) before
@@ -89,7 +89,7 @@ def _fence_files() -> None:
 
 
 def readable_in(folder: str) -> list[str]:
-    """What of a folder of the standard library code may read.
+    """List the entries of a folder of the standard library that code may read.
 
     No installed packages, and no link that leads nowhere here.
     """

@@ -69,7 +69,7 @@ def limit():
 
 
 class Answer(NamedTuple):
-    """What a worker says about one call; `payload` is the value's JSON where `status` is `ok`, and unread."""
+    """A worker's report of one call; `payload` is the value's JSON where `status` is `ok`, and unread."""
 
     status: str
     reason: str
@@ -242,7 +242,7 @@ class Pool:
             worker.stop()
 
     def forget(self) -> None:
-        """In a process that was forked: let go of the parent's workers without ending them."""
+        """Let go of the parent's workers without ending them, in a process that was forked."""
         for worker in self.workers:
             for pipe in (worker.process.stdin, worker.process.stdout):
                 if pipe is not None:

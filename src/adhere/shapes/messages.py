@@ -44,7 +44,7 @@ class ReadMessage(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a message's content holds; fields as of `ReadMessage`."""
+    """The parts of a message's content; fields as of `ReadMessage`."""
 
     text: str | None
     reasoning: str

@@ -41,7 +41,7 @@ _MARK = re.compile(r"\n\n(Human|Assistant): ?")
 
 
 class Exchange(NamedTuple):
-    """What a row asks, and what answers it.
+    """The conversation that a row asks about, and its answers.
 
     Attributes:
         turns: Everything before the answer; the last is a user's.

@@ -55,7 +55,7 @@ def with_stages_of(spec: StudySpec, settled: StudySpec) -> StudySpec:
 
 
 def put_seeds_together(spec: StudySpec, directory: Path, found: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
-    """What all finished seeds say together, stored in DIR/drawn.json."""
+    """Put the results of all finished seeds together, and store them in DIR/drawn.json."""
     tuning = load_tuning(directory) if spec.tune is not None else None
     by_seed = {one.seeds[0]: (one, place) for one, place in found}
     together = drawn_result(spec, by_seed, tuning=tuning)

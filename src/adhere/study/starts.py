@@ -43,7 +43,7 @@ def folder_of(model: str) -> str:
 
 
 def put_together(name: str, directory: Path, found: Sequence[tuple[StudyResult, Path]]) -> StartsResult:
-    """What the studies of several starts say together, stored in DIR/starts.json."""
+    """Put the results of several starts together, and store them in DIR/starts.json."""
     together = starts_result(name, {one.start_model: (one, place) for one, place in found})
     write_atomic(directory / FILE, encode(together))
     return together

@@ -1,4 +1,4 @@
-"""What a Suite is: a named, pinned set of Prompts and how its results are sliced."""
+"""The Suite: a named, pinned set of Prompts and how its results are sliced."""
 
 from __future__ import annotations
 

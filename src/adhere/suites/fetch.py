@@ -33,7 +33,7 @@ _CHUNK = 1 << 20
 
 
 class FetchRecord(Record, frozen=True):
-    """What lies beside a fetched file."""
+    """The record that lies beside a fetched file."""
 
     suite: str
     file: str

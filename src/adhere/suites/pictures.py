@@ -38,7 +38,7 @@ _LONGEST_SIDE = 8000  # what endpoints take
 
 
 def drawn_key(prompt: Prompt) -> str:
-    """Of what a prompt says and how it is judged: the same for a prompt and its picture."""
+    """Hash what a prompt says and how it is judged: the same for a prompt and its picture."""
     return content_hash([prompt.system, [[turn.text, turn.constraints] for turn in prompt.turns]])[:16]
 
 

@@ -1,4 +1,4 @@
-"""What the judge knows about text: words, sentences, paragraphs, lines, views, reasoning.
+"""The judge's knowledge of text: words, sentences, paragraphs, lines, views, reasoning.
 
 Every function is linear in time.
 """

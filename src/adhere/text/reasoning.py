@@ -60,7 +60,7 @@ _ONLY_FINAL = re.compile("(?:assistant)?final" + _SENTENCE)
 
 
 class SplitAnswer(NamedTuple):
-    """What a model said: the answer, its reasoning (None: it showed none), and how it ended."""
+    """A model's output in parts: the answer, its reasoning (None: it showed none), and how it ended."""
 
     text: str
     reasoning: str | None
@@ -87,7 +87,7 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
 
 
 def split_answer(text: str, status: Status = "ok") -> SplitAnswer:
-    """What a model wrote, reasoning and all, as it is judged: see `split_reasoning`.
+    """Split what a model wrote, reasoning and all, as it is judged: see `split_reasoning`.
 
     Reasoning that is never closed was cut before the answer began: the status is then `truncated`, and the text empty.
     An answer without visible text is `empty`.

@@ -40,7 +40,7 @@ _MASKS = np.array([(1 << 8 * length) - 1 for length in range(8)] + [2**64 - 1], 
 
 
 class _Blanks(dict[int, str | None]):
-    """What `str.translate` makes of each character; filled as characters are met."""
+    """A table for `str.translate` of what becomes of each character; filled as characters are met."""
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
@@ -62,7 +62,7 @@ _ASCII = bytes(
 
 
 class _Runs(dict[str, str]):
-    """What `_BLANKS` makes of a run of characters beyond ASCII: a dash, an accented letter, a word.
+    """A cache of what `_BLANKS` makes of a run of characters beyond ASCII: a dash, an accented letter, a word.
 
     Common ones are kept.
     """
@@ -145,7 +145,7 @@ class BlockRule(abc.ABC):
 
 
 class SubsequenceRule(BlockRule):
-    """Which of some test items a text is near to. Texts shorter than 13 tokens, on either side, match nothing.
+    """An index of test items that finds those a text is near to. Texts under 13 tokens, on either side, match nothing.
 
     Four steps, each for fewer pairs. The first three are on hashes of tokens, so they may let too much in and never
     leave a match out: (1) a text must have some of an item's rarest tokens; (2) enough of all of its tokens; (3) a long
@@ -342,7 +342,7 @@ class Ngram(NamedTuple):
 
 
 class NgramRule:
-    """Which test items have 13 tokens in a row that a text has, too.
+    """An index of test items that finds those with 13 tokens in a row that a text has, too.
 
     Args:
         items: The texts of the test items.

@@ -15,5 +15,5 @@ def is_too_long(text: str) -> bool:
 
 
 def cut_note(text: str) -> str:
-    """What is said of a text that was too long."""
+    """Return the note on a text that was too long to be judged whole."""
     return f"only the first {MOST_CHARACTERS:,} of {len(text):,} characters were judged"

@@ -35,7 +35,7 @@ _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD
 
 
 class SpanRule(BlockRule):
-    """Which of some test items a text has somewhere.
+    """An index of test items that finds those a text has somewhere.
 
     Args:
         items: The texts of the test items.
@@ -69,7 +69,7 @@ class SpanRule(BlockRule):
 
     @property
     def memory_bytes(self) -> int:
-        """What the index holds, without the interpreter's own objects."""
+        """The bytes that the index holds, without the interpreter's own objects."""
         arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack, self._has_slot)
         places = 16 * sum(map(len, self._items))
         return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))

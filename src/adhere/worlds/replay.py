@@ -32,7 +32,7 @@ DONE = "done"
 
 
 class Limits(NamedTuple):
-    """Of one episode: answers of the model, tokens that it writes, and seconds that its answers take.
+    """Limits of one episode: answers of the model, tokens that it writes, and seconds that its answers take.
 
     None: no limit.
     """
@@ -42,7 +42,7 @@ class Limits(NamedTuple):
     seconds: float | None = None
 
     def reached(self, steps: int, tokens: int, seconds: float) -> str | None:
-        """Which limit is reached; None: none."""
+        """Name the limit that is reached; None where none is."""
         if steps >= self.steps:
             return f"limit of {self.steps} steps"
         if self.tokens is not None and tokens >= self.tokens:
@@ -91,7 +91,7 @@ class Episode:
         self.waiting: str | None = None
 
     def take(self, said: Message) -> tuple[Message, ...]:
-        """What the world says to an answer; empty while the user is waited for."""
+        """Return the world's reply to an answer; empty while the user is waited for."""
         if said.calls and self.form == "tools":
             return tuple(Message("tool", self._do(self._meant(call)), call_id=call.id) for call in said.calls)
         text = said.content.strip()
@@ -108,7 +108,7 @@ class Episode:
         return (Message("user", self._do(text)),)
 
     def hear(self, reply: str) -> tuple[Message, ...]:
-        """What the user says, whom a model plays."""
+        """Pass on the reply of a user whom a model plays, and return what is to be seen."""
         said, self.waiting = self.waiting, None
         if said is None:
             raise IntegrityError("nothing was said to the user, so there is nothing to reply to")

@@ -1,4 +1,4 @@
-"""What a World is: it is reset to a seed, takes actions, says what is to be seen, and judges; and the worlds by name.
+"""The World: it is reset to a seed, takes actions, says what is to be seen, and judges; and the worlds by name.
 
 world = open_world("shop")
 print(world.reset(7))                        # what the user says first
@@ -22,7 +22,7 @@ Action = str | ToolCall
 
 
 class Step(NamedTuple):
-    """What came of an action: what is to be seen, and whether the episode is over."""
+    """The result of an action: what is to be seen, and whether the episode is over."""
 
     observation: str
     done: bool = False
@@ -87,7 +87,7 @@ class World(Protocol):
         """Act. What makes no sense is said in the observation; it never raises."""
 
     def verdict(self) -> Judgement:
-        """What the episode came to, so far."""
+        """Judge the episode, so far."""
 
     def solver(self) -> Sequence[Action]:
         """Actions from the beginning that reach the goal and keep every rule."""
@@ -96,7 +96,7 @@ class World(Protocol):
         """For a model that plays the user: who it is and what it wants. Only of a world with a user."""
 
     def hear(self, said: str, reply: str) -> Step:
-        """As `step` with a text, where the user's reply is given. Only of a world with a user."""
+        """Take a step with a text, as `step` does, where the user's reply is given. Only of a world with a user."""
 
 
 def _problem(_name: str, made: object) -> str | None:

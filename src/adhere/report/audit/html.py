@@ -1,4 +1,4 @@
-"""What an audit of a reward found, as a page."""
+"""The page that shows what an audit of a reward found."""
 
 from __future__ import annotations
 

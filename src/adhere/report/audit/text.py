@@ -1,4 +1,4 @@
-"""What an audit of a reward found, for the terminal."""
+"""Terminal text of what an audit of a reward found."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What `adhere claims` found: page, terminal text, answer to a question."""
+"""Reports of what `adhere claims` found: page, terminal text, answer to a question."""

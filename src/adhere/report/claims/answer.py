@@ -155,7 +155,7 @@ def runs_text(tested: Sequence[ClaimTest], *, width: int = 100) -> str:
 
 
 def panel_text(panel: Panel, *, width: int = 100) -> str:
-    """What the reviewers voted, and how often they agree."""
+    """Return a table of the reviewers' votes, and how often they agree."""
     rows = [["conflict", "reviewer", "vote"]]
     rows += [[ballot.conflict, ballot.reviewer, ballot.vote or f"none ({ballot.reason})"] for ballot in panel.ballots]
     share = DASH if panel.agreement is None else f"{panel.agreement:.0%} of {panel.pairs} pairs of votes are equal"

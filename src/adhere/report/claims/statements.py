@@ -1,4 +1,4 @@
-"""What the sources say of a report's statements: for the terminal, as Markdown, as a table of tabs and as a page."""
+"""A report's statements and what the sources say of them: terminal text, Markdown, a table of tabs and a page."""
 
 from __future__ import annotations
 

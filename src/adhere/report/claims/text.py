@@ -1,4 +1,4 @@
-"""What `adhere claims` found, for the terminal and as tab-separated values.
+"""Findings of `adhere claims`, for the terminal and as tab-separated values.
 
 Plain text; text of documents is made safe to print.
 """

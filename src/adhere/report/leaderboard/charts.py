@@ -98,7 +98,7 @@ def scatter(points: Sequence[Point]) -> Markup:
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> Iterator[Markup]:
-    """What nothing beats, as stairs: the best rate that so much money buys."""
+    """Draw stairs through the points that nothing beats: the best rate that so much money buys."""
     for (x, y), (right, up) in itertools.pairwise(places):
         yield element("line", x1=f"{x:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="front")
         yield element("line", x1=f"{right:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{up:.1f}", class_="front")

@@ -35,7 +35,7 @@ Key = tuple[str, int, int]
 
 
 class Islands(NamedTuple):
-    """What the page carries, and how much of everything that is.
+    """The answers that the page carries as data, and how many of all answers they are.
 
     Attributes:
         html: The data, for the end of the page.
@@ -53,7 +53,7 @@ class Islands(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What one row may take: characters of an answer, bytes in all, answers to one test."""
+    """Limits on what one row may take: characters of an answer, bytes in all, answers to one test."""
 
     longest: int
     most_bytes: int
@@ -203,7 +203,7 @@ _URGENT = {"fail": 0, "undecided": 1, "error": 2, "pass": 3}
 
 
 def _order(answers: Mapping[Key, _Answer], examples: Sequence[Key], n_tests: int, most_per_cell: int) -> Iterator[Key]:
-    """What to take, best first: the examples of the failure modes, then from every test in turn, failures first."""
+    """Yield answers, best first: the examples of the failure modes, then from every test in turn, failures first."""
     yield from (key for key in examples if key in answers)
     of_test: list[list[Key]] = [[] for _ in range(n_tests)]
     for key in sorted(answers, key=lambda key: _URGENT[answers[key].outcome]):

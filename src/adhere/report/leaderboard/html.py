@@ -215,7 +215,7 @@ def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
 
 
 def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islands) -> tuple[str, ...]:
-    """What a reader has to know before believing a rank."""
+    """Return what a reader has to know before believing a rank."""
     found = []
     draws = f", {plural(suite.draws, 'answer')} each" if suite.draws > 1 else ""
     limit = f" (of a longer suite: only {plural(suite.limit, 'prompt')} were asked for)" if suite.limit else ""

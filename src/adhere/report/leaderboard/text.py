@@ -48,7 +48,7 @@ def rank_range(row: Row) -> str:
 
 
 def lacking(row: Row) -> str:
-    """What became of the answers that are not finished ones: `2 timed out, 1 refused`."""
+    """Count the answers that are not finished ones, by what became of them: `2 timed out, 1 refused`."""
     account = row.accounting
     parts = {
         "cut": account.truncated,
@@ -62,7 +62,7 @@ def lacking(row: Row) -> str:
 
 
 def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
-    """What a reader must know before comparing two rows, in sentences."""
+    """Return sentences with what a reader must know before comparing two rows."""
     draws = f", {suite.draws} answers each" if suite.draws > 1 else ""
     rates = (
         f"Rates are the share of {plural(suite.n_prompts, 'prompt')}{draws} whose every constraint is met (strict); "

@@ -1,1 +1,1 @@
-"""What pages and terminal texts share: numbers, wording, charts, tables, and making foreign text safe to look at."""
+"""Parts that pages and terminal texts share: numbers, wording, charts, tables, and making foreign text safe to show."""

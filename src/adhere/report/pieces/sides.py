@@ -70,7 +70,7 @@ def side_reasons(sides: Sequence[SideTest]) -> list[str]:
 
 
 def side_scores(sides: Sequence[SideTest]) -> str:
-    """Which score counted, the tasks of one score together."""
+    """Name the scores that counted, each with all of its tasks."""
     tasks: dict[str, list[str]] = {}
     for side in sides:
         tasks.setdefault(f"{side.harness}'s {side.score}", []).append(side.task)

@@ -27,7 +27,7 @@ _QUALITY = (
 
 
 class Effect(NamedTuple):
-    """What a contrast shows: `short` for a table cell, `sentence` for a reader. `direction` chooses mark and colour."""
+    """A contrast in words: `short` for a table cell, `sentence` for a reader; `direction` chooses mark and colour."""
 
     direction: Direction
     short: str
@@ -40,7 +40,7 @@ def is_of_rules(result: StudyResult) -> bool:
 
 
 def noun_of(result: StudyResult) -> str:
-    """What a study counts, in the plural."""
+    """Return the plural noun for what a study counts."""
     return "rules in tasks" if is_of_rules(result) else "prompts"
 
 
@@ -57,7 +57,7 @@ def verb_of(result: StudyResult) -> str:
 
 
 def effect(contrast: Contrast, *, verb: str = "pass", noun: str = "prompts") -> Effect:
-    """What the contrast shows, of what `noun` names and does what `verb` says.
+    """Say what the contrast shows; `noun` names what is counted, `verb` what it does.
 
     An effect is claimed only when the interval excludes zero and the p-value, where there is one (Holm's where the
     contrast was adjusted), lies at or below the same level.
@@ -95,7 +95,7 @@ def level(contrast: Contrast) -> str:
 
 
 def not_measured(result: StudyResult) -> list[str]:
-    """What a reader could take from this report although nobody measured it."""
+    """List what a reader could take from this report although nobody measured it."""
     published = ", ".join(suite.name for suite in result.suites)
     notes = [
         "Whether code is good, and whether a rule was sensible: programs read commands, files and replies."

@@ -87,7 +87,7 @@ def _of_all(rate: Rate | None) -> float:
 
 
 def _question(name: str) -> str:
-    """What a slice is about: the question of a family, or how a kind is asked for, by its example."""
+    """Say what a slice is about: the question of a family, or how a kind is asked for, by its example."""
     if ":" not in name:
         return source_of(name).answers
     return make(name, **registry.get(name).passing[0]).describe()

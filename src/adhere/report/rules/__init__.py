@@ -1,1 +1,1 @@
-"""What sessions did with rules: text for the terminal, and the page."""
+"""Reports of what sessions did with rules: text for the terminal, and the page."""

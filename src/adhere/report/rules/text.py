@@ -1,4 +1,4 @@
-"""What sessions did with rules, for the terminal."""
+"""Terminal text of what sessions did with rules."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ LONGEST_PROMPT = 1500
 
 
 class Mark(NamedTuple):
-    """What became of one constraint of an answer, and why."""
+    """The outcome of one constraint of an answer, and why."""
 
     outcome: Outcome
     kind: str
@@ -64,7 +64,7 @@ def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most:
 
 
 def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
-    """What the judge said of every answer, constraint by constraint (strict view)."""
+    """Return the judge's verdicts on every answer, constraint by constraint (strict view)."""
     found: dict[Key, list[Verdict]] = {}
     for verdict in run.verdicts():
         if verdict.view == "strict":

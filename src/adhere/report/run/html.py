@@ -80,7 +80,7 @@ class TrapView(NamedTuple):
 
 
 def _traps(run: Run) -> TrapView:
-    """Of a sharded Run's first shard, as its failures are: a page does not read millions of answers."""
+    """Count traps taken; of a sharded Run in its first shard only: a page does not read millions of answers."""
     try:
         found = traps_of_run(next(run.parts()))
     except AdhereError as error:  # a kind of somebody's package that is not here

@@ -163,7 +163,7 @@ def _tallies(noun: str, tallies: dict[str, Tally], width: int) -> str:
 
 
 def _measures(summary: Summary, width: int) -> list[str]:
-    """What the suite's own way of asking shows, if anything."""
+    """Return a table of what the suite's own way of asking shows, or nothing if it has no measures."""
     if not summary.measures:
         return []
     rows = [["measure", "of", "value", "interval", "n"]]

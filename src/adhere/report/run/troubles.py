@@ -22,7 +22,7 @@ class Reason(NamedTuple):
 
 
 class Troubles(NamedTuple):
-    """Of failed calls, and of verdicts that could not be decided (strict view), each by frequency."""
+    """The reasons of failed calls, and of verdicts that could not be decided (strict view), each by frequency."""
 
     failed: tuple[Reason, ...]
     undecided: tuple[Reason, ...]
@@ -51,7 +51,7 @@ _ADVICE = (
 
 
 def troubles_of(run: Run) -> Troubles:
-    """What went wrong in a stored Run; of a sharded one, only shards in which something did are read."""
+    """Count what went wrong in a stored Run; of a sharded one, only shards in which something did are read."""
     failed, undecided = Counter[str](), Counter[str]()
     for part in run.parts():
         summary = part.summary() if part.is_shard and part.is_sealed else None
@@ -92,7 +92,7 @@ def trouble_lines(found: Troubles) -> list[str]:
 
 
 def advice(error: str) -> str:
-    """What a person can do about a failed call; empty where only asking again is left."""
+    """Tell a person what to do about a failed call; empty where only asking again is left."""
     return next((helps for begins, helps in _ADVICE if re.match(begins, error)), "")
 
 

@@ -1,4 +1,4 @@
-"""What a report of Runs needs, read from their directories: spec, numbers, and some real answers that failed."""
+"""Facts for a report of Runs, read from their directories: spec, numbers, and some real answers that failed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunFacts(NamedTuple):
 
     @property
     def spec(self) -> RunSpec:
-        """What was asked of whom."""
+        """The Run's spec: which model was asked what, and how."""
         return self.manifest.spec
 
     @property
@@ -84,7 +84,7 @@ def groups(runs: Sequence[RunFacts]) -> list[Group]:
 
 
 def _rank_group(run: RunFacts) -> tuple[str, str, bool]:
-    """What can be ranked together.
+    """Return a key that is equal for Runs that can be ranked together.
 
     The same prompts, and no oracle (it chose by the verifiers that score it) with others.
     """
@@ -118,7 +118,7 @@ def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
 
 
 def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
-    """What keeps the Runs of a group from being compared, or a Run from being believed."""
+    """Return what keeps the Runs of a group from being compared, or a Run from being believed."""
     warnings = []
     if len({run.spec.sampling for run in runs}) > 1 or len({run.spec.draws for run in runs}) > 1:
         warnings.append("these Runs were sampled differently: a difference may come from that")

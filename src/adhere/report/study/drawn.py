@@ -1,4 +1,4 @@
-"""What a study says whose seeds draw their own kinds of constraint: for the terminal and as a page."""
+"""Reports of a study whose seeds draw their own kinds of constraint: for the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def limits(result: DrawnResult) -> str:
 
 
 def tuned_lines(result: DrawnResult) -> list[str]:
-    """What the settings of each tuned stage are, and how many were tried; empty where none were tuned."""
+    """Return the settings of each tuned stage, and how many were tried; empty where none were tuned."""
     if result.tuning is None:
         return []
     lines = []

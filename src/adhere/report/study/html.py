@@ -110,7 +110,7 @@ def study_html(result: StudyResult) -> str:
 
 
 def command(result: StudyResult) -> str:
-    """What to type to run the study again: the stored command line, or the study verb with the spec's name."""
+    """Return the command that runs the study again: the stored line, or the study verb with the spec's name."""
     stored = result.environment.get("command")
     return stored if isinstance(stored, str) else f"adhere study {shlex.quote(result.name + '.toml')}"
 

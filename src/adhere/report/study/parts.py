@@ -1,4 +1,4 @@
-"""What a study's answer owes to single kinds of constraint, in sentences and rows: no arithmetic.
+"""Sentences and rows on what a study's answer owes to single kinds of constraint: no arithmetic.
 
 Published suites parted by what was trained, kinds that an arm lost whole, kinds of the start that it forgot.
 """

@@ -1,4 +1,4 @@
-"""What computing a study again found, for the terminal."""
+"""Terminal text of what computing a study again found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study says from several start models: for the terminal and as a page."""
+"""Reports of a study from several start models: for the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def starts_html(result: StartsResult) -> str:
 
 
 def further_lines(result: StartsResult, *, width: int) -> list[str]:
-    """What else was asked, a contrast a block: each start, then all together."""
+    """Return the study's other contrasts, a block each: each start, then all together."""
     lines = []
     for label, *values in further_rows(result):
         names = [*(one.start for one in result.starts), "all together"]
@@ -61,7 +61,7 @@ def further_lines(result: StartsResult, *, width: int) -> list[str]:
 
 
 def further_rows(result: StartsResult) -> list[list[str]]:
-    """What else was asked: the contrast and where, then the difference with its interval from each start and in all."""
+    """Return a row for each other contrast: what and where, then difference and interval from each start and in all."""
     rows = []
     for across in result.further:
         one = across.pooled

@@ -1,4 +1,4 @@
-"""What could make a study's answer wrong, read off its record: printed with every report, the strongest first."""
+"""Threats to a study's answer, read off its record: printed with every report, the strongest first."""
 
 from __future__ import annotations
 

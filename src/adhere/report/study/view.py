@@ -314,7 +314,7 @@ def guard_rows(result: StudyResult) -> list[list[str]]:
 
 
 def guard_name(guard: GuardTest, result: StudyResult) -> str:
-    """What a guard measures, in words, and the reference where that is not the control of the study."""
+    """Say in words what a guard measures, and the reference where that is not the control of the study."""
     kind, _, suite = guard.name.partition(":")
     name, unit = _GUARDS.get(kind, (kind.replace("_", " "), ""))
     against = "" if guard.control == result.verdict.primary.control else f", against {guard.control}"
@@ -322,14 +322,14 @@ def guard_name(guard: GuardTest, result: StudyResult) -> str:
 
 
 class Price(NamedTuple):
-    """What the guards say in one line."""
+    """The guards' outcome, and one line that says it."""
 
     outcome: str
     text: str
 
 
 def price_of(result: StudyResult) -> Price | None:
-    """What was given up, for the first screen.
+    """Say what was given up, for the first screen; None where nothing was tested.
 
     Violated guards by name, the treatment's loss of plain English among them.
     """
@@ -449,7 +449,7 @@ def _change(one: Contrast) -> str:
 
 
 def minutes_words(result: StudyResult) -> str:
-    """What the whole study took, tuning beside it."""
+    """Say how many minutes the whole study took, and how many its tuning took before."""
     tuning = f", and {decimal(result.tuning.minutes)} of tuning before" if result.tuning else ""
     return f"{decimal(result.minutes)} minutes{tuning}"
 
@@ -586,7 +586,7 @@ def sides_line(result: StudyResult) -> str:
 
 
 def sides_what(result: StudyResult) -> str:
-    """Which arms are tested, over which seeds, and by which scores."""
+    """Say which arms are tested, over which seeds, and by which scores."""
     sides = result.sides
     if sides is None:
         return ""
@@ -598,7 +598,7 @@ def sides_what(result: StudyResult) -> str:
 
 
 def note_sentence(note: CellNote) -> str:
-    """What a guard saw in a cell: which column was beyond its limit, for how long, and what could be done."""
+    """Say what a guard saw in a cell: which column was beyond its limit, for how long, and what could be done."""
     title = _COLUMNS.get(note.column, (note.column.replace("_", " "), True))[0].lower()
     return (
         f"{note.cell} (seed {note.seed}): {title}, above {percent(note.above, digits=0)} in {note.bad} of "

@@ -86,7 +86,7 @@ def _soundly(a: GuardMeans, b: GuardMeans) -> str:
 
 
 def _equal_length(found: EqualLength) -> str:
-    """What is left of the difference at equal length."""
+    """Say what is left of the difference at equal length."""
     lengths = f"{decimal(found.characters_a)} and {decimal(found.characters_b)} characters an answer"
     if found.difference is None:
         return f"{lengths}; no difference at equal length: {found.reason}"

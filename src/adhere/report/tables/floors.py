@@ -1,4 +1,4 @@
-"""What `adhere floors` found, for the terminal."""
+"""Terminal text of what `adhere floors` found."""
 
 from __future__ import annotations
 

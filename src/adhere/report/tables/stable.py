@@ -1,4 +1,4 @@
-"""What `adhere stable` found, for the terminal."""
+"""Terminal text of what `adhere stable` found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `adhere verify` found, for the terminal.
+"""Terminal text of what `adhere verify` found.
 
 Four numbers, what they are of, the worst kinds, what was not decided.
 """

@@ -1,1 +1,1 @@
-"""What a study is before it starts: what a person writes, what is planned, what it costs, and what is frozen."""
+"""A study before it starts: what a person writes, what is planned, what it costs, and what is frozen."""

@@ -1,4 +1,4 @@
-"""What a study will do that nobody here has measured, told cell by cell before it starts: others' models, servers."""
+"""Work of a study that nobody here has measured, told cell by cell before it starts: others' models, servers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from adhere.study.design.spec import ArmSpec, StudySpec
 
 
 def budget_name(name: str, budget: int) -> str:
-    """What an arm or a stage is called at a budget."""
+    """Return the name of an arm or a stage at a budget."""
     return name if budget == 1 else f"{name}-x{budget}"
 
 

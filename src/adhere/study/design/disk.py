@@ -1,4 +1,4 @@
-"""What a study says when its directory cannot be written."""
+"""The error of a study whose directory cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Study will cost on this machine, told before it starts: tokens, minutes, memory, disk.
+"""The cost of a Study on this machine, told before it starts: tokens, minutes, memory, disk.
 
 Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from
 half a second of matrix multiplication, against the machine on which the defaults of `train.stage.estimate.Speed` were
@@ -45,7 +45,7 @@ EVALUATION_BYTES = 2.2e9  # weights, the decoder's fused copies, key/value cache
 
 
 class Pace(NamedTuple):
-    """What one process does in a second, and how long prompts and answers are taken to be."""
+    """The work that one process does in a second, and the assumed lengths of prompts and answers."""
 
     speed: Speed  # of training and of scoring without gradient
     drawing: DrawRates
@@ -85,7 +85,7 @@ class SuiteCost(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Of a whole study. Minutes and tokens are of what is left to do; those of parts are one process's."""
+    """The cost of a whole study. Minutes and tokens are of what is left to do; those of parts are one process's."""
 
     cells: tuple[CellCost, ...]
     pools: tuple[PoolCost, ...]

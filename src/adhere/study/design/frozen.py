@@ -71,7 +71,7 @@ class Change(Record, frozen=True):
 
 
 class FrozenStudy(Record, frozen=True):
-    """Which study lives in a directory.
+    """The record of which study lives in a directory.
 
     Attributes:
         sha256: Of the frozen spec.
@@ -101,7 +101,7 @@ class FrozenStudy(Record, frozen=True):
 
 
 def load_frozen(directory: Path) -> FrozenStudy | None:
-    """What is frozen in a directory, or None where nothing was begun."""
+    """Read what is frozen in a directory; None where nothing was begun."""
     file = directory / FILE
     if not file.exists():
         return None

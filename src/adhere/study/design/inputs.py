@@ -183,7 +183,7 @@ def _stored_code(frozen: FrozenStudy | None, directory: Path, names: Sequence[st
 
 
 def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[str]) -> dict[int, Inputs]:
-    """What the pools of each seed are made from. `shared`: start weights, precision and code."""
+    """Hash what the pools of each seed are made from. `shared`: start weights, precision and code."""
     common = [*shared, spec.pool_reward, spec.data.max_new_tokens]
     data, again = spec.data, spec.resample
     asked = [] if data.model is msgspec.UNSET else [data.model]

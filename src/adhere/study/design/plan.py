@@ -1,4 +1,4 @@
-"""What a Study will do, before it does it: pools to draw, cells to train, arms to evaluate, and what each needs.
+"""The plan of a Study, before it runs: pools to draw, cells to train, arms to evaluate, and what each needs.
 
 At each seed:
 

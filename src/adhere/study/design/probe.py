@@ -36,7 +36,7 @@ VERSION = 2
 
 
 class Probe(Record, frozen=True):
-    """What was measured, in tokens a second of one process while `jobs` of them ran side by side.
+    """A measured speed, in tokens a second of one process while `jobs` of them ran side by side.
 
     Args:
         jobs: Processes.
@@ -123,7 +123,7 @@ def mean(found: Sequence[Probe]) -> Probe:
 
 
 def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved: Precisions, jobs: int = 1) -> Probe:
-    """What this process can do; one of `jobs`."""
+    """Measure the speed of this process, one of `jobs`."""
     import torch
 
     began = time.monotonic()

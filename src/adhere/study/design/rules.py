@@ -34,7 +34,7 @@ WAY, SOLVED = "tasks_by", ("solved", "not-solved")
 
 
 class SessionOutcomes(NamedTuple):
-    """What a session did with the rules of a study."""
+    """The outcome of each rule of a study in one session."""
 
     session: str
     agent: str
@@ -99,7 +99,7 @@ def _prompt(task: str, rule: Rule, solved: Sequence[bool | None]) -> Prompt:
 
 
 def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, SessionOutcomes]:
-    """What the sessions below a folder did with a study's rules, by task.
+    """Return what the sessions below a folder did with a study's rules, by task.
 
     Raises:
         SpecError: Two of them are of one task.
@@ -135,6 +135,6 @@ def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, held: Vali
 
 
 def judges_of(prompts: Sequence[Prompt]) -> Iterator[str]:
-    """What judges the rules of a suite: each check, and the version of the program that reads it."""
+    """Yield what judges the rules of a suite: each check, and the version of the program that reads it."""
     for ref in {prompt.tags["rule"]: prompt.constraints[0] for prompt in prompts}.values():
         yield f"{ref.id} {CHECKS_VERSION} {content_hash(ref.params)}"

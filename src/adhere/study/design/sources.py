@@ -1,4 +1,4 @@
-"""What others trained: where an arm's model or answers lie at each seed, and what is known before they are asked.
+"""Arms that others trained: where their model or answers lie at each seed, and what is known before they are asked.
 
 An arm of a study may name models (`models = "hf/runs/grpo-s{seed}"`) or files of answers in place of stages. Before
 anything is asked, weights, tokenizer, chat template and stop tokens are looked at, so that arms which would be put the
@@ -119,7 +119,7 @@ def _hashes(directory: Path, adapter: Path | None) -> list[str]:
 
 
 def _look_at_served(blank: Source, rest: str) -> Source:
-    """What a server of ours will answer with. Its weights are not read here, so plain text is not scored."""
+    """Find what a server of ours will answer with. Its weights are not read here, so plain text is not scored."""
     base, adapter = split_adapter(rest)
     if not Path(base).is_dir():  # of the hub: vLLM fetches it
         extra = [weights_sha256(adapter)] if adapter else []
@@ -164,7 +164,7 @@ def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
 
 
 def _folder_hash(folder: Path) -> str:
-    """Of all files below a folder, with their names."""
+    """Hash all files below a folder, with their names."""
     found = []
     for file in sorted(one for one in folder.rglob("*") if one.is_file()):
         with file.open("rb") as opened:

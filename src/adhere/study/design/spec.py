@@ -55,7 +55,7 @@ class NamedStage(NamedTuple):
 
     @property
     def key(self) -> list[Json]:
-        """What its cells depend on beside method and settings."""
+        """The inputs of its cells beside method and settings."""
         part = [] if self.kept == 1 else [self.kept]
         return [self.reward if self.stage.online else "", msgspec.to_builtins(self.lora), self.rated_by, *part]
 
@@ -112,7 +112,7 @@ class DataSpec(Record, frozen=True):
 
     @property
     def most_tokens(self) -> int:
-        """Of any training answer."""
+        """The most tokens that any training answer may have."""
         return self.max_new_tokens if self.long is None else self.long.max_new_tokens
 
 
@@ -179,12 +179,12 @@ class EvaluationSpec(Record, frozen=True):
 
     @property
     def suite_names(self) -> list[str]:
-        """What the published suites are called: what stands before the colon."""
+        """The names of the published suites: what stands before the colon."""
         return [name.partition(":")[0] for name in self.suites]
 
     @property
     def prompts(self) -> int:
-        """Of all slices."""
+        """The number of prompts of all slices."""
         sizes = [self.dev] if self.dev is not None else self.sizes.values()
         return sum(size.single + size.multiple for size in sizes)
 
@@ -197,7 +197,7 @@ class EvaluationSpec(Record, frozen=True):
 
     @property
     def slices(self) -> list[str]:
-        """What a contrast may be over: everything, a slice, a number of constraints, or both."""
+        """The names of what a contrast may be over: everything, a slice, a number of constraints, or both."""
         further = [] if self.new_kind is msgspec.UNSET else ["new-kind", "new-kind/single", "new-kind/multiple"]
         return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES, *further]
 
@@ -456,7 +456,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def most_gpus(self) -> int:
-        """Of a job that does its cells: the most that the study or a stage asks for."""
+        """The GPUs of a job that does its cells: the most that the study or a stage asks for."""
         of_stages = [getattr(self.stage(name).settings, "gpus", 0) for name in self.stages]
         return max([0 if self.gpus is msgspec.UNSET else self.gpus, *of_stages])
 
@@ -526,7 +526,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def pool_reward(self) -> RewardKind:
-        """By which the answers of pools are scored: a reward model is trained on them, so it cannot."""
+        """The reward that scores the answers of pools: a reward model is trained on them, so it cannot."""
         return self.reward if self.reward in ("dense", "binary") else "dense"
 
     @property

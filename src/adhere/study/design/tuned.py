@@ -1,4 +1,4 @@
-"""What a tuning tried, chose and cost, as it is stored."""
+"""The stored record of a tuning: what it tried, chose and cost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Apart(Record, frozen=True):
 
 
 class Tuning(Record, frozen=True):
-    """What was tried and chosen, and what it cost.
+    """The record of what was tried and chosen, and what it cost.
 
     `key` is of the tuning's own spec; `apart` is None in the earliest ones. `tokens` is the budget of every trial;
     None: each had that of what it was matched to. `final_seeds` are of the second round, whose trials have most rates.
@@ -66,6 +66,6 @@ class Tuning(Record, frozen=True):
 
 
 def load_tuning(directory: Path) -> Tuning | None:
-    """What was tried and chosen for the study in a directory, or None."""
+    """Read what was tried and chosen for the study in a directory; None where nothing was tuned."""
     file = directory / FILE
     return decode(file.read_bytes(), Tuning) if file.exists() else None

@@ -267,7 +267,7 @@ def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
 
 
 def tuning_key(spec: StudySpec) -> str:
-    """Which tuning a stored one is.
+    """Return the key by which a stored tuning is known to be this spec's.
 
     What is left empty is no part of it, so that a key which specs get later changes none.
     """

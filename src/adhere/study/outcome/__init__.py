@@ -1,1 +1,1 @@
-"""What a study found: from evaluations to contrasts, guards, the answer and the stored result."""
+"""The findings of a study: from evaluations to contrasts, guards, the answer and the stored result."""

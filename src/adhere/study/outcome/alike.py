@@ -1,4 +1,4 @@
-"""What was equal between the arms of a study, what differed, and what nobody knows."""
+"""Aspects of a study's arms: what was equal between them, what differed, and what nobody knows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
 
 
 def _aspects_of_sessions(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
-    """Of sessions: the rules and the tasks are one set; who acted is what logs say."""
+    """List what is equal between arms of sessions: the rules and the tasks are one set; who acted is what logs say."""
     tasks = {prompt.tags["query"] for prompt in study.suite.prompts}
     rules = len(study.suite.prompts) // len(tasks)
     agents: dict[str, set[str]] = {}

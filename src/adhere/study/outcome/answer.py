@@ -1,4 +1,4 @@
-"""What `adhere study --json` and `adhere reproduce --json` print: the answer, flat, for other programs."""
+"""The answer that `adhere study --json` and `adhere reproduce --json` print: flat, for other programs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Disagreement(Record, frozen=True):
 
 
 class ArmRates(Record, frozen=True):
-    """What an arm passed of all prompts, mean over seeds, and how much of it soundly (None: records are older)."""
+    """The share of all prompts that an arm passed, mean over seeds, and passed soundly (None: records are older)."""
 
     passed: float | None
     sound: float | None

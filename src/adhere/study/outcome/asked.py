@@ -1,4 +1,4 @@
-"""What a study asked, beside its records.
+"""The prompts that a study asked, kept beside its records.
 
 With it the statistics are computed again without the code that made the prompts.
 

@@ -98,14 +98,14 @@ class _Records:
         return sum(self.seconds.values()) / 60
 
     def minutes_per_seed(self, finished: Sequence[int]) -> float | None:
-        """What one of the finished seeds took, on average; None without any.
+        """Return the minutes that one of the finished seeds took, on average; None without any.
 
         Work of a half-finished seed is none of theirs.
         """
         return sum(self.seconds.get(seed, 0.0) for seed in finished) / 60 / len(finished) if finished else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
-        """Of each published suite whether each arm passed each prompt at each seed.
+        """Return, for each published suite, whether each arm passed each prompt at each seed.
 
         What `contrast` takes, over slice `all`. `evaluations.of(arm, seed).passes` has one entry a prompt of
         `evaluations.prompts` (True, False, or None where it was not measured); `.summary` has the suite's own numbers
@@ -217,7 +217,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
 
 
 def notes_of(record: CellRecord) -> list[CellNote]:
-    """What the guards have to say of a trained cell, read off its whole log.
+    """Return the notes that the guards make on a trained cell, read off its whole log.
 
     The same however often it was interrupted.
     """
@@ -258,7 +258,7 @@ def _label(arm: str, seed: int | None) -> str:
 
 
 def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
-    """Of what failed, that which the compared arms need, with its reason."""
+    """List the failed tasks that the compared arms need, each with its reason."""
     needed = {study.spec.verdict.treatment, study.spec.verdict.control}
     items = {task.name: task.item for task in study.tasks}
 
@@ -276,7 +276,7 @@ def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
 def _withheld(
     spec: StudySpec, stored: _Records, primary: Contrast, matched: Sequence[Match], *, failed: Sequence[str]
 ) -> list[str]:
-    """What forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
+    """List what forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
     found = []
     needed = {spec.verdict.treatment, spec.verdict.control}
     missing = [
@@ -309,7 +309,7 @@ def _withheld(
 
 
 def _engines(runs: Mapping[RunKey, Measurement]) -> str:
-    """What differs between the engines of the evaluations, or nothing."""
+    """Say what differs between the engines of the evaluations; "" where nothing does."""
     kinds: dict[str, str] = {}
     for (arm, seed), run in runs.items():
         engine = run.engine
@@ -419,7 +419,7 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
 
 
 def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -> list[ArmCost]:
-    """What each arm would cost alone: its cells, those it shares, and the pools that they learn from.
+    """Return what each arm would cost alone: its cells, those it shares, and the pools that they learn from.
 
     An arm of which something is still to be trained or drawn at a seed has no cost there yet.
     """
@@ -564,7 +564,7 @@ def _is_same_model(served: str, wanted: str) -> bool:
 
 
 def _warnings(stored: _Records) -> list[str]:
-    """What a reader must know before trusting the numbers."""
+    """List what a reader must know before trusting the numbers."""
     found = []
     for (arm, seed), run in stored.runs.items():
         where = _label(arm, seed)

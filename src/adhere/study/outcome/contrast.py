@@ -158,7 +158,7 @@ def fit_of(pairs: Pairs, evaluations: Evaluations) -> Crossed | None:
 
 
 def queries_of(evaluations: Evaluations, places: Sequence[int]) -> list[str]:
-    """What each prompt was made from: prompts of one query are one cluster."""
+    """Return the query that each prompt was made from: prompts of one query are one cluster."""
     prompts = [evaluations.prompts[place] for place in places]
     return [prompt.tags.get("query", prompt.id) for prompt in prompts]
 

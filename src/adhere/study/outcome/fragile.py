@@ -1,4 +1,4 @@
-"""What a study's primary difference hangs on, and what that does to its answer.
+"""Fragility of a study: what its primary difference hangs on, and what that does to its answer.
 
 A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed,
 and without the prompts of any single kind of constraint. Where the interval over kinds does not exclude 0, the answer

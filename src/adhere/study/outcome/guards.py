@@ -17,7 +17,7 @@ from adhere.study.run.measured import Measurement
 
 
 class _Guard(NamedTuple):
-    """What is measured of every answer, and which way is worse: 1, more; -1, less."""
+    """A value measured of every answer, and which way is worse: 1, more; -1, less."""
 
     values: Callable[[Measurement], Sequence[float | None]]
     worse: float
@@ -94,7 +94,7 @@ def _over_prompts(
 
 
 def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
-    """What every trained arm forgot of plain English: its perplexity against the start model's.
+    """Test what every trained arm forgot of plain English: its perplexity against the start model's.
 
     Empty without such an arm.
     """

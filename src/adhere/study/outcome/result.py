@@ -1,4 +1,4 @@
-"""What a finished (or interrupted) Study found, as it is stored in `result.json` and drawn by `report`.
+"""The findings of a finished (or interrupted) Study, as `result.json` stores them and `report` draws them.
 
 A StudyResult holds every number that a report shows; reports compute nothing but their layout.
 """
@@ -204,7 +204,7 @@ class LostWhole(Record, frozen=True):
 
 
 class Fragility(Record, frozen=True):
-    """What the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
+    """Tests of what the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
 
     `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices`
     are tests of the primary contrast on each slice, with Holm's adjustment among them. `kinds_left_out` is None with
@@ -334,7 +334,7 @@ class SuiteFound(Record, frozen=True):
 
 
 class Forgotten(Record, frozen=True):
-    """What a trained arm lost of the kinds of constraint that the start kept, on one suite ("": the study's prompts).
+    """A trained arm's loss of kinds of constraint that the start kept, on one suite ("": the study's prompts).
 
     `kept` of `kinds` the start keeps at least a tenth of the time; `difference` is the arm's mean rate over these less
     the start's, with the interval over seeds and instructions. `lost` are those among them that fell by more than
@@ -352,7 +352,7 @@ class Forgotten(Record, frozen=True):
 
 
 class StudySides(Record, frozen=True):
-    """What other harnesses measured of the compared checkpoints: knowledge, maths, code, safety, plain text.
+    """Other harnesses' measurements of the compared checkpoints: knowledge, maths, code, safety, plain text.
 
     Attributes:
         treatment, control: Arms of the primary contrast; `a` and `b` of the tests.
@@ -426,7 +426,7 @@ class StageCost(Record, frozen=True):
 
 
 class ArmCost(Record, frozen=True):
-    """What one arm cost at one seed.
+    """The cost of one arm at one seed.
 
     Its stages and those it shares with other arms, plus the pools that they learn from. `tokens_generated` is None
     where the engine that drew a pool did not count.
@@ -476,7 +476,7 @@ class Curve(Record, frozen=True):
 
 
 class CellNote(Record, frozen=True):
-    """What a guard of training saw in a cell that went on.
+    """A guard's note on the training of a cell that went on.
 
     `column` of its log was `above` the limit in `bad` of `steps` steps. `first` is the step at which the guard tripped.
     A note is a finding about the arm, not a fault of the study.
@@ -697,7 +697,7 @@ class StartsResult(Record, frozen=True):
 
     @property
     def holds(self) -> str:
-        """In which starts the difference holds, as a sentence."""
+        """A sentence that names the starts in which the difference holds."""
         more = [one.start for one in self.starts if (one.primary.low or 0) > 0]
         less = [one.start for one in self.starts if (one.primary.high or 0) < 0]
         said = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]

@@ -1,4 +1,4 @@
-"""What other harnesses measured of a study's checkpoints: joined to arms and seeds, tested, and kept beside the result.
+"""Other harnesses' measurements of a study's checkpoints: joined to arms and seeds, tested, kept beside the result.
 
 DIR/sides.json   the tests, and what they were made for: arms, seeds, cells, margins
 
@@ -176,7 +176,7 @@ def load_sides(directory: Path) -> StudySides | None:
 
 
 def label_of(result: StudyResult, arm: str, seed: int) -> str:
-    """What a checkpoint is called here: `ARM (seed N)`.
+    """Return the name of a checkpoint here: `ARM (seed N)`.
 
     The start model, the same at every seed, is called by its arm.
     """
@@ -232,7 +232,7 @@ def _margins(result: StudyResult) -> GuardSpec:
 
 
 def _stale(result: StudyResult, sides: StudySides) -> str:
-    """What they were made for that is no more; empty where they fit."""
+    """Name what the tests were made for that is no more; empty where they fit."""
     primary, margins = result.verdict.primary, _margins(result)
     now = {label: result.cells.get(label, folder) for label, folder in sides.cells.items()}
     differs = {

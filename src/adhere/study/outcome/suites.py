@@ -34,7 +34,7 @@ SURE = 0.05  # Holm's p from which a fall is more than chance
 def suites_found(
     spec: StudySpec, suites: Mapping[str, Evaluations], runs: Mapping[str, Mapping[RunKey, Measurement]]
 ) -> list[SuiteFound]:
-    """What every arm does on each published suite.
+    """Return the rates and contrasts of every arm on each published suite.
 
     The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, the
     secondary pairs of the verdict, sound answers) have it over all of them together.

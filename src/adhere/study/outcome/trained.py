@@ -1,4 +1,4 @@
-"""Which kinds of a published suite the training of a study asked for, by meaning rather than by name.
+"""Finding the kinds of a published suite that a study's training asked for, by meaning rather than by name.
 
 A suite has names of its own for what our kinds ask: IFEval's `change_case:english_lowercase` is our `case:lower`. A
 rate on a suite mixes what was trained, what was not, and what was forgotten; these names take them apart.

@@ -24,7 +24,7 @@ CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 
 
 class CellRecord(Record, frozen=True):
-    """What is known of a trained cell. `log` has one row a step (see the stages for their columns).
+    """The record of a trained cell. `log` has one row a step (see the stages for their columns).
 
     `unknown` names what of the ledger a command did not report, which then stands there as 0 and is no measurement.
     `artefact_sha256` is of the weights that its stage left beside the model, a reward model's; empty: none, or of a

@@ -44,7 +44,7 @@ MOST_ROWS = 100_000  # of metrics
 
 
 class CommandResult(Record, frozen=True):
-    """What a command left: hash of the weights, what it reported, and what it did not report."""
+    """The result of a command: hash of the weights, what it reported, and what it did not report."""
 
     weights_sha256: str
     ledger: StageLedger

@@ -54,7 +54,7 @@ class DrawOutcomes(Record, frozen=True):
 
 
 class Measurement(Record, frozen=True):
-    """What one evaluation found. Lists have one entry a prompt, in the order of the suite.
+    """The findings of one evaluation. Lists have one entry a prompt, in the order of the suite.
 
     Args:
         passes: Whether every constraint is kept (strict view); None: no measurement.
@@ -220,7 +220,7 @@ def _draw_outcomes(
 
 
 def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
-    """Of each constraint of all turns, in order."""
+    """Tell whether each constraint was kept, over all turns in order; None where it is undecided."""
     found: list[bool | None] = []
     for turn, one in enumerate(prompt.turns):
         outcomes = answers.outcomes(prompt, turn, 0) or ["undecided"] * len(one.constraints)
@@ -242,7 +242,7 @@ def foreign_evaluations(directory: Path, asked: Collection[str]) -> list[Path]:
 
 
 def torch_of(file: Path) -> str:
-    """Which torch made a stored evaluation, as far as the file says so."""
+    """Return which torch made a stored evaluation, as far as the file says so."""
     try:
         return str(decode(file.read_bytes(), Measurement).engine.settings.get("torch", "unknown"))
     except IntegrityError:

@@ -15,7 +15,7 @@ from adhere.schema import Record
 
 
 class PlainText(Record, frozen=True):
-    """Of each text, the summed negative log-likelihood in nats and the tokens that it is over."""
+    """The summed negative log-likelihood of each text in nats, and the tokens that it is over."""
 
     nats: list[float]
     tokens: list[int]

@@ -118,7 +118,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _state(directory: Path) -> tuple[tuple[str, int], ...]:
-    """What tells whether a record came or changed: names and times."""
+    """Return names and times of the records, which tell whether one came or changed."""
     begun = any((directory / name).exists() for name in BEGUN)
     return tuple((str(path), path.stat().st_mtime_ns) for path in _records(directory)) if begun else ()
 

@@ -56,7 +56,7 @@ def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str)
 
 
 def _outcome(prompt: Prompt, seen: Mapping[str, SessionOutcomes]) -> str:
-    """What came of a rule in a task; `missing` without a session."""
+    """Return the outcome of a rule in a task; `missing` without a session."""
     found = seen.get(prompt.tags["query"])
     return found.outcomes[prompt.tags["rule"]] if found is not None else "missing"
 

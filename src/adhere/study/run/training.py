@@ -172,7 +172,7 @@ def _with_budget(stage: NamedStage, matched: Sequence[StageLedger]) -> Optimizer
 
 
 class _Rows(NamedTuple):
-    """What a stage may choose from: SFT rows of all pools, pairs and prompts of the last one."""
+    """The rows that a stage may choose from: SFT rows of all pools, pairs and prompts of the last one."""
 
     sft: list[SftRow]
     pairs: Sequence[PairRow]

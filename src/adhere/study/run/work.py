@@ -1,4 +1,4 @@
-"""Who does the tasks of a study, and how: draws pools, trains cells, evaluates arms.
+"""Doing the tasks of a study: drawing pools, training cells, evaluating arms.
 
 Whether a task is finished is read from disk, and a task is locked while it is done, so any number of processes (--jobs)
 or machines (--shard) may work in one directory. Weights and training rows are made again only where something
@@ -62,7 +62,7 @@ class Failure(Record, frozen=True):
 
 
 class State:
-    """What is finished, read from disk once."""
+    """The finished work, read from disk once."""
 
     def __init__(self, directory: Path, tasks: Sequence[Task]) -> None:
         self.directory = directory

@@ -122,7 +122,7 @@ class Family:
 
     @cached_property
     def level_names(self) -> tuple[str, ...]:
-        """In order."""
+        """The names of the levels, in order."""
         return tuple(level.name for level in self.levels)
 
     @property

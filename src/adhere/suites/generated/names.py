@@ -39,7 +39,7 @@ OWN = {
 
 
 class SuiteOptions(NamedTuple):
-    """What stands behind the colon of a suite's name; None and empty where it says nothing."""
+    """The options behind the colon of a suite's name; None and empty where it says nothing."""
 
     number: int | None
     seed: int | None

@@ -22,7 +22,7 @@ class Question(NamedTuple):
 
     @property
     def text(self) -> str:
-        """In its first wording."""
+        """The question in its first wording."""
         return self.wordings[0]
 
     @property

@@ -46,7 +46,7 @@ PROSE = Prose()
 
 
 def draw_request(rng: random.Random) -> str:
-    """What a free answer is to be about; it asks for whole sentences (PROSE)."""
+    """Draw what a free answer is to be about; it asks for whole sentences (PROSE)."""
     return rng.choice(_FORMS).format(rng.choice(SUBJECTS))
 
 

@@ -1,4 +1,4 @@
-"""What is known of the published suites without their files.
+"""Facts about the published suites that need none of their files.
 
 What they ask, where the files lie, and under which licence. One row a suite. Loaders are imported when a file is read.
 """

@@ -43,7 +43,7 @@ class Code(NamedTuple):
             raise SpecError(f"{path}: not Python: {error}. Is this the published file?") from error
 
     def constant(self, name: str, kind: type) -> Any:
-        """What the module gives a name, of a type.
+        """Return the constant of type `kind` that the module calls `name`.
 
         Raises:
             SpecError: It has no such constant.
@@ -88,7 +88,7 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def _values(body: Iterable[ast.stmt], variable: str, given: Mapping[str, str]) -> Iterator[ast.expr]:
-    """What is assigned to the variable on the way that `given` takes; both ways where it does not say.
+    """Yield what is assigned to the variable on the way that `given` takes; both ways where it does not say.
 
     Inner functions are others.
     """

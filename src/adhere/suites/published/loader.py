@@ -1,4 +1,4 @@
-"""What reads the file of a published suite: imported when it is called, for the published kinds load with it."""
+"""Reading a published suite's file: imported when it is called, for the published kinds load with it."""
 
 from __future__ import annotations
 

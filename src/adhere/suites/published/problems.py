@@ -1,4 +1,4 @@
-"""What is wrong with published data sets.
+"""Known problems of published data sets.
 
 Rows whose constraints contradict each other, or the prompt that they belong to. `problems` lists what is known of a
 published suite, with its source. `find_problems` looks for such rows in any prompts, by rules that read constraints and
@@ -72,7 +72,7 @@ _KNOWN = {
 
 
 def problems(suite: str) -> tuple[Problem, ...]:
-    """What is known to be wrong with the data of `ifeval`, `ifbench` or `iftrain`, by key.
+    """Return the known problems in the data of `ifeval`, `ifbench` or `iftrain`, by key.
 
     Raises:
         UnknownName: No such published suite.
@@ -140,7 +140,7 @@ def _number(value: Any) -> float:
 
 
 def _repeated_text(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
-    """What the answer must begin with, against what the other constraints forbid."""
+    """Find clashes of the text that the answer must begin with and what the other constraints forbid."""
     for repeated in (ref for ref in refs if ref.id == "combination:repeat_prompt"):
         given = Text(str(repeated.params.get("prompt_to_repeat") or ""))
         for index, ref in enumerate(refs):

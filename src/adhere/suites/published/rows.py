@@ -23,7 +23,7 @@ from adhere.suites.published.table import kind_of_file, read_rows, where
 
 
 class PublishedFile(NamedTuple):
-    """What is known about a suite that others publish.
+    """Facts about a suite that others publish.
 
     Attributes:
         name: Of the suite, without a path.

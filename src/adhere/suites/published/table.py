@@ -1,4 +1,4 @@
-"""What loaders share.
+"""Helpers that the loaders share.
 
 The rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types. A
 row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
 
 def where(suite: str) -> str:
-    """Which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
+    """Say which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
     origin = next((known.origin for known in CATALOG if known.name == suite), None)
     if origin is None:
         return "a file of one's own"
@@ -98,7 +98,7 @@ def kind_of_file(path: Path) -> str:
 
 
 def _read_plain(path: Path) -> bytes:
-    """What the file holds, uncompressed."""
+    """Return the bytes of the file, uncompressed."""
     data, ending = path.read_bytes(), path.suffix.lower()
     if ending == ".gz":
         try:

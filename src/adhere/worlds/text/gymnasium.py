@@ -45,7 +45,7 @@ class GymnasiumWorld(ABC):
 
     @abstractmethod
     def tell(self, observation: Any) -> str:
-        """What is to be seen, in words."""
+        """Describe in words what is to be seen."""
 
     @abstractmethod
     def is_won(self, reward: float) -> bool:
@@ -56,7 +56,7 @@ class GymnasiumWorld(ABC):
         """See World."""
 
     def action(self, command: str) -> Any:
-        """What the environment takes for a command.
+        """Return what the environment takes for a command.
 
         Raises:
             ValueError: It is none.

@@ -133,7 +133,7 @@ class Tau2:
         return Step(_call(self._environment, action)[:MOST_SHOWN])
 
     def hear(self, said: str, reply: str) -> Step:
-        """As `step` with a text, where the user's reply is given."""
+        """Take a step with the text `said`, as `step` does, where the user's reply is given."""
         self._said.append(said)
         self._is_over = STOP in reply
         return Step(reply, done=self._is_over)

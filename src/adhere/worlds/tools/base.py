@@ -1,4 +1,4 @@
-"""What the worlds of tools share: the state and its goal, tools with schemas, rules, and the talk with the user."""
+"""The base of worlds of tools: the state and its goal, tools with schemas, rules, and the talk with the user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ToolRefusal(Exception):
 
 
 class Task(NamedTuple):
-    """What is to be done.
+    """A task: who wants it done, and what reaches its goal.
 
     Attributes:
         user: Who wants it.

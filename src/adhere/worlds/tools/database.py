@@ -77,7 +77,7 @@ class Database(ToolWorld):
         self._seen: set[str] = set()
 
     def _run(self, sql: str, allowed: frozenset[int]) -> tuple[Json, list[tuple[int, str]]]:
-        """What a statement comes to, and (action, table) of all that SQLite asked leave for."""
+        """Run a statement; return what it comes to, and (action, table) of all that SQLite asked leave for."""
         steps = [0]
         accesses: list[tuple[int, str]] = []
 

@@ -1,1 +1,1 @@
-"""Who says what to whom: several turns, system prompts, ranks of instructions, instructions in quoted text."""
+"""Conversations: several turns, system prompts, ranks of instructions, instructions in quoted text."""

@@ -19,7 +19,7 @@ class Manner(Protocol):
 
     @property
     def phrasings(self) -> str:
-        """What the prompt's tag `phrasing` says."""
+        """The value of the prompt's tag `phrasing`."""
         ...
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
@@ -132,7 +132,7 @@ def compose(
 
 
 class _Drawing(NamedTuple):
-    """What every draw of one prompt has in common."""
+    """The parts that every draw of one prompt has in common."""
 
     query: Query
     rng: random.Random

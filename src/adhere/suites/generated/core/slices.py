@@ -221,7 +221,7 @@ def dev_suite(
 
 
 class Audit(Record, frozen=True):
-    """What training and held-out prompts share although they must not; all empty where the split holds."""
+    """The overlap of training and held-out prompts, which must be none; all empty where the split holds."""
 
     queries: tuple[str, ...]
     topics: tuple[str, ...]

@@ -92,7 +92,7 @@ LONGER_ABOUT_THING = (
 
 
 class Topic(Record, frozen=True):
-    """What templates are filled with.
+    """A topic that templates are filled with.
 
     `thing` with its article, `doing` as a gerund, and words that an answer may well use.
     """

@@ -409,7 +409,7 @@ def _belongs(content: str, part: StudyPart) -> bool:
 
 @cache
 def _of_dev() -> frozenset[str]:
-    """What only prompts for choosing settings ask for.
+    """Return the texts that only prompts for choosing settings ask for.
 
     Its own lists and the words of its topics, without what the other parts have.
     """

@@ -1,4 +1,4 @@
-"""What the templates of the diagnostic suite are made of.
+"""Parts that the templates of the diagnostic suite are made of.
 
 A template, an item, and the words that items are drawn from.
 """

@@ -34,7 +34,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
 
 class Task(NamedTuple):
-    """What is hidden (each sentence with its depth), what is asked, how it is checked, and what is right."""
+    """A task: what is hidden (each sentence with its depth), what is asked, how it is checked, and what is right."""
 
     needles: dict[str, float]
     question: str
@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class _HiddenFacts:
-    """What a group hides; each method gives one task."""
+    """The facts that a group hides; each method gives one task."""
 
     def __init__(self, rng: random.Random) -> None:
         self.words = rng.sample(WORDS, 20)

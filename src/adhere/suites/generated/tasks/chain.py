@@ -18,7 +18,7 @@ Operation = tuple[str, Callable[[list[str]], list[str]]]
 
 
 def _operations(rng: random.Random, held: list[str], spare: list[str]) -> list[Operation]:
-    """What can be done to the list; each changes it and leaves at least three words."""
+    """List what can be done to the list; each operation changes it and leaves at least three words."""
     new, old = spare[0], rng.choice(held)
     last = held[-1]
     found: list[Operation] = [

@@ -37,7 +37,7 @@ _MOST_STEPS = 5
 
 
 def _run(steps: Sequence[Step], given: list[int]) -> list[int]:
-    """What the steps make of a list, one after the other."""
+    """Apply the steps to a list, one after the other."""
     value = list(given)
     for step in steps:
         value = step[2](value)

@@ -32,14 +32,14 @@ _ACTS: tuple[Act, ...] = (
 
 
 class _Program(NamedTuple):
-    """What is done with each number; the second test stands in the longer programs only."""
+    """The program that is run on each number; the second test stands in the longer programs only."""
 
     tests: list[Test]
     acts: list[Act]
     bound: int
 
     def branch(self, number: int) -> int:
-        """Which act a number leads to; the last one where no test holds."""
+        """Return which act a number leads to; the last one where no test holds."""
         return next((at for at, test in enumerate(self.tests) if test[1](number, self.bound)), len(self.tests))
 
 

@@ -17,7 +17,7 @@ _MOST = 40
 
 
 def rewrite(text: str, rules: list[tuple[str, str]]) -> tuple[str, int]:
-    """What is left when no rule applies, and after how many steps (more than _MOST: it was given up)."""
+    """Apply rules until none applies; return the text and the number of steps (more than _MOST: it was given up)."""
     for step in range(_MOST + 1):
         rule = next((rule for rule in rules if rule[0] in text), None)
         if rule is None:

@@ -42,7 +42,7 @@ _COLUMNS = {"example_id": int, "category": str, "source": str, "level": int, "in
 
 
 def load_all(argument: str | None) -> Suite:
-    """As `load`, with the rows that a model judges.
+    """Load as `load` does, with the rows that a model judges.
 
     One statement for each constraint that was added up to the level.
     """

@@ -45,7 +45,7 @@ NAME = "input_data.json"
 
 
 class Place(NamedTuple):
-    """What the folders of a file say of its rows: `safety/user-prompt-hijack/conflict/weak_defense`."""
+    """The place of a file, which tells what its rows are: `safety/user-prompt-hijack/conflict/weak_defense`."""
 
     task: str
     kind: str
@@ -124,7 +124,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
 
 
 def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | None:
-    """What others said before the model's turn; None where there is nothing, as in the reference type.
+    """Return what others said before the model's turn; None where there is nothing, as in the reference type.
 
     Raises:
         SpecError: Something is given in a task that has no such thing, or is not of its form.

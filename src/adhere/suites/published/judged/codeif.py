@@ -80,7 +80,7 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
 
 
 def _dependence(at: str, given: dict[str, Any], number: int) -> dict[str, list[int]]:
-    """Which instructions each one depends on, by position.
+    """Return which instructions each one depends on, by position.
 
     Raises:
         SpecError: A position is none of the task's instructions.

@@ -1,4 +1,4 @@
-"""What is hidden in the texts.
+"""The facts that are hidden in the texts.
 
 Sentences of `needles.jsonl`, and family chains over `names.json`, drawn with the published seeds.
 
@@ -99,7 +99,7 @@ def asked_together(path: Path, language: str, needles: list[Needle]) -> dict[str
 
 
 class Chain(NamedTuple):
-    """Who is whose parent or grandparent, told in shuffled sentences; names from the eldest to the youngest."""
+    """A family told in shuffled sentences, each of a parent or grandparent; names from the eldest to the youngest."""
 
     told: list[str]
     names: list[str]

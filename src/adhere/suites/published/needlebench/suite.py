@@ -72,7 +72,7 @@ MOST_TOKENS = 100_000_000
 
 
 class Part(NamedTuple):
-    """Which part of the suite a name asks for."""
+    """The part of the suite that a name asks for."""
 
     folder: str | None
     size: str

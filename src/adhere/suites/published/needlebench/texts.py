@@ -22,7 +22,7 @@ SPREAD = 10  # percent of the text between two needles of a reasoning prompt
 
 
 class Tokenizer(Protocol):
-    """What cuts and joins texts."""
+    """A tokenizer that cuts and joins texts."""
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""
