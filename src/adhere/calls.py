@@ -46,7 +46,7 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
 def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str, tuple[ToolCall, ...]]:
-    """What a model wrote, as text and calls.
+    """Split what a model wrote into text and calls.
 
     `<tool_call>` blocks (Hermes, Qwen), or nothing but one JSON object (Llama), fenced or not.
 

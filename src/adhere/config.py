@@ -47,7 +47,7 @@ def load_toml(path: Path, kind: type[T], *, settle: Callable[[dict[str, Any]], N
 
 
 def parse_toml(text: str, kind: type[T], *, name: str, settle: Callable[[dict[str, Any]], None] | None = None) -> T:
-    """As `load_toml`, from a string; `name` stands for the file in messages."""
+    """Read a string as `load_toml` reads a file; `name` stands for the file in messages."""
     try:
         document = tomllib.loads(text)
     except RecursionError as error:

@@ -78,7 +78,7 @@ def columns(*, least: int = 40, otherwise: int = 110) -> int:
 
 
 def _escape(char: str) -> str:
-    """As JSON writes it.
+    """Escape a character as JSON writes it.
 
     `u` and four hexadecimal digits after a backslash, two such for a character beyond the first 65,536.
     """

@@ -166,7 +166,7 @@ def _verl(row: Row, table: str) -> Row:
 
 
 def _ground_truth(row: Row) -> str:
-    """What our rewards for verl and OpenRLHF read."""
+    """Return, as JSON, what our rewards for verl and OpenRLHF read of a row."""
     asked = messages_of(row["prompt"])[-1][
         "content"
     ]  # for the intent gate, as both pass the prompt templated or not at all

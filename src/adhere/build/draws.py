@@ -22,7 +22,7 @@ CLOCK_EVERY_S = 2.0
 
 
 class Ledger(Record, frozen=True):
-    """What the draws cost.
+    """The cost of the draws.
 
     `tokens_generated` is None where the model did not report the tokens of every answer. `seconds` adds up all starts
     of the build; of one that was killed, at most the last two seconds are missing.

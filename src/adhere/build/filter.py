@@ -1,4 +1,4 @@
-"""Which answers may be trained on: those that pass, and those that a small edit makes pass."""
+"""Choosing answers to train on: those that pass, and those that a small edit makes pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pool says about itself: how it was made, what each kind yielded, and the hashes of its files."""
+"""The manifest of a pool: how it was made, what each kind yielded, and the hashes of its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 
 
 class KindYield(Record, frozen=True):
-    """What the draws gave for one kind of constraint.
+    """The yield of the draws for one kind of constraint.
 
     `judged` = `passed` + `failed` + `undecided` counts answers under this constraint alone; `sft_*` and `pairs` count
     rows of prompts that have it.

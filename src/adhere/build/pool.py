@@ -74,7 +74,7 @@ class Pool:
 
     @property
     def ledger(self) -> Ledger:
-        """What drawing the answers cost."""
+        """The cost of drawing the answers."""
         return self.manifest.ledger
 
 

@@ -70,7 +70,7 @@ ASK_FLAWLESS = 'Is the answer flawless? Reply with exactly one JSON object: {"fl
 
 
 class Flawless(Record, frozen=True):
-    """What a judge replies."""
+    """The reply of a judge: flawless or not."""
 
     flawless: bool
 
@@ -178,7 +178,7 @@ class Agreement(Record, frozen=True):
 
 
 class FilterReport(Record, frozen=True):
-    """What came of a filtering. answers = kept + rejected + undecided; `rejected` has at least one No.
+    """The result of a filtering: answers = kept + rejected + undecided; `rejected` has at least one No.
 
     `flawless` and `silent` count by scorer; `sole_objections` the answers that one scorer alone rejected.
     """

@@ -1,4 +1,4 @@
-"""What `adhere claims` finds, as it is stored and printed: claims, conflicts, and the lines they rest on."""
+"""The findings of `adhere claims`, as stored and printed: claims, conflicts, and the lines they rest on."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TableReading(Record, frozen=True):
 
 
 class DocumentFacts(Record, frozen=True):
-    """What was read of one document; `numeric_tables` are those of its tables that hold numbers.
+    """The facts read of one document; `numeric_tables` counts those of its tables that hold numbers.
 
     `partly_read` names tables of scores of which less than nine tenths were read; `unread` lists what is missing.
     """

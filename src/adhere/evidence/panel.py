@@ -1,4 +1,4 @@
-"""What a panel of reviewers said, as it is stored and printed. Who asks them is `reviewers.py`."""
+"""The votes of a panel of reviewers, as stored and printed. `reviewers.py` asks them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Vote = Literal["conflict", "no conflict", "cannot say"]
 
 
 class Ballot(Record, frozen=True):
-    """What one reviewer says about one conflict.
+    """The vote of one reviewer on one conflict.
 
     `vote` is None, with the reason, where an answer failed, could not be read, or changed with the order of the lines.
     """

@@ -55,7 +55,7 @@ class Confounder(Record, frozen=True):
 
 
 class Cause(Record, frozen=True):
-    """What the question would call the cause, and what would have to be held fixed for that.
+    """The cause that the question names, and what would have to be held fixed to call it that.
 
     `ablation` finds sentences that report such a comparison; without any, no causal verdict is given.
     """
@@ -119,7 +119,7 @@ class ConfounderLines(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    """What the documents let one say, and what they do not."""
+    """The answer that the documents allow, and what they leave open."""
 
     title: str
     question: str
@@ -219,7 +219,7 @@ def _is_of(effect: Effect, measure: Measure) -> bool:
 
 
 def _near(series: str, measure: Measure, evidence: Evidence) -> str:
-    """What the documents print of a series on the benchmark under another version, metric, setting or tuning."""
+    """List what is printed of a series on the benchmark under another version, metric, setting or tuning."""
     key = model_name(series).key
     near = dict.fromkeys(
         f"{value.model.name} on {describe(value.benchmark)}" + (f", {value.setting}" if value.setting else "")
@@ -238,7 +238,7 @@ def _near(series: str, measure: Measure, evidence: Evidence) -> str:
 
 
 def _notes(evidence: Evidence) -> dict[str, str]:
-    """What is known to be wrong with a number, by id."""
+    """Return what is known to be wrong with a number, by its id."""
     notes: dict[str, str] = {}
     for rotation in evidence.rotations:
         for value in rotation.values:

@@ -26,7 +26,7 @@ Reply with exactly one JSON object: {"vote": "conflict" | "no conflict" | "canno
 
 
 class Reply(Record, frozen=True):
-    """What a reviewer replies."""
+    """The reply of a reviewer."""
 
     vote: Vote
     reason: str

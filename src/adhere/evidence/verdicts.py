@@ -1,4 +1,4 @@
-"""What becomes of every printed number: a verdict, and the claim that states it, made when it is asked for."""
+"""Verdicts on every printed number, with the claim that states it, made when it is asked for."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Claims(Sequence[Claim]):
         return map(self.claim, self.values)
 
     def verdict(self, value: Value) -> Verdict:
-        """What became of a cell."""
+        """Return the verdict on a cell."""
         return self._verdicts.get(id(value), _UNSUPPORTED)
 
     def claim(self, value: Value) -> Claim:
-        """What a cell states."""
+        """Return what a cell states."""
         verdict = self.verdict(value)
         return Claim(
             id=value.id,
@@ -158,14 +158,14 @@ def _without_claims(numbers: Sequence[Value], claims: Sequence[Value]) -> tuple[
 
 
 def _measure_of(value: Value) -> str:
-    """What a number was measured on and by, as its claim names it."""
+    """Name what a number was measured on and by, as its claim does."""
     name, metric = value.benchmark.shown if value.benchmark else "", metric_of(value)
     says_more = metric not in {"score", "average"} and metric.lower() not in name.lower()
     return " ".join(filter(None, [name, variant_of(value), metric if says_more else ""]))
 
 
 def _find_support(checks: Iterable[Check]) -> dict[int, Verdict]:
-    """What speaks for each number: the strongest check that holds; orderings and upper bounds support no value."""
+    """Find what supports each number: the strongest check that holds; orderings and upper bounds support no value."""
     best: dict[int, int] = {}
     for check in checks:
         if check.failed or check.doubt or check.kind not in _STRENGTH:

@@ -94,7 +94,7 @@ class LineFile:
 
     @property
     def sha256(self) -> str:
-        """Of the lines read so far, uncompressed (hex)."""
+        """The hash of the lines read so far, uncompressed (hex)."""
         return self._hash.hexdigest()
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
@@ -131,7 +131,7 @@ class LineFile:
 
 
 class _Decompressor(Protocol):
-    """What zlib and zstandard both call a decompressobj."""
+    """The interface that zlib and zstandard both call a decompressobj."""
 
     @property
     def eof(self) -> bool: ...
@@ -256,7 +256,7 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
 
 
 def _encoding_problem(line: bytes) -> str | None:
-    """What is no UTF-8 in a line; None also where it only ends within a letter, as a file that was cut does."""
+    """Name the byte that is no UTF-8; None where there is none or the line only ends within a letter, as if cut."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

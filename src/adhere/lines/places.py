@@ -101,7 +101,7 @@ def write_place(place: str) -> Iterator[Callable[[bytes], object]]:
 
 
 def read_if_there(place: str) -> bytes | None:
-    """What a small file holds; None where there is none."""
+    """Return what a small file holds; None where there is none."""
     if not is_remote(place):
         path = Path(place)
         return path.read_bytes() if path.is_file() else None

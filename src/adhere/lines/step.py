@@ -29,7 +29,7 @@ class BrokenRow(Record, frozen=True):
 
 
 class Counts(Record, frozen=True):
-    """What became of rows: read = kept + dropped + broken.
+    """The counts of rows by what became of them: read = kept + dropped + broken.
 
     `made` counts the rows that came out, which may be more or fewer than were kept.
     """
@@ -49,7 +49,7 @@ def _fields(counts: Counts) -> tuple[int, ...]:
 
 
 class SortedBlock(NamedTuple):
-    """What a step made of a block.
+    """The result of a step for one block.
 
     Attributes:
         made: The rows that go on, as whole lines; None: the lines of `kept`, as they came.
@@ -102,12 +102,12 @@ class Step:
         self.counts = Counts()
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, str | None]]:
-        """What another process makes an equal step of: an index costs more to send than to make."""
+        """Return what another process makes an equal step of: an index costs more to send than to make."""
         return type(self), (self.spec, self.side)
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What decides what becomes of a row: a shard's work is taken up again only under the same."""
+        """The settings that decide what becomes of a row: a shard's work is taken up again only under the same."""
         return self.__reduce__()[1]
 
     @property
@@ -116,7 +116,7 @@ class Step:
         return None
 
     def sort(self, block: Block) -> SortedBlock:
-        """What becomes of each line.
+        """Decide what becomes of each line.
 
         Raises:
             SpecError: A row cannot be used, and the spec says that this is an error.

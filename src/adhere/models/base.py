@@ -1,4 +1,4 @@
-"""What a Model is: it answers chat requests and knows nothing of what the answers are judged by."""
+"""The Model: it answers chat requests and knows nothing of what the answers are judged by."""
 
 from __future__ import annotations
 

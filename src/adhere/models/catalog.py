@@ -176,7 +176,7 @@ def open_batched(
 
 
 def _suggest(name: str) -> str:
-    """What a name that no provider takes most likely means; empty where nothing is near."""
+    """Say what a name that no provider takes most likely means; empty where nothing is near."""
     provider, slash, _ = name.partition("/")
     short = {embedded.removeprefix("local/"): embedded for embedded in EMBEDDED}
     begun = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
@@ -309,7 +309,7 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
 
 
 def known_models(cache: Path | None = None) -> list[dict[str, str]]:
-    """What `adhere list models` shows: embedded models with their state, and the forms that other names take."""
+    """List what `adhere list models` shows: embedded models with their state, and the forms that other names take."""
     rows = []
     for name, model in EMBEDDED.items():
         home = model_home(name, cache)

@@ -75,7 +75,7 @@ class Count(Record, frozen=True):
 
 
 class Page(Record, frozen=True):
-    """What a question found.
+    """A page of what a question found.
 
     Some rows from `start` on of the `matched`, and counts over all that the search and way let through.
     """
@@ -92,14 +92,14 @@ class Page(Record, frozen=True):
 
 
 class Headline(Record, frozen=True):
-    """What came of Runs: a number, and what it is."""
+    """The result of Runs: a number, and what it is."""
 
     number: str
     note: str
 
 
 class RowQuery(NamedTuple):
-    """Which rows are wanted. `words` stand in the prompt, an answer or a reason; `kind` failed in some Run."""
+    """The rows that are wanted: `words` stand in the prompt, an answer or a reason; `kind` failed in some Run."""
 
     words: str = ""
     way: str = "all"
@@ -142,7 +142,7 @@ class Answers:
         self._index()
 
     def _outcomes(self, prompt: Prompt, draw: int) -> list[Outcome]:
-        """Of each Run."""
+        """Return the outcome of a draw of a prompt in each Run."""
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         return [
             together(
@@ -187,7 +187,7 @@ class Answers:
         }
 
     def _find_rows(self, words: str) -> NDArray[np.bool_]:
-        """Which rows have the words."""
+        """Tell which rows have the words."""
         found = np.zeros(len(self._rows), bool)
         wanted = words.strip().lower().encode("utf-8", "replace").replace(b"\0", b" ")
         if not wanted:
@@ -285,7 +285,7 @@ def ways_of(runs: int) -> tuple[str, ...]:
 
 
 def names_of(runs: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
-    """What Runs of (model, directory) are called: by the model, and by the folder where that is the same."""
+    """Name Runs of (model, directory) by the model, and by the folder too where models repeat."""
     models = tuple(model for model, _ in runs)
     return models if len(set(models)) == len(models) else tuple(f"{model} ({folder.name})" for model, folder in runs)
 

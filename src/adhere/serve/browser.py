@@ -204,7 +204,7 @@ class Browser:
         return _page(answers_html(names, ways_of(len(items)), up="../../"))
 
     async def _answer_script(self, request: web.Request) -> web.Response:
-        """What that page's script asks for."""
+        """Answer what that page's script asks for."""
         items, query = await self._runs(request), request.query
         try:
             if request.match_info["what"] == "version":

@@ -1,4 +1,4 @@
-"""What a chat completions request asks of a local model.
+"""Reading what a chat completions request asks of a local model.
 
 Read strictly, because an ignored parameter is a wrong measurement. A field that would change the answer and that no
 engine here has is an error; one that changes nothing (`user`), or that is given its neutral value (`n` 1, no

@@ -60,7 +60,7 @@ class ModelState(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """What came of it, for a list: a few words, a number to sort by, and what the words leave out."""
+    """The result of an item, for a list: a few words, a number to sort by, and what the words leave out."""
 
     words: str
     value: float | None = None
@@ -116,7 +116,7 @@ class _Speed:
 
 
 def watch(item: Item, *, clock: Callable[[], float] = time.monotonic) -> Watch:
-    """What can tell how far an item is."""
+    """Return the watch that can tell how far an item is."""
     return {"run": RunWatch, "sweep": SweepWatch, "study": StudyWatch}[item.kind](item, _Speed(clock))
 
 
@@ -133,7 +133,7 @@ class Watch:
         raise NotImplementedError
 
     def _sealed(self, name: str, result_of: Callable[[bytes], Result]) -> Result | None:
-        """What a sealed file says, read once for each time it is written.
+        """Read what a sealed file says, once for each time it is written.
 
         None where it is not there or cannot be read.
         """

@@ -1,4 +1,4 @@
-"""What the model is asked, and what its answers are read as."""
+"""Requests that have a model write checks, and readers of its replies."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class DroppedPart(Record, frozen=True):
 
 
 class Evidence(Record, frozen=True):
-    """What speaks for a check.
+    """The evidence for a check.
 
     Attributes:
         functions: Functions that reached the thresholds.

@@ -41,7 +41,7 @@ class StageYield(Record, frozen=True):
 
 
 class ChecksReport(Record, frozen=True):
-    """What came of a run; `backend` is what isolated the code."""
+    """The result of a run; `backend` is what isolated the code."""
 
     model: str
     preset: str

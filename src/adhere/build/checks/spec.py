@@ -1,4 +1,4 @@
-"""What CHECKS.toml may say, and the presets of thresholds."""
+"""The settings of CHECKS.toml, and the presets of thresholds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adhere.schema import Json, Record, Sampling
 
 
 class Thresholds(Record, frozen=True):
-    """What a function and a case must reach.
+    """The thresholds that functions and cases must reach.
 
     Attributes:
         functions: Different functions that run, at least.

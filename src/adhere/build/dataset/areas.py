@@ -47,7 +47,7 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
 
 
 def answering_in() -> list[Kind]:
-    """What cross-lingual prompts ask for.
+    """Return the one kind of constraint of cross-lingual prompts.
 
     The answer in a language that our queries, in English, are not in, judged by the language check.
     """

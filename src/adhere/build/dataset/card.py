@@ -1,4 +1,4 @@
-"""What a data set says about itself: card.json for programs, README.md for people."""
+"""The card of a data set: card.json for programs, README.md for people."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _filtering(card: Card) -> str:
 
 
 def _metadata(card: Card) -> dict[str, Json]:
-    """What the hub shows.
+    """Return the metadata that the hub shows.
 
     Tables for its viewer, and a licence only where that of the queries and of the model's answers is known.
     """

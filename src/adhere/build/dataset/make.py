@@ -212,7 +212,7 @@ def _decontaminate(
 
 
 class _Watch:
-    """What the progress says beside the number of answers: the yield so far, and what it cost."""
+    """The text that the progress shows beside the number of answers: the yield so far, and what it cost."""
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:
         self._views = {

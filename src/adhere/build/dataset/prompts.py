@@ -27,11 +27,11 @@ FOLLOW_UP = (
 
 
 class Kind(Protocol):
-    """What constraints are drawn from: a kind of ours, or one model-written check."""
+    """A source of constraints: a kind of ours, or one model-written check."""
 
     @property
     def id(self) -> str:
-        """What is counted, so that each is dealt as often."""
+        """The name under which uses are counted, so that each kind is dealt as often."""
 
     def family(self) -> str:
         """The part of a kind's id before the colon."""
@@ -105,7 +105,7 @@ def _make_prompt(
 
 
 def _say(constraint: Constraint, rng: random.Random) -> str:
-    """In one of the wordings of training; the last one is kept for held-out prompts."""
+    """Word a constraint in one of the wordings of training; the last one is kept for held-out prompts."""
     return constraint.describe(rng.randrange(len(constraint.phrasings) - 1))
 
 

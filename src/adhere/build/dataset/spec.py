@@ -1,4 +1,4 @@
-"""What DATA.toml may say."""
+"""The settings of DATA.toml."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Queries(Record, frozen=True):
 
 
 class Constraints(Record, frozen=True):
-    """What is asked beside the query.
+    """The settings of the constraints that are asked beside the query.
 
     Attributes:
         fewest, most: Constraints a prompt, 1 to 6, each number as often.
@@ -80,7 +80,7 @@ class Constraints(Record, frozen=True):
 
 
 class Turns(Record, frozen=True):
-    """What else a prompt has.
+    """The settings of a prompt's user turns and system turn.
 
     Attributes:
         turns: User turns. Each adds a constraint; all earlier ones stay.

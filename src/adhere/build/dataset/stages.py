@@ -1,4 +1,4 @@
-"""What each step of a build left over, in the order in which a reader of the card meets them."""
+"""Counts of what each step of a build left over, in the order in which a reader of the card meets them."""
 
 from __future__ import annotations
 

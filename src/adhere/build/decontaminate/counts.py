@@ -1,4 +1,4 @@
-"""What came of a file that was compared: how many rows went, for which test items."""
+"""The result of comparing a file: how many rows went, for which test items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Against(Record, frozen=True):
 
 
 class FileResult(Record, frozen=True):
-    """What came of a file. rows = kept + dropped + skipped. `sha256` is of the rows as they were read, uncompressed."""
+    """The result for one file: rows = kept + dropped + skipped. `sha256` is of the rows as read, uncompressed."""
 
     rows: int
     kept: int

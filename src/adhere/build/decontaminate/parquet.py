@@ -33,7 +33,7 @@ def decontaminate_parquet(
     rule: Rule,
     progress: Progress,
 ) -> FileResult:
-    """As `files.decontaminate_file`, from and to Parquet.
+    """Decontaminate as `files.decontaminate_file` does, from and to Parquet.
 
     Raises:
         UsageError: It is no Parquet file, or has no rows.

@@ -54,7 +54,7 @@ class Overlap(Record, frozen=True):
 
 
 class Report(Record, frozen=True):
-    """What was compared and found.
+    """The result of a comparison: how much was compared, and what was found.
 
     `drops` are mended by leaving the training prompts out; `overlaps` cannot be mended.
     """
@@ -114,7 +114,7 @@ def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt], *, who
 
 
 def query_part(prompt: Prompt) -> str:
-    """What a prompt asks, without its constraints.
+    """Return what a prompt asks, without its constraints.
 
     Its query's text where it was made from one of ours, else its whole text.
     """

@@ -49,7 +49,7 @@ class NgramDrop(Record, frozen=True):
 
 
 class Settings(Record, frozen=True):
-    """What decides about a row."""
+    """The settings that decide about a row."""
 
     items: tuple[tuple[str, int | str, str], ...]
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What contamination means for a measurement.
+"""The effect of contamination on a measurement.
 
 A run's pass rate on all test items and on those that no training row touches.
 """

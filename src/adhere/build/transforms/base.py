@@ -1,4 +1,4 @@
-"""What a transform is, and the registry of transforms.
+"""The transform, its settings and result, and the registry of transforms.
 
 Another package adds one by an entry point of `adhere.transforms`.
 """
@@ -23,7 +23,7 @@ class UnfitRow(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a transform may be told.
+    """The settings of a transform.
 
     Attributes:
         seed: The root of what it draws.
@@ -125,7 +125,7 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
         return Result(made, left_out)
 
     def of(self, row: Row, number: int, settings: Settings) -> list[Row]:
-        """What comes of one row, which may be several; what is drawn depends on its number.
+        """Transform one row into one or several; what is drawn depends on its number.
 
         Raises:
             UnfitRow: It cannot be transformed.

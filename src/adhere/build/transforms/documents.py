@@ -1,4 +1,4 @@
-"""Which documents are worth pre-training on, as programs can tell.
+"""Choosing documents that are worth pre-training on, as far as programs can tell.
 
 Repetition, language, and how much of a text instructs. Repetition is decided by the rules and limits of Gopher (arXiv
 2112.11446, table A1): lines and paragraphs that stand twice, n-grams that stand often. N-grams are of words between

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def text_of(value: Value) -> str:
-    """What the last message says."""
+    """Return the text of the last message, or the value itself where it is a text."""
     return value if isinstance(value, str) else str(value[-1]["content"])
 
 

@@ -38,7 +38,7 @@ Rating = Annotated[int, msgspec.Meta(ge=1, le=SCALE)]
 
 
 class Ratings(Record, frozen=True):
-    """What a judge replies: every criterion from 1 to SCALE."""
+    """The reply of a judge: every criterion from 1 to SCALE."""
 
     truthfulness: Rating
     helpfulness: Rating

@@ -1,1 +1,1 @@
-"""What cannot all be right: one file a kind of contradiction."""
+"""Checks that find printed numbers which cannot all be right: one file a kind of contradiction."""

@@ -1,7 +1,7 @@
-"""What a check is.
+"""The check of printed numbers, and tools to ask it again with other numbers.
 
-A statement about printed numbers that holds or fails, and can be asked again with other numbers in place. Swap and
-rotation hypotheses work by asking the same checks again with two cells exchanged or a header turned.
+A check is a statement about printed numbers that holds or fails, and can be asked again with other numbers in place.
+Swap and rotation hypotheses work by asking the same checks again with two cells exchanged or a header turned.
 """
 
 from __future__ import annotations

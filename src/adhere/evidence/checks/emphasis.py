@@ -254,7 +254,7 @@ def _is_named(family: str, text: str) -> bool:
 
 
 def _counterparts(name: ModelName, names: dict[str, ModelName], families: set[str], named: set[str]) -> list[str]:
-    """Of every series that the caption names (of every other one, if it names none), the model nearest in size.
+    """Return, of every series that the caption names (if none: of every other one), the model nearest in size.
 
     Only sizes within a factor of 2.5 are comparable.
     """

@@ -195,7 +195,7 @@ def _complete(chosen: list[Swap]) -> list[Swap]:
 
 
 def _lane(swap: Swap) -> object:
-    """Which two columns (or rows) an exchange is between."""
+    """Return a key for the two columns (or rows) that an exchange is between."""
     table = (swap.one.document, swap.one.table.index)
     if swap.one.row == swap.other.row:
         return (*table, "columns", *sorted((swap.one.column, swap.other.column)))

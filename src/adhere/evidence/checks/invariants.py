@@ -1,4 +1,4 @@
-"""What must hold by construction.
+"""Checks of what must hold by construction.
 
 Captions that promise no change, benchmarks that contain each other, ends of scales, sizes.
 """

@@ -109,7 +109,7 @@ def _doubt_different_tables(items: Iterable[Comparison]) -> None:
 
 
 def _tables(item: Comparison) -> tuple[str, int]:
-    """Which two tables of which document: one key, since there may be very many."""
+    """Return one key for two compared tables of a document, since there may be very many pairs."""
     return item.first.document, (item.first.table.index << 24) + item.second.table.index
 
 
@@ -189,7 +189,7 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
 
 
 def _row_meant(head: Value, members: Iterable[Value], other: Value) -> Value:
-    """Of the rows of one table that a label tells apart (`Base`, `+ LRS`), the one that prints what `other` does."""
+    """Choose, of one table's rows that a label tells apart (`Base`, `+ LRS`), the one that prints what `other` does."""
     alike = (v for v in members if v.table is head.table and v.printed.value == other.printed.value)
     return next(alike, head)
 

@@ -1,4 +1,4 @@
-"""Which axis of a table holds the models.
+"""Finding the axis of a table that holds the models.
 
 A table's own words decide first (a corner that says "Model" or "Benchmark"), then what its labels read like, then what
 other tables of the document say, then their place.

@@ -204,7 +204,7 @@ def _model(context: Context, label: str, tuning: Tuning, *, has_role: bool) -> t
 
 
 def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
-    """What tells a value from the others of its cell."""
+    """Name what tells a value from the others of its cell."""
     name = part.name or (names[part.place] if cell.parts[-1].place and part.place < len(names) else "")
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
@@ -229,7 +229,7 @@ def _without_parts(label: str, count: int) -> str:
 
 
 def _part_settings(context: Context, added: str, labels: list[str], cell: Cell) -> list[str]:
-    """What the values of a cell mean: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
+    """Name the values of a cell: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
         if count > 1 and len(named := _names_of_parts(label)[1]) == count:

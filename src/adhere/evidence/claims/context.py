@@ -1,4 +1,4 @@
-"""What is the same for all cells of a table, worked out once."""
+"""The facts that are the same for all cells of a table, worked out once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PAIR = re.compile(r"(?:^|\()(?P<pair>[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]
 
 
 class Context:
-    """What caption, headings, notes and the rest of the document say about a table's numbers."""
+    """The facts about a table's numbers in its caption, headings, notes and the rest of the document."""
 
     def __init__(self, document: Document, table: Table, layout: Layout, extra: Elsewhere) -> None:
         self.document, self.table, self.layout, self.extra = document, table, layout, extra
@@ -92,7 +92,7 @@ class Context:
         self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
-        """Of the labels over a column: the model's name, what stands above it, and what stands below it."""
+        """Split the labels over a column into the model's name, what stands above it, and what stands below it."""
         if c not in self._columns:
             self._columns[c] = column_model(path) if path else ("", [], [])
         return self._columns[c]
@@ -126,7 +126,7 @@ class Context:
         return self._parts[benchmark, said]
 
     def row_setting(self, label: str, model: str) -> str:
-        """What the label of a row adds to the model that it continues."""
+        """Return what the label of a row adds to the model that it continues."""
         if (label, model) not in self._settings:
             self._settings[label, model] = row_setting(label, model)
         return self._settings[label, model]
@@ -143,7 +143,7 @@ class Context:
         return model_name(label, self.tuning, self.tuning_reason) if self.tuning else name
 
     def composition(self, sheet: Sheet, section: str) -> str:
-        """What an average of this table is over, once for each section."""
+        """Name the benchmarks that an average of this table is over, worked out once for each section."""
         if section not in self._compositions:
             self._compositions[section] = _composition(sheet, section)
         return self._compositions[section]
@@ -190,7 +190,7 @@ def setting_of(text: str) -> str:
 
 
 def row_setting(label: str, model: str) -> str:
-    """What a row's label says besides its model: `+ YARN` is `+YARN`, `w/o DCA` is `without DCA`."""
+    """Return what a row's label says besides its model: `+ YARN` gives `+YARN`, `w/o DCA` gives `without DCA`."""
     rest = label.removeprefix(model)
     rest = re.sub(r"\s*\+\s*", "+", " ".join(rest.split()))
     rest = re.sub(r"^w/o\b", "without", rest)
@@ -198,7 +198,7 @@ def row_setting(label: str, model: str) -> str:
 
 
 def _composition(sheet: Sheet, section: str) -> str:
-    """What an average is over: averages of different sets are different measures."""
+    """Name the benchmarks that an average is over: averages of different sets are different measures."""
     if sheet.models_in == "rows":
         places = zip(sheet.column_labels[sheet.first_column :], sheet.column_roles[sheet.first_column :], strict=True)
     else:

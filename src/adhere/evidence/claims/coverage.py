@@ -46,7 +46,7 @@ def is_claim(value: Value) -> bool:
 
 
 def coverage_of(sheet: Sheet) -> Coverage:
-    """What of a sheet was read."""
+    """Count the numbers of a sheet that were read, and say why others were not."""
     values = [value for value in sheet.values() if value.printed.unit not in SCALES]
     if not any(map(is_claim, values)):
         if len(values) >= LEAST_NUMBERS:
@@ -89,7 +89,7 @@ def _rows_of_shares(sheet: Sheet) -> str:
 
 
 def _lost_in_front(sheet: Sheet) -> str:
-    """What is said of a table of which only the first column prints numbers: it was taken for the names of the rows."""
+    """Say how many numbers are lost in the first column, as names of the rows; "" where too few or none are."""
     numbers = [row.cells[0].number for row in sheet.table.rows if row.cells]
     count = sum(number is not None and number.decimals > 0 for number in numbers)
     if count < LEAST_NUMBERS:

@@ -1,4 +1,4 @@
-"""What stands elsewhere in a document and completes the labels of a table: captions, headings, notes, other tables."""
+"""Facts elsewhere in a document that complete a table's labels: from captions, headings, notes, other tables."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
 
 
 def told_apart(tables: Sequence[Table]) -> dict[int, str]:
-    """What the captions of tables with the same labels differ in, by table: `AUC of ResNet50`, `AUC of DenseNet`."""
+    """Return where captions of tables with the same labels differ, by table: `AUC of ResNet50`, `AUC of DenseNet`."""
     alike: dict[Hashable, list[Table]] = defaultdict(list)
     for table in tables:
         if table.caption:
@@ -146,7 +146,7 @@ class Elsewhere:
 
 
 def find_elsewhere(document: Document) -> Elsewhere:
-    """What the sentences, notes and labels of a document say that its tables leave out."""
+    """Collect what the sentences, notes and labels of a document say that its tables leave out."""
     found = Elsewhere()
     labels = {clean_label(cell.text) for table in document.tables for row in table.rows for cell in row.cells[:2]}
     labels |= {clean_label(label) for table in document.tables for header in table.headers for label in header}

@@ -1,4 +1,4 @@
-"""What the rows and columns of a table are.
+"""Finding what the rows and columns of a table are.
 
 Which axis holds models, which columns only label, where a name is completed. A table's own words decide first (a corner
 that says "Model" or "Benchmark"), then what its labels read like, then their place.
@@ -154,7 +154,7 @@ _SET = re.compile(r"bench|eval|test|data ?set", re.IGNORECASE)
 
 
 def _label_columns(table: Table, paths: list[list[str]], first: int, named: int | None) -> tuple[int, list[LabelKind]]:
-    """Of the columns before the numbers, the one that names the row, and what each of them says.
+    """Find, before the numbers, the column that names the row, and the kind of each column's labels.
 
     `named` is the one that a correction says.
     """
@@ -389,7 +389,7 @@ def corner_of(table: Table, names: int) -> str:
 
 
 def _name_column(table: Table, first: int, kinds: list[LabelKind]) -> int:
-    """Of the columns before the numbers, the one that names the row; a column of series may stand before it."""
+    """Choose, before the numbers, the column that names the row; a column of series may stand before it."""
     for wanted in ("models", "benchmarks"):
         if wanted in kinds:
             return kinds.index(wanted)
@@ -598,7 +598,7 @@ def _join_names(layout: Layout) -> None:
 
 
 def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
-    """Of the labels over a column: the model's name, what stands above it, and what stands below it.
+    """Split the labels over a column into the model's name, what stands above it, and what stands below it.
 
     A size or tuning below a family completes its name (`Qwen2.5` over `7B`).
     """

@@ -1,4 +1,4 @@
-"""What a printed name means: the model, its tuning, the benchmark, its variant, the metric.
+"""Reading printed names: the model, its tuning, the benchmark, its variant, the metric.
 
 Every guess keeps its reason. The names themselves are data: `names.toml`.
 """
@@ -193,7 +193,7 @@ _HEADS: tuple[Kind, ...] = ("models", "benchmarks", "metric", "shots", "size", "
 
 @functools.lru_cache(maxsize=65536)
 def label_kind(label: str) -> Kind | Literal[""]:
-    """What a label over a column of labels says that they are: models, benchmarks, shots …; `""` where it does not say.
+    """Tell what a label over a column of labels says they are: models, benchmarks, shots …; `""` where it does not say.
 
     The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name
     does not, and a known model or benchmark is a name.
@@ -274,7 +274,7 @@ def is_known(label: str) -> bool:
 
 @functools.lru_cache(maxsize=65536)
 def role_of(label: str) -> Role:
-    """What the numbers under a label are. A known benchmark is a score whatever its name (DROP is no difference)."""
+    """Tell what numbers under a label are. A known benchmark is a score whatever its name (DROP is no difference)."""
     shown = shots_of(clean_label(label))[1]
     if is_known(shown):
         return "score"
@@ -303,7 +303,7 @@ def is_length(label: str) -> bool:
 
 
 def said_of(*labels: str) -> frozenset[str]:
-    """What labels say of whether more is better; empty where they say nothing."""
+    """Collect what labels say of whether more is better; empty where they say nothing."""
     return frozenset(filter(None, map(_said_of, labels)))
 
 
@@ -315,7 +315,7 @@ def said_of_all(caption: str) -> frozenset[str]:
 
 
 def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozenset[str]:
-    """What a caption says of a column called `label`, one of the table's `labels`.
+    """Collect what a caption says of whether more is better in a column `label`, one of the table's `labels`.
 
     Where it names columns of which it speaks ("lower is better for FID"), it says nothing of the others; where it names
     an exception, the opposite of that one.
@@ -351,7 +351,7 @@ def direction_of(*labels: str, said: frozenset[str] = frozenset()) -> Literal["h
 
 @functools.lru_cache(maxsize=1 << 16)
 def _said_of(label: str) -> Literal["down", "up", "lower", ""]:
-    """What one label says of its direction: an arrow or words (`down`, `up`), or a measure of which less is better."""
+    """Tell one label's direction: `down` or `up` by arrow or words, `lower` for a measure of which less is better."""
     if not label:
         return ""
     if _ARROW_DOWN.search(label) or _LOWER_IS_BETTER.search(label):

@@ -1,4 +1,4 @@
-"""What rows and columns are, by their labels and numbers: names, scores, attributes, differences, parts of a method."""
+"""Roles of rows and columns, by labels and numbers: names, scores, attributes, differences, parts of a method."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _numbers(cell: Cell) -> list[PrintedNumber]:
 
 
 def row_role(label: str, layout: Layout, row: Row) -> Role:
-    """What the numbers of a row are."""
+    """Tell what the numbers of a row are."""
     numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
     if layout.models_in == "rows":
         if (looks_like_model(label) and not is_role("delta", label)) or is_greek(label):
@@ -98,7 +98,7 @@ def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
 
 
 def column_roles(table: Table, layout: Layout) -> list[Role]:
-    """What the numbers of each column are."""
+    """Tell what the numbers of each column are."""
     if table.correction and table.correction.scores:
         scores = table.columns_called(*table.correction.scores)
         return [
@@ -292,7 +292,7 @@ def _is_scale(table: Table, c: int) -> bool:
 
 @dataclass(slots=True)
 class AboutRow:
-    """What the label columns of a row say besides its name."""
+    """The facts in the label columns of a row besides its name."""
 
     model: str = ""
     tuning: Tuning = ""
@@ -319,7 +319,7 @@ def names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> froze
 
 
 def about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset[str]) -> AboutRow:
-    """What the label columns of a row say besides its name."""
+    """Read what the label columns of a row say besides its name."""
     about = AboutRow(model)
     for c, kind in enumerate(layout.kinds):
         if c == layout.names:

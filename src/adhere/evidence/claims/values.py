@@ -51,7 +51,7 @@ class Value:
 
     @property
     def guesses(self) -> tuple[str, ...]:
-        """What was assumed to read the names of its model (first) and benchmark."""
+        """The assumptions made to read the names of its model (first) and benchmark."""
         return (*self.model.guesses, *self.assumed) if self.model and self.model.guesses else self.assumed
 
     @property
@@ -67,7 +67,7 @@ class Value:
 
     @property
     def key(self) -> Key | None:
-        """What must agree wherever it is printed; None for numbers about no model or no benchmark."""
+        """The fields that must agree wherever it is printed; None for numbers about no model or no benchmark."""
         if self.model is None or self.benchmark is None:
             return None
         return (

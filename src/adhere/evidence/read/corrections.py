@@ -1,4 +1,4 @@
-"""What a person says of tables that are read otherwise than they are meant: the file of `--corrections`.
+"""A person's corrections to tables that are read otherwise than they are meant: the file of `--corrections`.
 
 A table is read right or wrong as a whole, mostly for one reason, so a line sets it right. Nothing else changes: what is
 left empty is found as ever, and every check sees the table as corrected.

@@ -62,7 +62,7 @@ def _from_stdin(name: str) -> Document:
 
 
 def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md") -> Document:
-    """As `read_document`, from bytes; `suffix` says how the file was called."""
+    """Read bytes as `read_document` reads a file; `suffix` is that of the file's name."""
     where = path or name
     if data.startswith(b"%PDF-") or suffix == ".pdf":
         return _pdf(data, name, where)

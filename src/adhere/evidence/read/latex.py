@@ -71,7 +71,7 @@ class LatexTable(NamedTuple):
 
 
 class LatexSource(NamedTuple):
-    """What a source holds: its lines without tables, comments and markup (headings as `#`), and its tables."""
+    """The parts of a source: its lines without tables, comments and markup (headings as `#`), and its tables."""
 
     lines: list[str]
     tables: list[LatexTable]

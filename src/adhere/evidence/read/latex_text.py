@@ -73,7 +73,7 @@ class Macro(NamedTuple):
 
 
 def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
-    """What a piece of LaTeX shows, on one line."""
+    """Return what a piece of LaTeX shows, on one line."""
     if not any(char in source for char in "\\{}$~^_"):
         return " ".join(source.split())
     text, _ = _visible_text(source, 0, macros or {}, 0)
@@ -154,7 +154,7 @@ def _argument(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> 
 
 
 def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
-    """What stands above or below the line.
+    """Read what stands above or below the line, and where it ends.
 
     A sign or number above it is a footnote's mark, anything else belongs to the name.
     """

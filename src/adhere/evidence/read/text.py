@@ -54,7 +54,7 @@ _LEAD = re.compile(r"^\*\*(?P<lead>[^*]{1,120})\*\*\s*:?\s*")
 
 @dataclass(slots=True)
 class _State:
-    """What is being gathered while lines go by."""
+    """The state gathered while lines go by."""
 
     document: Document
     headings: list[tuple[int, str]] = field(default_factory=list)

@@ -32,7 +32,7 @@ _SIGNS = ((_AHEAD, 1, True), (_BEHIND, -1, True), (_HIGHER, 1, False), (_LOWER, 
 
 
 class Reading(NamedTuple):
-    """What one table says of a statement, by which cells; `exactness` is the share of labels named in full."""
+    """The finding of one table about a statement, with its cells; `exactness` is the share of labels named in full."""
 
     finding: Finding
     kind: str
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
 
 def readings(stated: Wording, grids: Grids) -> Iterator[Reading]:
-    """What each table says of a statement that names its labels."""
+    """Yield what each table says of a statement that names its labels."""
     for number, mentions in grids.mentions(stated).items():
         grid = grids.grids[number]
         if len({mention.axis for mention in mentions}) == 2 and _is_about(grid, stated, mentions):
@@ -59,7 +59,7 @@ def names_a_cell(stated: Wording, grids: Grids) -> bool:
 
 
 def counts(stated: Wording, grids: Grids, line: int) -> Reading | None:
-    """What the table next to a line prints where a statement counts in how many of its benchmarks one model leads."""
+    """Check a count of benchmarks where one model leads against the nearest table that counts; None without one."""
     numbers = [q for q in stated.numbers if not q.is_inner and not q.unit]
     if len(numbers) != 2 or not _OF.search(stated.text[numbers[0].end : numbers[1].start]):
         return None
@@ -119,7 +119,7 @@ class _Case:
         return bool(cells and is_like)
 
     def read(self) -> Reading | None:
-        """What the table says; None where it does not speak of the statement."""
+        """Return what the table says; None where it does not speak of the statement."""
         if not self.pairs:
             return None
         cells = [value for _, _, value in self.pairs]

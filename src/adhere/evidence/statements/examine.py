@@ -117,6 +117,6 @@ def _is_cited(source: Document, text: str) -> bool:
 
 
 def _number_of(link: str) -> str:
-    """What tells a paper's address from others: an arXiv number, or a DOI."""
+    """Return what tells a paper's address from others: an arXiv number or a DOI; "" where it has neither."""
     found = re.search(r"\b\d{4}\.\d{4,5}\b|10\.\d{4,}/\S+", link)
     return found.group() if found else ""

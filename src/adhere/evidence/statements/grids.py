@@ -178,7 +178,7 @@ def _outermost(mentions: list[Mention]) -> list[Mention]:
 
 
 def _told_apart(mentions: list[Mention]) -> list[Mention]:
-    """Of labels that one piece of a statement names, those that it names in full; none on both axes."""
+    """Keep, of the labels that one piece of a statement names, those that it names in full; none on both axes."""
     exact = {(m.start, m.axis) for m in mentions if m.is_exact}
     kept = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
     spans = {axis: {(m.start, m.end) for m in kept if m.axis == axis} for axis in ("row", "column")}

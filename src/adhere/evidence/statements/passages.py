@@ -59,7 +59,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
 
 
 def subjects_of(document: Document) -> list[str]:
-    """What a document speaks of all the time, so that its sentences leave it out: the names in one of eight of them."""
+    """Return names that stand in at least an eighth of a document's sentences, so that the others leave them out."""
     counted = Counter(name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure)
     least = max(3, len(document.sentences) / 8)
     return [name for name, count in counted.most_common(3) if count >= least]

@@ -178,7 +178,7 @@ def _with_unit(text: str, match: re.Match[str], value: float, half: float, unit:
 
 
 def _noun(behind: str) -> str:
-    """What a number counts: the first plural behind it, else the next word."""
+    """Return what a number counts: the first plural behind it, else the next word."""
     found = _NOUN.match(behind)
     return (found["noun"] or found["next"] or "").lower() if found else ""
 

@@ -31,7 +31,7 @@ Reply with exactly one JSON object: {"verdict": "supported"|"denied"|"partly"|"n
 
 
 class Reply(Record, frozen=True):
-    """What a reviewer replies."""
+    """The reply of a reviewer."""
 
     verdict: Literal["supported", "denied", "partly", "not found"]
     quote: str

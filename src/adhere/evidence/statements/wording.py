@@ -49,7 +49,7 @@ class Name(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """What a text says: `stems` of its words, `names`, `numbers`, and the `ways` that its comparing words point.
+    """The wording of a text: `stems` of its words, `names`, `numbers`, and the `ways` that its comparing words point.
 
     `bare` are the stems of words that are no names; `keys` are those of everything that may be one.
     """

@@ -82,7 +82,7 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
 
 
 def _calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    """Of the answer, which is the last message."""
+    """Return the tool calls of the answer, which is the last message."""
     messages = row.get("messages")
     last = a_mapping(messages[-1] if isinstance(messages, list) and messages else None)
     return calls_of(last) if last.get("role") == "assistant" else ()

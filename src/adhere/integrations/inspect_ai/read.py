@@ -196,7 +196,7 @@ def _inspect_scores(scores: Any) -> dict[str, float]:
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """What is a number, a truth value, inspect's letter for one, or a list of these (by its mean).
+    """Keep what is a number, a truth value, inspect's letter for one, or a list of these (by its mean).
 
     The rest is left out.
     """

@@ -133,7 +133,7 @@ def _answers(
 
 
 def _scores(row: Mapping[str, Any]) -> dict[str, float]:
-    """Of each metric the number that belongs to this document alone.
+    """Return, for each metric, the number that belongs to this document alone.
 
     A list of truth values counts by its mean (IFEval's instructions). Other lists are parts of a number over all
     documents (the gold label and the predicted one, of which F1 is made) and are left out.
@@ -185,7 +185,7 @@ def _summary(path: Path) -> Mapping[str, Any]:
 
 
 def _model(path: Path, summary: Mapping[str, Any]) -> str:
-    """As the summary says, else the name of the folder, which lm-eval makes from the model's."""
+    """Return the model's name in the summary, else the name of the folder, which lm-eval makes from the model's."""
     found = summary.get("model_name")
     return found if isinstance(found, str) and found else path.resolve().parent.name
 

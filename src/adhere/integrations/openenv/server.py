@@ -66,7 +66,7 @@ class AnswerAction(types.Action):
 
 
 class InstructionObservation(types.Observation):
-    """What is to be answered next; empty when the episode is done."""
+    """The conversation to be answered next; empty when the episode is done."""
 
     prompt_id: str
     messages: list[dict[str, Any]] = Field(

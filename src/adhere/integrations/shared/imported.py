@@ -1,4 +1,4 @@
-"""What every reader of another harness's files returns."""
+"""The answers that every reader of another harness's files returns, and how their fields are read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ImportedAnswer(Record, frozen=True):
 
 
 class HarnessAnswers(NamedTuple):
-    """What a file of another harness holds.
+    """The answers in a file of another harness.
 
     Attributes:
         harness: Who wrote it.
@@ -124,7 +124,7 @@ def a_text(value: Any) -> str:
 
 
 def a_status(value: Any) -> Status:
-    """What our own exports say became of an answer; `ok` where nothing is said."""
+    """Return what our own exports say became of an answer; `ok` where nothing is said."""
     return next((status for status in STATUSES if status == value), "ok")
 
 

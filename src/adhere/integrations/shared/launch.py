@@ -1,4 +1,4 @@
-"""What configs of others' trainers share: the judge's reward, what a trainer lacks, and how values are written."""
+"""Code shared by configs of others' trainers: the judge's reward, what a trainer lacks, how values are written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
 
 
 class LaunchInputs(NamedTuple):
-    """What a file is made of: the recipe, its online stage, its prompts, where its data lie, GPUs of a node."""
+    """The inputs of a file: the recipe, its online stage, its prompts, where its data lie, GPUs of a node."""
 
     recipe: Recipe
     stage: str

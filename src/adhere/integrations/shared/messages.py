@@ -23,7 +23,7 @@ def assistant(response: Response) -> Message:
 
 
 def answer(response: Response) -> tuple[Message, ...]:
-    """What the answer adds to the conversation: the assistant's message, or all messages of an episode."""
+    """Return what the answer adds to the conversation: the assistant's message, or all messages of an episode."""
     return response.steps or (assistant(response),)
 
 

@@ -40,7 +40,7 @@ class SaidAnswer(NamedTuple):
 
 
 class ScoredConversation(NamedTuple):
-    """What a conversation is worth.
+    """The scores and verdicts of a conversation.
 
     Attributes:
         scores: Of SCORES those that were measured: a prompt that is undecided has no number.
@@ -59,7 +59,7 @@ class ScoredConversation(NamedTuple):
         ]
 
     def weight(self, name: str) -> int:
-        """What one of SCORES counts in a mean over conversations: its decided instructions, or 1 for a whole prompt."""
+        """Return what one of SCORES weighs in a mean over conversations: its decided instructions, 1 for a prompt."""
         return (
             len(self.instructions("loose" if name == INST_LOOSE else "strict"))
             if name in {INST_STRICT, INST_LOOSE}

@@ -1,4 +1,4 @@
-"""What else a FakeEndpoint serves, as documented.
+"""The other APIs that a FakeEndpoint serves, as documented.
 
 Anthropic's and Gemini's own APIs, and batches of OpenAI and Anthropic. A batch is answered when it has been looked at
 `patience` times, by the same models as single requests; `batch_faults` go to its requests one after the other, and

@@ -188,7 +188,7 @@ class FakeEndpoint:
         return _error(401, "No auth credentials found")
 
     def _answer(self, name: str, asked: str) -> tuple[str, str | None]:
-        """What a model answers through another API, and its fault."""
+        """Answer as a model does through another API, and return the answer and its fault."""
         model = self.models.get(name) or FakeModel()
         number = self.asked[name]
         self.asked[name] += 1

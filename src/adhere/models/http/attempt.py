@@ -1,4 +1,4 @@
-"""What became of one call: the words in which the wire tells the dispatcher what a reply means."""
+"""The result of one call: the words in which the wire tells the dispatcher what a reply means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Denied = Literal["credit", "key", "address", "request"]
 
 
 class Attempt(NamedTuple):
-    """What became of one call.
+    """The result of one call.
 
     Attributes:
         kind: `answered`: `response` is final, and an answer. `failed`: it is final and no answer (too long a context).

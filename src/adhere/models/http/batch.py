@@ -218,7 +218,7 @@ class BatchModel(EndpointModel):
     def _answers(
         self, folder: Path, batch: Batch, wanted: Mapping[tuple[str, int, int], Request], price: Prices | None
     ) -> list[tuple[tuple[str, int, int], Attempt]]:
-        """What became of each request of a batch that is still wanted."""
+        """Read what became of each request of a batch that is still wanted."""
         native = self._endpoint.dialect.native if self._is_anthropic else None
         found: dict[tuple[str, int, int], Attempt] = {}
         with (folder / "result.jsonl").open("rb") as lines:
@@ -257,7 +257,7 @@ class BatchModel(EndpointModel):
         return mapping_of(await (self._patiently(work) if method == "GET" else work()))
 
     async def _patiently(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """What `work` brings; what may pass (no connection, 429, 5xx) is waited for as long as the patience allows."""
+        """Return what `work` brings, waiting out what may pass (no connection, 429, 5xx) while patience lasts."""
         end = asyncio.get_running_loop().time() + self._endpoint.options.patience_s
         while True:
             try:
@@ -301,7 +301,7 @@ def _not_answered(request: Request, reason: str) -> Attempt:
 
 
 def _why(found: Mapping[str, Any]) -> str:
-    """What the endpoint says of a batch that failed."""
+    """Say why a batch failed, in the endpoint's words."""
     errors = mapping_of(found.get("errors")).get("data")
     said = [str(mapping_of(error).get("message")) for error in errors] if isinstance(errors, list) else []
     return fit_to_show("; ".join(said)) or "no reason was given"

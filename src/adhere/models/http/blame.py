@@ -1,4 +1,4 @@
-"""Which errors blame what a user can mend, by their words or by the field that they name.
+"""Finding errors that blame what a user can mend, by their words or by the field that they name.
 
 Words decide nothing alone, since an error may repeat a prompt: the dispatcher believes them only where the first
 answers of a model all say so (`Attempt.suspects`).
@@ -18,7 +18,7 @@ MOST_SAID = 1_000
 
 
 class Blame(NamedTuple):
-    """What an error blames.
+    """The thing that an error blames.
 
     Attributes:
         suspects: See Attempt.

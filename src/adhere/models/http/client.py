@@ -262,7 +262,7 @@ class Endpoint:
         return named
 
     async def credit_usd(self) -> float | None:
-        """What is left to spend, where the endpoint says so (OpenRouter); None: it does not.
+        """Return the USD left to spend, where the endpoint says so (OpenRouter); None: it does not.
 
         Raises:
             Unreachable: It should say so, and does not.
@@ -273,7 +273,7 @@ class Endpoint:
         return number_of(mapping_of(found.get("data")).get("limit_remaining"))
 
     def engine(self) -> EngineInfo:
-        """What a Run says about where its answers came from: what can change an answer, and nothing else.
+        """Describe for a Run where its answers came from: what can change an answer, and nothing else.
 
         Neither the client's version nor a time limit is in it, so that an upgrade or another `--timeout` continues a
         Run.
@@ -496,7 +496,7 @@ class EndpointModel:
         return self._stream(requests, sampling)
 
     async def _price(self, endpoint: Endpoint) -> Prices | None:
-        """What a token costs; it must be known where there is a cap."""
+        """Return what a token costs; raise UsageError where there is a cap and no price is known."""
         price = endpoint.options.price
         if self.policy.max_cost_usd is None:
             return price

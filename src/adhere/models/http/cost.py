@@ -1,4 +1,4 @@
-"""What a request may cost at most: known before it is sent, so that a cap can be kept."""
+"""The most that a request may cost: known before it is sent, so that a cap can be kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def most_tokens(request: Request, max_new_tokens: int) -> int:
 
 
 def most_cost_usd(prices: Prices | None, prompt: str, max_new_tokens: int) -> float:
-    """What an answer may cost at most; 0 where no price is said, so a cap asks for a price first."""
+    """Return the most an answer may cost, in USD; 0 where no price is said, so a cap asks for a price first."""
     if prices is None:
         return 0.0
     return prices.request + tokens_of(prompt) * prices.prompt + max_new_tokens * prices.completion

@@ -1,4 +1,4 @@
-"""What servers do differently from OpenAI's chat completions, as data."""
+"""The ways in which servers differ from OpenAI's chat completions, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models an endpoint lists, what they cost, and which of them are wanted."""
+"""Reading the models that an endpoint lists and what they cost, and choosing those that are wanted."""
 
 from __future__ import annotations
 

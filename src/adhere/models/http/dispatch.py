@@ -113,12 +113,12 @@ class Dispatcher:
 
     @property
     def spent_usd(self) -> float:
-        """What was spent, before and by this dispatcher."""
+        """The USD spent, before and by this dispatcher."""
         return self._spent_before_usd + self.counts.spent_usd
 
     @property
     def reserved_usd(self) -> float:
-        """What the requests under way may cost at most."""
+        """The most that the requests under way may cost, in USD."""
         return max(0.0, self._reserved_usd)
 
     def stop(self, reason: str, kind: Stop = "interrupted") -> None:
@@ -610,7 +610,7 @@ class Dispatcher:
 
 
 def _charged_usd(attempt: Attempt, at_most_usd: float) -> float:
-    """What an attempt counts as having cost.
+    """Return the cost in USD that an attempt counts with.
 
     What the server says, or all that it may have cost, where it may have any.
     """

@@ -52,7 +52,7 @@ class Key:
         raise TypeError("A key is not written anywhere")
 
     def headers(self, base_url: str, name: str = "Authorization") -> dict[str, str]:
-        """What authorises a request to `base_url`, in the header of that name.
+        """Return the header that authorises a request to `base_url`, under that name.
 
         Raises:
             UsageError: The key belongs to another base URL.

@@ -15,7 +15,7 @@ from adhere.schema import Response
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may cap, and how patient the dispatcher is.
+    """The caps that a user may set, and how patient the dispatcher is.
 
     Args:
         concurrency: Requests under way at once, all lanes together.
@@ -47,7 +47,7 @@ class Policy:
 
 @dataclass
 class Counts:
-    """What happened so far, for whoever watches."""
+    """The counts of what happened so far, for whoever watches."""
 
     sent: int = 0
     answered: int = 0
@@ -161,7 +161,7 @@ def lane_states(lanes: Iterable[Lane]) -> Mapping[str, int]:
 
 
 def waiting_line(waited: Sequence[LaneWait], most: int = 3) -> str:
-    """Who is waited for and until when, in one line; empty where nobody is."""
+    """Name the lanes that are waited for and their next try, in one line; "" where there are none."""
     if not waited:
         return ""
     shown = [

@@ -1,4 +1,4 @@
-"""What a person may say about an endpoint: one object for `eval`, `sweep` and the Python API."""
+"""The options of an endpoint that a person may set: one object for `eval`, `sweep` and the Python API."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class EndpointOptions:
         return min(LONGEST_ANSWER_S, 60 + max_new_tokens / 10)
 
     def policy(self, kind: Dialect) -> Policy:
-        """What the dispatcher keeps to with this kind of server."""
+        """Return the caps and patience that the dispatcher keeps to with this kind of server."""
         slots = self.model_concurrency if self.model_concurrency is not None else kind.in_flight
         together = self.concurrency
         if self.model_concurrency is None and kind.in_flight is not None:
@@ -124,7 +124,7 @@ class EndpointOptions:
         )
 
     def sent(self, kind: Dialect) -> dict[str, Json]:
-        """What is sent with every request to this kind of server, beside the conversation and the sampling.
+        """Return what is sent with each request to this kind of server, beside the conversation and the sampling.
 
         Raises:
             UsageError: The server has no such option.

@@ -1,4 +1,4 @@
-"""What an error of a server means, from its structure: HTTP's status and the error's code, type and metadata.
+"""Reading a server's errors by their structure: HTTP's status and the error's code, type and metadata.
 
 Words in a message decide nothing about one request: "your limit is tier 1" is no spent key, and "connection refused" is
 no refusal. Some servers say only in words that the key is wrong (xAI, HTTP 400), that they only stream, or which field
@@ -47,7 +47,7 @@ _SAID = ("message", "detail", "error_msg", "error_message", "status_msg", "msg")
 
 
 class Meaning(NamedTuple):
-    """What an error asks of us.
+    """The meaning of an error: what it asks of us.
 
     Attributes:
         kind: See Attempt.

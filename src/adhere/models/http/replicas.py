@@ -69,11 +69,11 @@ class Replicas(Endpoint):
             raise found[0]  # type: ignore[misc]
 
     async def models(self) -> list[dict[str, Any]]:
-        """Of the first server: all have the same."""
+        """List the models of the first server: all have the same."""
         return await self.servers[0].models()
 
     async def call(self, model: str, request: Request, sampling: Sampling, *, total_s: float | None = None) -> Attempt:
-        """As `Endpoint.call`, once for each server that cannot be reached."""
+        """Call as `Endpoint.call` does, once for each server that cannot be reached."""
         tried: set[int] = set()
         while True:
             place = self._idlest(tried)
@@ -91,7 +91,7 @@ class Replicas(Endpoint):
                 return attempt
 
     def _idlest(self, tried: set[int]) -> int:
-        """Of those not tried yet: awake ones first, then by requests under way, then by requests so far."""
+        """Choose a server not tried yet: awake ones first, then by requests under way, then by requests so far."""
         now = asyncio.get_running_loop().time()
         left = [place for place in range(len(self.servers)) if place not in tried]
         return min(left, key=lambda place: (self._rests_until[place] > now, self.under_way[place], self.sent[place]))
@@ -100,7 +100,7 @@ class Replicas(Endpoint):
         self._rests_until[place] = asyncio.get_running_loop().time() + REST_S
 
     def engine(self) -> EngineInfo:
-        """As of one server, without its address: which servers there are may change while a Run is made."""
+        """Describe the engine of one server, without its address: the set of servers may change while a Run is made."""
         one = super().engine()
         return msgspec.structs.replace(one, settings={**one.settings, "base_url": "replicas"})
 

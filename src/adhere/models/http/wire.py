@@ -70,7 +70,7 @@ _ACCOUNT = re.compile(r'"(user_id|org_id)"\s*:\s*"[^"]{0,200}"?')
 
 
 class Reply(NamedTuple):
-    """What came back.
+    """The reply as it came back.
 
     Attributes:
         status: Of HTTP.
@@ -158,7 +158,7 @@ def _body_of(
 def read(  # noqa: PLR0911 - one return a rule
     reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None
 ) -> Attempt:
-    """What a reply means.
+    """Read what a reply means.
 
     Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's.
     """
@@ -378,7 +378,7 @@ def _text(body: bytes) -> str:
 
 
 def fit_to_show(text: str | None) -> str | None:
-    """What a server said, fit to be stored and shown.
+    """Make what a server said fit to be stored and shown.
 
     One short line without keys, account names and control characters.
     """

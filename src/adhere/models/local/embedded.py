@@ -121,7 +121,7 @@ class OpenVinoModel:
         self._tokenizer = self._pipeline.get_tokenizer()
 
     def _applied(self, messages: Plain, tools: Plain) -> str:
-        """What the file's chat template makes of a conversation."""
+        """Apply the file's chat template to a conversation."""
         return str(self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tools=tools or None))
 
     def _encode(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Any:

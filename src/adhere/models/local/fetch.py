@@ -67,7 +67,7 @@ EMBEDDED = {
 
 
 def hub_origin(model: str) -> dict[str, Json]:
-    """What a card's front matter says of a model that we name: `base_model`, and `license` where we know it.
+    """Return a card's front matter about a model that we name: `base_model`, and `license` where we know it.
 
     Empty for a path.
     """
@@ -79,7 +79,7 @@ def hub_origin(model: str) -> dict[str, Json]:
 
 
 class Manifest(Record, frozen=True):
-    """What lies in the folder of an embedded model. `files` maps paths below it to their sha256."""
+    """The contents of an embedded model's folder. `files` maps paths below it to their sha256."""
 
     version: int
     name: str

@@ -44,7 +44,7 @@ def context_length(header: dict[str, Value]) -> int | None:
 
 
 def weight_format(header: dict[str, Value]) -> str:
-    """What most weights are stored in, e.g. `q4_1`."""
+    """Return the format that most weights are stored in, e.g. `q4_1`."""
     number = header.get("general.file_type")
     return _FILE_TYPES.get(number, f"gguf type {number}") if isinstance(number, int) else "gguf"
 

@@ -1,4 +1,4 @@
-"""What answering will take on this machine, said before any weight is read: device, precision, memory, minutes.
+"""An outlook on answering on this machine, before any weight is read: device, precision, memory, minutes.
 
 The time is an estimate: every token of prompt and answer costs two operations a parameter, answers use half of their
 limit, and the speed is that of matrix products of the same height, measured for a tenth of a second.
@@ -27,7 +27,7 @@ _BYTES = {"fp32": 4, "bf16": 2}
 
 
 class Outlook(NamedTuple):
-    """What answering will take.
+    """The resources and time that answering will take.
 
     Attributes:
         device: `cpu`, `cuda`, `mps`.

@@ -281,7 +281,7 @@ def engine_of(
     device: str,
     steering: Steering | None = None,
 ) -> EngineInfo:
-    """What this engine says of itself; known before any weight is read."""
+    """Describe this engine; known before any weight is read."""
     import torch
     import transformers
 

@@ -89,7 +89,7 @@ def open_wrapped(name: str, open_inner: Callable[[str], Model]) -> Model:
 
 
 def _method(label: str) -> Callable[[Model], Model]:
-    """What makes the wrapped model of the inner one."""
+    """Return the function that makes the wrapped model of the inner one."""
     if label in _PLAIN:
         return lambda inner: WrappedModel(inner, label, _PLAIN[label])
     stem, _, number = label.rpartition("-")

@@ -54,7 +54,7 @@ class SearchedModel:
         self.inner.close()
 
     def proposal_requests(self, texts: Sequence[str], seed: int) -> tuple[list[Request], Sampling]:
-        """What asks the inner model for texts, each seeing some of these requests."""
+        """Return requests that ask the inner model for texts, each showing some of `texts`, and how to sample."""
         made = []
         for number in range(self.proposals):
             own = derive_seed(seed, "proposal", number)
@@ -64,7 +64,7 @@ class SearchedModel:
         return made, Sampling(max_new_tokens=PROPOSAL_TOKENS, temperature=DRAWN_AT, seed=seed)
 
     def candidates(self, proposed: Sequence[Response]) -> list[str]:
-        """What competes: nothing, the text of `prefix`, and the first paragraph of every proposal that is one."""
+        """Return the texts that compete: none, that of `prefix`, and the first paragraph of each fit proposal."""
         texts = [
             response.text.strip().partition("\n\n")[0].strip() for response in proposed if response.status != "error"
         ]

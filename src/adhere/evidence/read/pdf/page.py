@@ -1,4 +1,4 @@
-"""What stands on a page: words and lines with their places, rules, and tables as they are found."""
+"""The parts of a page: words and lines with their places, rules, and tables as they are found."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _bands(body: list[PageLine], tops: list[float], sections: set[int], taken: s
 
 
 def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:
-    """Of lines that name groups of rows: where each group begins in `rows`, and the lines of its name.
+    """Find, by lines that name groups of rows, where each group begins in `rows`, and the lines of its name.
 
     A name of one or more lines stands at the middle of its rows (`middle`: where lines are on the page); each row has
     one. Where that does not come out even, or each name stands beside the first of its rows, nothing is found. One name

@@ -240,7 +240,7 @@ class Decoder:
 
 
 def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
-    """What all prompts begin with, at least one token short of the shortest. So each has a last column of its own."""
+    """Return what all prompts begin with, at least one token short of the shortest, so each has its own last column."""
     first, last = min(row.ids for row in rows), max(row.ids for row in rows)
     limit = min(len(row.ids) for row in rows) - 1
     length = next((i for i in range(limit) if first[i] != last[i]), limit)

@@ -126,7 +126,7 @@ class Forward:
         return self._logits(x)
 
     def _masks(self, ages: Tensor) -> dict[int | None, Tensor]:
-        """Which tokens are seen, by a layer's window, from how many places before the one that looks they stand."""
+        """Mask the tokens that each layer's window sees; `ages`: how many places before the one that looks."""
         sees = ages >= 0
         windows = {layer.window for layer in self.weights.layers}
         return {window: sees if window is None else sees & (ages < window) for window in windows}
@@ -259,7 +259,7 @@ class Forward:
         return (x * scale).mul_(weight + shape.norm_offset if shape.norm_offset else weight)
 
     def _after(self, made: Tensor, norm: Tensor | None) -> Tensor:
-        """What a layer adds, normed where the model has such a norm."""
+        """Return what a layer adds, normed where the model has such a norm."""
         return made if norm is None else self._norm(made, norm)
 
     def _embed(self, tokens: Tensor) -> Tensor:

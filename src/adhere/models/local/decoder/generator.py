@@ -1,4 +1,4 @@
-"""What draws answers in training: our decoder on any device, vLLM in this process, or a vLLM server.
+"""The generators that draw answers in training: our decoder on any device, vLLM in this process, or a vLLM server.
 
 Which one is a setting, never a matter of what happens to be installed: their answers differ, and so do runs that learn
 from them.

@@ -1,4 +1,4 @@
-"""Which number format to compute in, and in which layout: decided by timing both on the model's real shapes.
+"""Choosing the number format to compute in, and its layout, by timing both on the model's real shapes.
 
 fp32 answers do not depend on the batch, so evaluation stays in fp32. Drawing training data, rollouts and training take
 what is faster. That choice is made once for a study and stored with it, because results in two formats are not the same
@@ -41,7 +41,7 @@ class PrecisionChoice(NamedTuple):
 
 
 class Precisions(Record, frozen=True):
-    """What a study computes in, stored with it.
+    """The number formats that a study computes in, stored with it.
 
     Attributes:
         training: Of the matrix products of training; weights and optimizer stay in fp32.
@@ -59,7 +59,7 @@ class Precisions(Record, frozen=True):
 
 
 class Sizes(NamedTuple):
-    """Of the matrices that cost the time."""
+    """The sizes of the matrices that cost the time."""
 
     hidden: int
     inner: int
@@ -84,7 +84,7 @@ def choose(asked: str, device: str = "cpu") -> PrecisionChoice:
 
 
 def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Precisions:
-    """What to compute in on this machine: as asked for, or for `auto` the faster, timed on this model's shapes.
+    """Choose what to compute in on this machine: as asked, or for `auto` the faster, timed on this model's shapes.
 
     Args:
         asked: `fp32`, `bf16` or `auto`.
@@ -108,7 +108,7 @@ def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | No
 
 
 def fastest(times: dict[str, float], *, forced: bool) -> Precisions:
-    """What `times` (see `probe`) speak for; `forced`: bf16 in any case, so only the layout is chosen."""
+    """Choose what `times` (see `probe`) speak for; `forced`: bf16 in any case, so only the layout is chosen."""
     layout: Layout = "columns" if times["decode bf16 columns"] <= times["decode bf16 rows"] else "rows"
     decode = times["decode fp32 columns"] / times[f"decode bf16 {layout}"]
     train = times["train fp32"] / times["train bf16"]

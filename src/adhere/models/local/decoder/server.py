@@ -196,7 +196,7 @@ class ServerGenerator:
         return self._name
 
     async def _call(self, session: aiohttp.ClientSession, path: str, body: Mapping[str, Any] | None) -> Any:
-        """What the server says, as JSON; None where it says nothing. Tries again while it is busy or not there."""
+        """Return the server's reply as JSON; None where it is empty. Tries again while it is busy or not there."""
         problem = ""
         for attempt in range(TRIES):
             if attempt:

@@ -21,7 +21,7 @@ REACH = 64  # the cache is read up to a multiple of this many tokens: one graph 
 
 
 class StaticForward(Forward):
-    """As `Forward`, with every step padded to all rows.
+    """A `Forward` with every step padded to all rows.
 
     It shares no prefix between prompts: that would be memory that moves.
     """

@@ -38,7 +38,7 @@ class Steering(NamedTuple):
     heads: tuple[tuple[int, int], ...] | None = None
 
     def of_layers(self, weights: Weights) -> list[Tensor | None]:
-        """What each query head of each layer adds, (H,); None where the layer has no steered head.
+        """Return what each query head of each layer adds, (H,); None where the layer has no steered head.
 
         Raises:
             UsageError: The model has no such head, or the strength is not finite or below 0.
@@ -63,7 +63,7 @@ class Steering(NamedTuple):
 
 
 class SteeredForward(Forward):
-    """As `Forward`, with more attention on marked tokens. It shares no prefix between prompts, whose marks may differ.
+    """A `Forward` with more attention on marked tokens. It shares no prefix between prompts, whose marks may differ.
 
     Marks (1 in a span, else 0) lie in one more layer of the cache, so that they are copied and moved as keys are.
     """

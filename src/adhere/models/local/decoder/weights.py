@@ -1,4 +1,4 @@
-"""What the decoder needs of a transformers model: its weights, seen in place, and the numbers of its shape.
+"""The parts of a transformers model that the decoder needs: its weights, seen in place, and its shape's numbers.
 
 In fp32 everything is a view: an optimiser that changes the model's parameters changes what the decoder multiplies with,
 and nothing is copied. q, k, v (and gate, up) stay separate matrices whose products land in one buffer; measured on two
