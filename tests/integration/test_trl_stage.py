@@ -17,6 +17,7 @@ from tests.unit.study.computed import data
 from adhere.config import parse_toml
 from adhere.errors import AdhereError, SpecError
 from adhere.progress import Silent
+from adhere.study.design.check import load_study
 from adhere.study.design.command import COMMAND, CommandSettings
 from adhere.study.design.spec import StudySpec
 from adhere.study.run.command import run_command
@@ -69,6 +70,17 @@ def test_grpo_by_trl_has_our_reward_and_what_learns_nothing_is_named(tiny_llama_
         )  # fmt: skip
     told = (tmp_path / "output.log").read_text()
     assert "'reward': '0'" in told or "'reward': 0" in told
+
+
+def test_the_quickstart_by_trl_is_a_study() -> None:
+    """`benchmarks/studies/quickstart-trl.toml`: the quickstart's own stages, and the same four by TRL."""
+    root = Path(__file__).parents[2]
+    ours = load_study(root / "examples" / "quickstart.toml")
+    both = load_study(root / "benchmarks" / "studies" / "quickstart-trl.toml")
+    assert both.data == ours.data
+    for name in ("sft", "dpo", "grpo", "online-dpo"):
+        assert both.stages[name] == ours.stages[name]
+        assert both.stage(f"trl-{name}").stage is COMMAND
 
 
 @pytest.mark.parametrize(
