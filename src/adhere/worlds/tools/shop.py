@@ -51,7 +51,7 @@ class Shop(ToolWorld):
 
     @tool
     def get_order(self, order: int) -> Json:
-        """Show what was ordered, at what price, its status (open, shipped, cancelled, refunded) and address."""
+        """What was ordered, at what price, its status (open, shipped, cancelled, refunded) and address."""
         return self.one("SELECT * FROM orders WHERE id = ?", order)
 
     @tool
