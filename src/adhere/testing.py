@@ -126,7 +126,7 @@ class ContractViolation(AssertionError):
 
 
 class _Violation(Exception):
-    """What a question found; `_question` makes a ContractViolation of it."""
+    """A violation that a question found; `_question` makes a ContractViolation of it."""
 
 
 def hostile_text(name: str, size: int = MEGABYTE) -> str:
@@ -356,7 +356,7 @@ def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
 
 @_question("Let `check` depend on nothing but its text and the parameters")
 def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
-    """What passes strictly passes loosely."""
+    """Require that what passes strictly passes loosely."""
     for one in draw_several(kind, count=1):
         for text in (*ORDINARY, *ODD, one.witness()):
             strict, loose = both_views(one, Text(text))
@@ -509,7 +509,7 @@ def published_is_deterministic(kind: Kind) -> None:
 
 @_question("Loose is any variant of the text, the text itself first")
 def published_strict_pass_is_loose_pass(kind: Kind) -> None:
-    """What passes strictly passes loosely, and the views agree with `check`."""
+    """Require that what passes strictly passes loosely, and that the views agree with `check`."""
     for one in published(kind, count=1):
         for text in (*ORDINARY, *ODD):
             strict, loose = one.both_views(Text(text))
@@ -688,7 +688,7 @@ def _rules_agree(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
 
 
 def _contradictions(turn: Turn) -> Iterator[str]:
-    """What a reader cannot hold together although a program can.
+    """Yield what a reader cannot hold together although a program can.
 
     Its own answer passes, but breaks what the text says.
     """

@@ -23,7 +23,7 @@ class Domain(Protocol):
     """The values that a parameter may take."""
 
     def problem(self, value: object) -> str | None:
-        """What is wrong with `value`, as "must be …", or None."""
+        """Say what is wrong with `value`, as "must be …"; None: nothing."""
 
     def invalid(self) -> Sequence[object]:
         """Values that `problem` rejects, for tests."""
@@ -179,7 +179,7 @@ class Constraint(ABC):
             raise BadParameter(f"{self.id}: {problem}")
 
     def problem(self) -> str | None:
-        """What is wrong with the parameters together, as "low=5 must be below high=3", or None."""
+        """Say what is wrong with the parameters together, as "low=5 must be below high=3"; None: nothing."""
         return None
 
     @classmethod
@@ -195,7 +195,7 @@ class Constraint(ABC):
         """
 
     def check_with(self, text: str, reasoning: str | None) -> Finding:
-        """As `check`, with the model's reasoning beside the answer; called where `reads_reasoning` is true."""
+        """Check as `check`, with the model's reasoning beside the answer; called where `reads_reasoning` is true."""
         return self.check(text)
 
     def with_mode(self, *, mode: Mode, profile: str | None, random_seed: int | None) -> Constraint:
@@ -207,7 +207,7 @@ class Constraint(ABC):
         return self.phrasings[phrasing % len(self.phrasings)].format(**self.wording())
 
     def wording(self) -> dict[str, Any]:
-        """What the phrasings are filled with: the parameters, and whatever a kind derives from them."""
+        """Return what the phrasings are filled with: the parameters, and whatever a kind derives from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
@@ -367,7 +367,7 @@ def _problems(name: object, cls: type[Constraint]) -> Iterator[str]:
 
 
 def generation_problem(cls: type[Constraint]) -> str | None:
-    """What a kind that can judge lacks for generating prompts and answers, in words for its author, or None."""
+    """Say what a kind that can judge lacks for generating prompts and answers, for its author; None: nothing."""
     bare = vars(Constraint)
     missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
     if dataclasses.fields(cls):
@@ -433,7 +433,7 @@ def make(id: str, **params: Any) -> Constraint:  # noqa: A002 - the field's word
 
 
 def from_ref(ref: ConstraintRef) -> Constraint:
-    """As `make`, from a stored reference."""
+    """Make a constraint from a stored reference, as `make` does from an id."""
     return make(ref.id, **ref.params)
 
 

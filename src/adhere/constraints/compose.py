@@ -33,7 +33,7 @@ _REDRAWS = 50
 def draw_with_witness(
     rng: random.Random, words: Sequence[str], count: int, make: Callable[..., Made], *, among: Sequence[str] = DRAWN
 ) -> Made:
-    """What `make` makes of `count` constraints of different plain kinds.
+    """Draw `count` constraints of different plain kinds, and return what `make` makes of them.
 
     They are drawn again until a text is known that passes.
 
@@ -136,7 +136,7 @@ class AllOf(_Several):
         return min((limit for limit in limits if limit is not None), default=None)
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """What conflicts with one conflicts with all together."""
+        """Tell whether `other` conflicts with one of the inner constraints, and so with all together."""
         inner = (one for one in self.inner if isinstance(one, Constraint))
         return super().conflicts_with(other) or any(conflict(one, other) for one in inner)
 

@@ -1,4 +1,4 @@
-"""What one check of one text found.
+"""The result of one check of one text.
 
 Apart from `base`, whose dataclasses a reward worker with published kinds never needs.
 """
@@ -19,7 +19,7 @@ def amount(count: int, units: str) -> str:
 
 
 class Finding(NamedTuple):
-    """What one check of one text found.
+    """The result of one check of one text.
 
     `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] is closeness, where
     it means something; `span` (start, end) is where the decisive piece of the text lies.

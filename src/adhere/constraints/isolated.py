@@ -46,7 +46,7 @@ class _Process:
         )
 
     def ask(self, question: bytes, patience_s: float) -> Any:
-        """What the verifier returned.
+        """Send a question to the process, and return what the verifier returned.
 
         Raises:
             NotHere: The process cannot load it.
@@ -94,7 +94,7 @@ def is_needed() -> bool:
 
 
 def check(constraint: Constraint, text: str, reasoning: str | None) -> Any:
-    """What the verifier of a plug-in says of a text, from this thread's process.
+    """Return what the verifier of a plug-in says of a text, from this thread's process.
 
     Raises:
         NotHere: It can only be run here.
@@ -122,7 +122,7 @@ def check(constraint: Constraint, text: str, reasoning: str | None) -> Any:
 
 
 def serve() -> None:
-    """What the process does until its thread is gone."""
+    """Answer the parent's questions until its thread is gone."""
     source, to = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # what a verifier prints is no answer
     while True:

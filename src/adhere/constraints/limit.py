@@ -183,7 +183,7 @@ def clock_of_this_thread() -> Clock:
 
 
 def _on_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what signals call
-    """In the main thread: stop the verifier that runs there, if its time is up."""
+    """Stop the verifier that runs in the main thread, if its time is up."""
     clock = clock_of_this_thread()
     if clock.is_watched:
         signal.setitimer(signal.ITIMER_VIRTUAL, LOOK_S)

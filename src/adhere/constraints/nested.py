@@ -1,4 +1,4 @@
-"""What constraints made of other constraints share: how these are stored, resolved, limited and said.
+"""Shared parts of constraints made of other constraints: how these are stored, resolved, limited and said.
 
 An inner constraint is stored as `{"id": …, "params": {…}}`, so a composition survives storage and fits into a `kwargs`
 of IFEval's row format. Inner ids are those of anyone: our own, published ones, plug-ins'.
@@ -30,7 +30,7 @@ WORDLESS = "..."
 
 
 class Settings(NamedTuple):
-    """What published inner constraints depend on beside their parameters; see `resolve`."""
+    """The settings that published inner constraints depend on beside their parameters; see `resolve`."""
 
     mode: Mode = "reference"
     profile: str | None = None
@@ -42,7 +42,7 @@ class Ref:
     """Domain: one constraint as it is stored, `{"id": …, "params": {…}}`; `params` may be left out."""
 
     def problem(self, value: object) -> str | None:
-        """Which ids and parameters there are is checked when the constraint is resolved."""
+        """Check the shape only; which ids and parameters there are is checked when the constraint is resolved."""
         return None if isinstance(value, ConstraintRef) else f"must be a constraint, {_SHAPE}"
 
     def invalid(self) -> Sequence[object]:
@@ -147,7 +147,7 @@ class NestedRule(Rule):
         return False
 
     def inner_problem(self) -> str | None:
-        """What is wrong with the inner constraints together, or None."""
+        """Say what is wrong with the inner constraints together; None: nothing."""
         return None
 
     def _places(self) -> Iterator[tuple[str, ConstraintRef]]:
@@ -185,7 +185,7 @@ class NestedRule(Rule):
 
     @abstractmethod
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
-        """As `check_with`, for a text that holds at least one letter or digit."""
+        """Judge a text that holds at least one letter or digit, as `check_with` does any text."""
 
     def ref(self) -> ConstraintRef:
         return ConstraintRef(
@@ -201,7 +201,7 @@ class NestedRule(Rule):
 
     @abstractmethod
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
-        """What the phrasings are filled with beside the parameters, from the sentences of the inner constraints."""
+        """Return what fills the phrasings beside the parameters, from the sentences of the inner constraints."""
 
     def own_inner(self) -> tuple[Constraint, ...] | None:
         """The inner constraints, or None where one is published: such a one has neither repair nor witness."""

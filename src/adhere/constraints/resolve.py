@@ -84,7 +84,7 @@ def known_ids() -> list[str]:
 
 
 def version_of(id: str, *, mode: Mode = "reference", profile: str | None = None) -> str:  # noqa: A002
-    """What a verdict of this kind depends on beside the judge.
+    """Return what a verdict of this kind depends on beside the judge.
 
     `"2"` for our own, `"ifbench-2026.1"` for a published one.
 
@@ -107,7 +107,7 @@ def version_of(id: str, *, mode: Mode = "reference", profile: str | None = None)
 
 
 def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str | None = None) -> str:
-    """As `version_of`, with the versions of what a composition holds: `"1(1, ifeval.1)"`.
+    """Return the version as `version_of`, with the versions of what a composition holds: `"1(1, ifeval.1)"`.
 
     Raises:
         UnknownName, BadParameter: See `resolve`; only a composition has to be made for this.
@@ -120,7 +120,7 @@ def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str
 
 
 def version_at_hand(constraint: Constraint | PublishedConstraint, *, profile: str | None = None) -> str:
-    """As `version_of_ref`, of a constraint that is made already, and need not be registered."""
+    """Return the version as `version_of_ref`, of a constraint that is made already, and need not be registered."""
     if isinstance(constraint, published.PublishedConstraint):
         return version_of(constraint.id, mode=constraint.mode, profile=profile)
     inner: tuple[Constraint | PublishedConstraint, ...] = (

@@ -1,4 +1,4 @@
-"""What the package's own kinds share.
+"""Shared parts of the package's own kinds.
 
 No answer without words passes, findings are worded alike, draws have fallbacks.
 """
@@ -55,7 +55,7 @@ class Rule(Constraint):
 
     @abstractmethod
     def judge(self, text: str) -> Finding:
-        """As `check`, for a text that holds at least one letter or digit."""
+        """Judge a text that holds at least one letter or digit, as `check` does any text."""
 
     def counter_witness(self) -> str:
         """A plain sentence, which breaks most rules that have parameters; the others have a `wrong_text`."""

@@ -36,7 +36,7 @@ class Undecided(AdhereError):
 
 
 class JudgedEpisode(NamedTuple):
-    """What one episode came to.
+    """The result of one episode.
 
     Attributes:
         score: In [0, 1]; None where no measurement was made.
@@ -88,7 +88,7 @@ class Environment:
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """In the suite's order."""
+        """The prompts in the suite's order."""
         return self.suite.prompts
 
     def prompt(self, id: str | int) -> Prompt:  # noqa: A002 - the field's word
@@ -103,7 +103,7 @@ class Environment:
         return found
 
     def score(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> float | None:
-        """What an answer earns, in [0, 1]; None where it could not be judged. See `judge`."""
+        """Return what an answer earns, in [0, 1]; None where it could not be judged. See `judge`."""
         return self.judge(prompt, answer, is_cut=is_cut).score
 
     def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> JudgedEpisode:
@@ -187,7 +187,7 @@ def judge_episode(
     cut_answers: CutAnswers = "judge",
     traps: bool = False,
 ) -> JudgedEpisode:
-    """What `Environment.judge` says, for adapters that hold a prompt and no environment. Arguments as there.
+    """Judge as `Environment.judge`, for adapters that hold a prompt and no environment. Arguments as there.
 
     Raises:
         UsageError: There are more answers than turns.
@@ -239,7 +239,7 @@ def _texts_of(answer: Answer) -> list[str | None]:
 def judged_of(
     prompt: Prompt, verdicts: list[Verdict], *, reward: RewardKind = "dense", mode: Mode = "reference"
 ) -> JudgedEpisode:
-    """What verdicts on the turns of a prompt come to; arguments as in `judge_episode`."""
+    """Make a JudgedEpisode of verdicts on the turns of a prompt; arguments as in `judge_episode`."""
     strict = [verdict for verdict in verdicts if verdict.view == "strict"]
     return JudgedEpisode(
         _score(prompt, strict, kind=reward, mode=mode),
@@ -249,7 +249,7 @@ def judged_of(
 
 
 def _gate(judged: JudgedEpisode, taken: Sequence[str]) -> JudgedEpisode:
-    """What is left of it behind the intent gate: 0 where a trap was taken, and the metric `traps`."""
+    """Apply the intent gate: a score becomes 0 where a trap was taken, and there is a metric `traps`."""
     return JudgedEpisode(
         0.0 if taken and judged.score is not None else judged.score,
         judged.metrics | {"traps": float(bool(taken))},
@@ -301,7 +301,7 @@ def env(
 
 
 def messages_of(prompt: Prompt, answers: Sequence[str] = ()) -> list[dict[str, str]]:
-    """What the model is sent, as role and content; see `Prompt.messages`.
+    """Return the messages that the model is sent, as role and content; see `Prompt.messages`.
 
     Raises:
         UsageError: The prompt gives the model tools or their messages, pictures or sounds, which no adapter passes on.

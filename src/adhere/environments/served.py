@@ -13,7 +13,7 @@ from adhere.suites import load
 
 
 class ServedEnvironment(NamedTuple):
-    """What is to be served, and where."""
+    """The environment to be served, and where."""
 
     environment: Environment | WorldEnvironment
     host: str

@@ -105,7 +105,7 @@ class Rollout:
         return self._play.take(response).heard or ()
 
     def judge(self) -> JudgedEpisode:
-        """What the episode came to, so far."""
+        """Judge the episode so far."""
         response = (
             self._play.response(self._play.ended or "not over")
             if self._play.steps
@@ -129,7 +129,7 @@ class Rollout:
 
 
 def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> JudgedEpisode:
-    """What an episode in the form `text` came to whose policy answered this; answers after its end count nothing."""
+    """Judge an episode in the form `text` whose policy answered this; answers after its end count nothing."""
     rollout = Rollout(prompt, reward)
     for answer in answers:
         if not rollout.done:
@@ -180,7 +180,7 @@ def dataset(environment: WorldEnvironment) -> Any:
 
 
 def factory(environment: WorldEnvironment) -> Callable[[], Any]:
-    """What TRL's `environment_factory` takes: a class with a method for each tool, which makes one episode.
+    """Return what TRL's `environment_factory` takes: a class with a method for each tool, which makes one episode.
 
     Raises:
         UsageError: The suite's form is `text`.
@@ -205,7 +205,7 @@ class _Episode:
         return None
 
     def get_reward(self) -> float | None:
-        """What the episode earned."""
+        """Return what the episode earned."""
         return self._rollout.judge().score
 
     def _act(self, answer: str | Message) -> str:

@@ -26,7 +26,7 @@ MOST_SHOWN = 5
 
 
 class CheckedRows(NamedTuple):
-    """What a look at a data set came to.
+    """The result of a look at a data set.
 
     Attributes:
         dataset: The rows that can be trained on, of the type that was given; the same object where all can.

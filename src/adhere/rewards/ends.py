@@ -1,4 +1,4 @@
-"""Which tokens end an answer, from what a trainer's user has at hand.
+"""Finding the tokens that end an answer, from what a trainer's user has at hand.
 
 A tokenizer's `eos_token_id` is one token, and a model may stop at others: TRL and vLLM stop at every one of the
 generation config's list. An answer that ended by another than the one that was named would count as cut, and earn 0.

@@ -1,4 +1,4 @@
-"""What every reward function needs: a row's constraints from how trainers' data carry them, its answer, its number."""
+"""Parts of every reward function: a row's constraints from how trainers' data carry them, its answer, its number."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _flag(value: Any, name: str) -> bool | None:
 
 
 def _only(value: Any) -> Any:
-    """What an array, a tensor, an Arrow value or a list of one holds; anything else as it is."""
+    """Return what an array, a tensor, an Arrow value or a list of one holds; anything else as it is."""
     for name in ("tolist", "as_py"):
         if hasattr(value, name):
             value = getattr(value, name)()

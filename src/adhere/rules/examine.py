@@ -57,7 +57,7 @@ class SessionInfo(Record, frozen=True):
 
 
 class ToldRate(Record, frozen=True):
-    """Of the sessions that were told `told` rules: how many were kept, and of `known` tasks how many were solved."""
+    """The sessions told `told` rules: how many rules were kept, and of `known` tasks how many were solved."""
 
     told: int
     rate: Rate
@@ -82,27 +82,27 @@ class Examination(Record, frozen=True):
 
     @property
     def overall(self) -> Rate:
-        """Of all rules and sessions."""
+        """The rate over all rules and sessions."""
         return rate_of("all", self.verdicts)
 
     @property
     def of_solved(self) -> Rate | None:
-        """Of the sessions that solved their task; None where no log says whether it did."""
+        """The rate over the sessions that solved their task; None where no log says whether it did."""
         known = {one.session: one.solved for one in self.sessions if one.solved is not None}
         return rate_of("solved", [one for one in self.verdicts if known.get(one.session)]) if known else None
 
     def by_rule(self) -> list[Rate]:
-        """Of each rule that has a check."""
+        """Return the rate of each rule that has a check."""
         known = {one.name: one for one in rates_by(self.verdicts, lambda verdict: verdict.rule)}
         return [known.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
 
     def by(self, field: str) -> list[Rate]:
-        """Of each agent, model or version."""
+        """Return the rate of each agent, model or version."""
         names = {one.session: str(getattr(one, field)) for one in self.sessions}
         return rates_by(self.verdicts, lambda verdict: names.get(verdict.session, ""))
 
     def by_told(self) -> list[ToldRate]:
-        """Of the sessions that were told as many rules, fewest first: rules kept, and tasks solved."""
+        """Return a ToldRate for each number of rules that sessions were told, fewest first."""
         found = []
         for told in sorted({one.told for one in self.sessions}):
             own = [one for one in self.sessions if one.told == told]
@@ -127,7 +127,7 @@ class Examination(Record, frozen=True):
         return pair(self.verdicts, self.against_verdicts, tasks) if self.against else []
 
     def encoded(self) -> bytes:
-        """As JSON: the contract's `rules` and `verdicts`, and the numbers."""
+        """Encode as JSON: the contract's `rules` and `verdicts`, and the numbers."""
         document: dict[str, Any] = {
             "rules": [rule_row(rule) for rule in self.rules],
             "verdicts": msgspec.to_builtins(self.verdicts),
@@ -230,7 +230,7 @@ def examine(
 
 
 class _Set:
-    """What is kept of some sessions."""
+    """The infos, task names and verdicts of some sessions."""
 
     def __init__(self) -> None:
         self.infos: list[SessionInfo] = []

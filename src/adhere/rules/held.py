@@ -1,4 +1,4 @@
-"""Which rules held when a session ran: by git, by what the session shows that it was told, else unknown.
+"""Telling which rules held when a session ran: by git, by what the session shows that it was told, else unknown.
 
 Git is asked for texts only (`log`, `cat-file`), never to run a filter or a hook of the repository.
 """

@@ -21,7 +21,7 @@ LONGEST_REQUEST = 200
 
 
 class TaskNames(NamedTuple):
-    """What may name the task of a session; empty: nothing of this sort does.
+    """The names that may identify the task of a session; empty: nothing of this sort does.
 
     Attributes:
         id: That its log says: `task`, a sample's id, an episode's.

@@ -1,4 +1,4 @@
-"""Who does many independent pieces of work.
+"""Doing many independent pieces of work with one of several engines.
 
 What comes of a piece is what it leaves on disk, so doing one twice changes nothing.
 

@@ -34,7 +34,7 @@ from adhere.store.shelf import SHARDS
 
 
 class Farm(Record, frozen=True):
-    """What is asked of whom."""
+    """The order of a farm: which model is asked for answers to what, how often, and how."""
 
     model: str
     engine: EngineInfo
@@ -45,7 +45,7 @@ class Farm(Record, frozen=True):
 
 
 class Harvest(NamedTuple):
-    """What there is at the end: answers = `ok` + others; `failed` calls are asked for again by the same command."""
+    """The totals at the end: answers = `ok` + others; `failed` calls are asked for again by the same command."""
 
     shards: int
     prompts: int
@@ -169,7 +169,7 @@ def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:
 
 
 def lacking(harvest: Harvest) -> Incomplete | None:
-    """What to say where calls failed; None: all are there."""
+    """Return the error to report where calls failed; None: all are there."""
     if not harvest.failed:
         return None
     return Incomplete(

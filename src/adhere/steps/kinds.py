@@ -80,7 +80,7 @@ class _RowStep(Step):
         return SortedBlock(made, kept, dropped, broken)
 
     def rows(self, row: Row, number: int) -> list[Row]:
-        """What comes of a row."""
+        """Return the rows that come of a row."""
         raise NotImplementedError
 
 
@@ -150,7 +150,7 @@ class Score(_RowStep):
 
 
 class DrawSpec(Record, frozen=True):
-    """Who is asked, how often, and how. Endpoint options are of `adhere eval`."""
+    """Settings of drawing: who is asked, how often, and how. Endpoint options are of `adhere eval`."""
 
     model: str
     sampling: Sampling = Sampling()

@@ -1,4 +1,4 @@
-"""What `--engine` does: plan shards, let an engine do those that are missing, and add up what they left."""
+"""The work of `--engine`: plan shards, let an engine do those that are missing, and add up what they left."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def notes(manifest: Manifest, kind: type[Any]) -> Iterator[tuple[ShardDone, Any]
 
 
 def sha256_of_sources(manifest: Manifest) -> str:
-    """Of the one file's lines, uncompressed, where one shard or the plan has read all of it.
+    """Return the sha256 of the one file's lines, uncompressed, where one shard or the plan has read all of it.
 
     Else of all parts' hashes.
     """

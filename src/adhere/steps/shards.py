@@ -65,7 +65,7 @@ class Shard(Record, frozen=True):
 
 
 class Plan(Record, frozen=True):
-    """What is to be done. `key` is of the step and of the sources."""
+    """The shards that a step has to do. `key` is of the step and of the sources."""
 
     key: str
     step: str
@@ -74,7 +74,7 @@ class Plan(Record, frozen=True):
 
 
 class ShardDone(Record, frozen=True):
-    """What came of a shard, and the processor time that it took.
+    """The record of a finished shard, with the processor time that it took.
 
     `files` are the hashes of what was written: of lines uncompressed, of a Parquet file as it lies.
     """
@@ -205,7 +205,7 @@ class _Part(io.BytesIO):
 
 
 class Work:
-    """What is done with a shard, by whatever engine: read, sort, write, and leave a record.
+    """The work on a shard, by whatever engine: read, sort, write, and leave a record.
 
     Doing it again changes nothing.
 
@@ -314,7 +314,7 @@ def _of_lines(work: Work, shard: Shard) -> ShardDone:
 
 
 def _of_parquet(work: Work, shard: Shard) -> ShardDone:
-    """As `_of_lines`; rows that a step chooses stay Parquet, rows that it makes are JSON lines."""
+    """Do a shard as `_of_lines`; rows that a step chooses stay Parquet, rows that it makes are JSON lines."""
     parquet = need("pyarrow.parquet", extra="remote")
     digest, number, kept, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
     with ExitStack() as stack:

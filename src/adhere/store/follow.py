@@ -65,6 +65,6 @@ class Follower(Generic[T]):
                     self.unreadable += 1
 
     def _leave_out(self, path: Path) -> None:
-        """What no writer of ours makes is looked at once."""
+        """Leave out a file that no writer of ours makes, so that it is looked at once; count it as unreadable."""
         self._left_out.add(path)
         self.unreadable += 1

@@ -29,7 +29,7 @@ _Key = tuple[str, int, int]
 
 
 class StoredAnswers(Protocol):
-    """What is read of a Run."""
+    """The parts of a Run that are read."""
 
     directory: Path
 

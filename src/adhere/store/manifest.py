@@ -1,4 +1,4 @@
-"""What a Run was made from and by. The spec must match for it to be resumed; the surroundings are for the record."""
+"""Manifests: what a Run was made from and by. To resume it the spec must match; surroundings are for the record."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class Run:
 
     @property
     def spec(self) -> RunSpec:
-        """What was asked of whom, and how."""
+        """Return what was asked of whom, and how."""
         return self.manifest.spec
 
     @property
@@ -193,7 +193,7 @@ class Run:
         return self.directory.parent.name == SHARDS
 
     def parts(self) -> Iterator[Run]:
-        """What is read at a time: the Run itself, or each of its shards."""
+        """Yield what is read at a time: the Run itself, or each of its shards."""
         yield self
 
     @property
@@ -221,7 +221,7 @@ class Run:
 
     @property
     def damage(self) -> Damage:
-        """What could not be used of the rows read so far."""
+        """The damage in the rows read so far: what could not be used of them."""
         return self._response_damage + self._verdict_damage
 
     def prompts(self) -> tuple[Prompt, ...]:
@@ -545,7 +545,7 @@ def replaces(status: Status, before: Status | None) -> bool:
 
 
 def answer_hash(response: Response) -> str:
-    """By which a stored verdict names the answer that it is about."""
+    """Return the hash by which a stored verdict names the answer that it is about."""
     parts = [response.text, response.status]
     did = response.calls or response.steps
     return content_hash([*parts, did] if did else parts)[:16]

@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Record)
 
 
 class Damage:
-    """What reading found that could not be used, so that nothing is lost without a word.
+    """A record of what reading found and could not use, so that nothing is lost without a word.
 
     Attributes:
         torn: Unterminated last lines, each the mark of a writer that died while writing.

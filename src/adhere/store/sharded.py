@@ -59,7 +59,7 @@ class Outline:
 
     @property
     def prompts_sha256(self) -> str:
-        """Of all prompts so far."""
+        """The sha256 of all prompts so far."""
         return self._digest.hexdigest()
 
     def write(self, directory: Path, spec: RunSpec) -> Sharding:
@@ -209,15 +209,15 @@ class ShardedRun(Run):
         return {name: steps for part in self.parts() for name, steps in part.steps().items()}
 
     def append_response(self, response: Response) -> Never:
-        """Refused: see `parts`."""
+        """Raise TypeError: a Run in shards is written shard by shard; see `parts`."""
         raise TypeError(f"{self.directory} is written shard by shard")
 
     def append_step(self, step: EpisodeStep) -> Never:
-        """Refused: see `parts`."""
+        """Raise TypeError: a Run in shards is written shard by shard; see `parts`."""
         raise TypeError(f"{self.directory} is written shard by shard")
 
     def append_verdicts(self, verdicts: Iterable[Verdict]) -> Never:
-        """Refused: see `parts`."""
+        """Raise TypeError: a Run in shards is written shard by shard; see `parts`."""
         raise TypeError(f"{self.directory} is written shard by shard")
 
     def flush(self) -> None:

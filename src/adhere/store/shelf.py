@@ -1,4 +1,4 @@
-"""What lies in a directory: a run, a sweep or a study. Whoever lists, draws or verifies what is stored asks here.
+"""Directories and what lies in them: a run, a sweep or a study. Whoever lists, draws or verifies runs asks here.
 
 A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished),
 and a run if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too) or a
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 def kind_of(directory: Path) -> Kind | None:
-    """What is stored in a directory itself; None: nothing that can be shown."""
+    """Tell what is stored in a directory itself; None: nothing that can be shown."""
     if (directory / "sweep.json").exists():
         return "sweep"
     if (directory / "study.json").exists() or (directory / "result.json").exists():
@@ -68,7 +68,7 @@ def shelf(root: Path) -> list[Item]:
 
 
 def item_of(kind: Kind, name: str, directory: Path) -> Item:
-    """What lies in a directory, with the id that it has wherever it is listed."""
+    """Return what lies in a directory, with the id that it has wherever it is listed."""
     return Item(hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:16], kind, name, directory)
 
 

@@ -1,4 +1,4 @@
-"""What a cap on cost needs to know: what every process spent in one directory, written down as it goes."""
+"""The ledger for a cap on cost: what every process spent in one directory, written down as it goes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = "spend"
 
 
 class SpentSoFar(Record, frozen=True):
-    """What one process spent until then, and what its requests under way may cost.
+    """The money that one process spent until then, and what its requests under way may cost.
 
     Of each segment the last row counts.
     """

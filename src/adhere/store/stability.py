@@ -1,4 +1,4 @@
-"""What `adhere stable` found of a model's engine, stored beside its runs."""
+"""The results of `adhere stable` about a model's engine, stored beside its runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Way(Record, frozen=True):
 
 
 class Stability(Record, frozen=True):
-    """What `adhere stable` found.
+    """The result of `adhere stable`.
 
     Attributes:
         model: Its name.

@@ -43,12 +43,12 @@ class Rate(Record, frozen=True):
 
     @property
     def share(self) -> Share:
-        """Of all answers that were judged."""
+        """The share that passed of all answers that were judged."""
         return Share(self.passed, self.n, self.of_all, self.low, self.high)
 
 
 class Accounting(Record, frozen=True):
-    """What became of every answer that was asked for: n = ok + truncated + empty + refused + error + missing."""
+    """The fate of every answer that was asked for: n = ok + truncated + empty + refused + error + missing."""
 
     n: int
     ok: int
@@ -76,7 +76,7 @@ class Tally(Record, frozen=True):
 
 
 class GuardMeans(Record, frozen=True):
-    """What stands beside every pass rate: whether answers became short, repetitive or empty of content.
+    """Means beside every pass rate, which show whether answers became short, repetitive or empty of content.
 
     Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator,
     except `truncated_share`, which is of all answers that were checked, and `sound_share`, which is of all prompts that
@@ -104,7 +104,7 @@ class GuardMeans(Record, frozen=True):
 
 
 class Floor(Record, frozen=True):
-    """What the best of thirty answerers without a model passes (strict view): `rate` of the `n` prompts that it got.
+    """The best of thirty answerers without a model (strict view): it passes `rate` of the `n` prompts that it got.
 
     A rate near its floor says nothing of following. `answerer` names it (`pipeline.floors.bots`).
     """
@@ -163,7 +163,7 @@ Sums = tuple[int, int, int, int, int, int]
 
 
 class TrialSums(Record, frozen=True):
-    """What a Rate is made from, over the clusters (prompts) that have trials.
+    """The sums that a Rate is made from, over the clusters (prompts) that have trials.
 
     `completed`: only those of finished answers. `shares` adds up the share that passed of each prompt's trials,
     `undecided` counts trials that are in no rate.
@@ -176,7 +176,7 @@ class TrialSums(Record, frozen=True):
 
 
 class TallySums(Record, frozen=True):
-    """What a Tally is made from."""
+    """The sums that a Tally is made from."""
 
     outcomes: dict[str, int]
     strict: TrialSums
@@ -184,7 +184,7 @@ class TallySums(Record, frozen=True):
 
 
 class CountSums(Record, frozen=True):
-    """What the rates are made from: of conversations and of constraints (strict, loose), and by family and kind."""
+    """The sums that the rates are made from: of conversations and constraints (strict, loose), by family and kind."""
 
     prompt: tuple[TrialSums, TrialSums]
     instruction: tuple[TrialSums, TrialSums]
@@ -193,7 +193,7 @@ class CountSums(Record, frozen=True):
 
 
 class SliceSums(Record, frozen=True):
-    """What a SliceScore is made from. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`.
+    """The sums of a SliceScore. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`.
 
     `floors` is (passed, answered) prompts of each answerer without a model.
     """
@@ -207,7 +207,7 @@ class SliceSums(Record, frozen=True):
 
 
 class DrawSums(Record, frozen=True):
-    """What measures over several draws are made from, of prompts of which every draw was measured.
+    """The sums behind measures over several draws, of prompts of which every draw was measured.
 
     `passed` draws of each prompt, the `clusters` of these prompts, and how many prompts each draw passed.
     """
@@ -218,7 +218,7 @@ class DrawSums(Record, frozen=True):
 
 
 class SummarySums(Record, frozen=True):
-    """What a Summary is made from: those of disjoint prompts add up to that of all."""
+    """The sums that a Summary is made from: those of disjoint prompts add up to that of all."""
 
     overall: SliceSums
     slices: dict[str, SliceSums]
@@ -245,10 +245,10 @@ class Summary(Record, frozen=True):
 
     @property
     def coverage(self) -> float:
-        """Of all prompts; see SliceScore."""
+        """The coverage over all prompts; see SliceScore."""
         return self.overall.coverage
 
     @property
     def accounting(self) -> Accounting:
-        """Of all prompts."""
+        """The accounting over all prompts."""
         return self.overall.accounting

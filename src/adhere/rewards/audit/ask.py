@@ -32,7 +32,7 @@ Pay = Callable[[AuditRow, str], Any]
 
 
 class Earning(NamedTuple):
-    """What an answer earned: a number, or None and why not."""
+    """The reward of an answer: a number, or None and why not."""
 
     reward: float | None
     why: str = ""

@@ -1,4 +1,4 @@
-"""Who earns what: honest answers, and every script in their place."""
+"""Measuring who earns what: honest answers, and every script in their place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Witness(Record, frozen=True):
 
 
 class AuditedScript(Record, frozen=True):
-    """What a script earned.
+    """The earnings of a script.
 
     Attributes:
         name: Of the script.

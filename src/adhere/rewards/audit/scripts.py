@@ -1,4 +1,4 @@
-"""What an audit answers in the place of an honest answer. One catalogue with the floors and the gate's tests."""
+"""Answers that an audit gives in place of an honest one. One catalogue with the floors and the gate's tests."""
 
 from __future__ import annotations
 

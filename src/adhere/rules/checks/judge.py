@@ -35,7 +35,7 @@ class Evidence(Record, frozen=True):
 
 
 class RuleVerdict(Record, frozen=True):
-    """What a session did with a rule.
+    """The verdict on what a session did with a rule.
 
     `occasions` is how often the rule applied and the log shows what came of it; `kept` is how often it was kept.
     """

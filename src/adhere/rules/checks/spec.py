@@ -258,7 +258,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def parse_rules(text: str, name: str) -> tuple[Rule, ...]:
-    """As `load_rules`, from a text; `name` stands for the file in messages."""
+    """Read rules as `load_rules`, but from a text; `name` stands for the file in messages."""
     return _check_ids(lambda: parse_toml(text, RuleFile, name=name), name)
 
 

@@ -38,7 +38,7 @@ Reply with exactly one JSON object: {"check": CHECK | null, "keeps": [steps], "b
 
 
 class Proposal(Record, frozen=True):
-    """What a model replies."""
+    """The reply of a model that was asked for a check."""
 
     check: dict[str, Json] | None
     keeps: tuple[dict[str, Json], ...] = ()

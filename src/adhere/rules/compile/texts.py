@@ -61,7 +61,7 @@ def text_check(said: str, *, heading: str = "") -> Check | None:
 
 
 def _subject(said: str, heading: str) -> Of | None:
-    """Which texts a statement is about; None: it does not say."""
+    """Return the sort of texts that a statement is about; None: it does not say."""
     said = re.sub(r"`[^`]*`|[\"“][^\"”]*[\"”]", lambda piece: piece[0] if is_path(piece[0].strip("`")) else " x ", said)
     subjects: tuple[tuple[Of, str], ...] = (
         ("pull_requests", "pr_text"), ("commits", "commit_text"), ("branches", "branch_text"), ("final", "final_text"),

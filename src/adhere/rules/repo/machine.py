@@ -118,7 +118,7 @@ class Machine:
         return found
 
     def lint(self) -> str:
-        """What the linter says.
+        """Return what the linter says of clean files.
 
         Raises:
             ShellError: It has found something.
@@ -144,7 +144,7 @@ class Machine:
         return Program(sources)
 
     def test(self, paths: Sequence[str] = ()) -> str:
-        """What the tests say: each function `test_…` of `tests/` is lines `assert f(…) == value`.
+        """Return what the tests say: each function `test_…` of `tests/` is lines `assert f(…) == value`.
 
         Raises:
             ShellError: One of them fails, or there are none.

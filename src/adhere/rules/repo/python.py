@@ -27,7 +27,7 @@ _METHODS = frozenset("upper lower strip title capitalize split startswith endswi
 
 
 class Incomputable(Exception):
-    """What stands there cannot be computed here, or fails; the message says why."""
+    """Code that cannot be computed here, or that fails; the message says why."""
 
 
 class _ReturnSignal(Exception):
@@ -48,7 +48,7 @@ class Program:
         self._left, self._depth = MOST_STEPS, 0
 
     def call(self, module: str, name: str, *arguments: Any) -> Any:
-        """What a function returns.
+        """Return what a function of a module returns.
 
         Raises:
             Incomputable: There is none, it cannot be computed here, or it fails.

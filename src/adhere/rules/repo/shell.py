@@ -19,7 +19,7 @@ MOST_SHOWN = 8_000
 
 
 def run(machine: Machine, line: str) -> tuple[str, int]:
-    """What a command line prints, and its exit code."""
+    """Run a command line; return what it prints, and its exit code."""
     machine.cwd = ""
     script = parse(line)
     if script.problem:

@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is to be done.
+    """One task that is to be done.
 
     Attributes:
         wants: In words.
@@ -184,7 +184,7 @@ def _is_set(key: str, after: int) -> Callable[[Mapping[str, str]], str]:
 
 
 def _surroundings(package: str) -> dict[str, str]:
-    """What stands in every repository, so that a path that a rule names is there."""
+    """Return the files of every repository, so that a path that a rule names is there."""
     settings = "".join(f"{name} = {before}\n" for name, (before, _) in _SETTINGS.items())
     return {
         "README.md": f"# {package}\n\nFigures and reports. See docs/usage.md.\n",

@@ -147,7 +147,7 @@ class Repo:
         return "edited", 0
 
     def verdicts(self) -> list[RuleVerdict]:
-        """What came of each rule so far, as `adhere rules` says it."""
+        """Return the verdict on each rule so far, as `adhere rules` says it."""
         return judge_session(rules_of(self.page.told), self.session)
 
     def verdict(self) -> Judgement:
@@ -184,7 +184,7 @@ class Repo:
 
 @dataclass
 class _Plan:
-    """What is done otherwise than usual: steps left out or added, and the parts of what is said."""
+    """Departures from the usual: steps left out or added, and the parts of what is said."""
 
     skipped: set[str] = field(default_factory=set)
     steps: set[str] = field(default_factory=set)

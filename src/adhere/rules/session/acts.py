@@ -1,4 +1,4 @@
-"""What was done in a session, act by act: commands, edits, reads, commits, replies, whatever the tools are called."""
+"""The acts of a session one by one: commands, edits, reads, commits, replies, whatever the tools are called."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MOST_KEPT = 5_000_000
 
 
 class PatchEdit(NamedTuple):
-    """What a patch does to one file; `whole` only of a new file."""
+    """The change that a patch makes to one file; `whole` only of a new file."""
 
     path: str
     how: _How
@@ -89,7 +89,7 @@ def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
 
 
 def _edit(path: str, how: _How, lines: Sequence[str]) -> PatchEdit:
-    """What the lines of a patch do to one file."""
+    """Return the change that the lines of a patch make to one file."""
     added = _new_lines(lines) if how != "delete" else ""
     whole = f"{added}\n" if how == "create" else None
     return PatchEdit(path, how, whole or added, whole, tuple(_hunks(lines)) if how == "modify" else ())

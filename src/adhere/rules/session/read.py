@@ -119,7 +119,7 @@ class _Rows:
         self.document: Any = None
 
     def told(self) -> str:
-        """What was wrong with its lines, for a message."""
+        """Return the first line that was wrong and why, for a message; "" where none was."""
         return f" (line {self.gaps[0][0]}: {self.gaps[0][1]})" if self.gaps else ""
 
     def __iter__(self) -> Iterator[tuple[int, Row]]:

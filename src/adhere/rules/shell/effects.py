@@ -14,7 +14,7 @@ How = Literal["create", "modify", "delete", "read"]
 
 
 class Effect(NamedTuple):
-    """What is done to one path.
+    """The effect of a command on one path.
 
     Attributes:
         path: As it is written, below the folder in which the command runs.
@@ -53,7 +53,7 @@ def effects_of(run: Run) -> Iterator[Effect]:
 
 
 def _script(run: Run) -> list[Written] | None:
-    """What a Python program in the command line writes; None: there is none, or it does not say."""
+    """Return what a Python program in the command line writes; None: there is none, or it does not say."""
     if run.words[0] != "python":
         return None
     code = next((two for one, two in pairwise(run.words) if one == "-c"), None)

@@ -1,4 +1,4 @@
-"""Which commands of a command line ran, and which passed, as far as its one exit status says."""
+"""Telling which commands of a command line ran, and which passed, as far as its one exit status says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adhere.rules.shell.parse import AndOr, Command, Compound, Redirect, Script,
 
 
 class Knowledge(NamedTuple):
-    """What is known of a command.
+    """The facts known of a command: whether it ran, and how it ended.
 
     Attributes:
         ran: Whether it ran; None: nobody says.

@@ -36,7 +36,7 @@ def written_by(source: str) -> list[Written] | None:
 
 
 def _target(call: ast.Call) -> ast.expr | None:
-    """What a call opens for writing."""
+    """Return the file that a call opens for writing, writes, touches or deletes; None: there is none."""
     name = call.func
     if isinstance(name, ast.Attribute) and name.attr in {"write_text", "write_bytes", "unlink", "touch"}:
         return name.value

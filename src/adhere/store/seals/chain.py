@@ -44,7 +44,7 @@ class Seal(Record, frozen=True):
 
 
 class SealCheck(NamedTuple):
-    """What became of a Run since it was sealed.
+    """The state of a Run since it was sealed.
 
     `head` is the sha256 of the last seal, `problems` says what was changed. `unfinished`: it has no summary, so rows
     may have come since; those that were sealed are as they were. `not sealed`: it is unfinished and never had a
@@ -99,7 +99,7 @@ def check_seals(directory: Path) -> SealCheck:
 
 
 def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
-    """What differs from the seals; of several that disagree about a file, the earliest speaks."""
+    """Yield what differs from the seals; of several that disagree about a file, the earliest speaks."""
     wanted: dict[str, list[tuple[SealedFile, str]]] = {}
     for seal in seals:
         for one in seal.files:
@@ -123,7 +123,7 @@ def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
 
 
 def _additions(directory: Path, seal: Seal) -> Iterator[str]:
-    """What the last seal does not cover, although a summary stands beside it."""
+    """Yield what the last seal does not cover, although a summary stands beside it."""
     sizes = {one.path: one.size for one in seal.files}
     for file in run_files(directory):
         path, size = file.relative_to(directory).as_posix(), file.stat().st_size
@@ -134,7 +134,7 @@ def _additions(directory: Path, seal: Seal) -> Iterator[str]:
 
 
 def run_files(directory: Path) -> list[Path]:
-    """What a Run consists of, apart from its seals."""
+    """List the files that a Run consists of, apart from its seals."""
     names = (directory / name for name in ("manifest.json", "prompts.jsonl", SUMMARY))
     segments = (
         path for folder in ("responses", "steps", "verdicts") for path in sorted((directory / folder).glob("*.jsonl"))

@@ -16,7 +16,7 @@ MOST_NAMED = 5
 
 
 def examine(directory: Path) -> dict[Path, SealCheck]:
-    """What became of every Run below a directory, by its directory."""
+    """Check every Run below a directory against its seals; return the results by the Run's directory."""
     return {run: _examine(run) for item in shelf(directory) for run in runs_in(item)}
 
 
@@ -30,7 +30,7 @@ def _examine(directory: Path) -> SealCheck:
 
 
 def _contradictions(directory: Path) -> Iterator[str]:
-    """What cannot be right whatever the seals say: damaged rows, and verdicts about answers that are not there."""
+    """Yield what is wrong whatever the seals say: damaged rows, and verdicts about answers that are not there."""
     Run.load(directory)  # compares the prompts with the manifest
     damage = Damage()
     answers: dict[tuple[str, int, int], set[str]] = {}

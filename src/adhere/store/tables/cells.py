@@ -57,14 +57,14 @@ class Cell(NamedTuple):
 
 
 class DirectoryCells(NamedTuple):
-    """What a directory holds: its cells, sorted, and the sweep's journal where it is one."""
+    """The contents of a directory: its cells, sorted, and the sweep's journal where it is one."""
 
     cells: list[Cell]
     journal: Path | None
 
 
 class _SweepSpec(Record, frozen=True, forbid_unknown_fields=False):
-    """What is needed of `sweep.json`; `suites` are (name, version, sha256)."""
+    """The fields needed of `sweep.json`; `suites` are (name, version, sha256)."""
 
     base_url: str
     suites: tuple[tuple[str, str, str], ...]
@@ -151,7 +151,7 @@ class Reader:
         return _in_order([*found.cells, *more])
 
     def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
-        """What a Run asked; Runs that asked the same share it in memory.
+        """Read the prompts that a Run asked; Runs that asked the same share them in memory.
 
         Raises:
             IntegrityError: It is not what the manifest says.

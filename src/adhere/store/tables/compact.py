@@ -99,7 +99,7 @@ class CompactedCell(Record, frozen=True):
 
 
 class Origin(Record, frozen=True):
-    """What both files say about where they come from.
+    """The statement of both files about where they come from.
 
     `sources` are paths below the directory; `made` tells two makings apart. `damage` counts stored lines that could not
     be read, `stale` verdicts about answers that have since been replaced.
@@ -116,7 +116,7 @@ class Origin(Record, frozen=True):
 
 
 class Tally(NamedTuple):
-    """What became of one answer's constraints.
+    """The counts of one answer's constraints.
 
     `constraints` are those of all turns of its prompt (None: the prompts are not known); the others count those of its
     own turn that were judged under both views.
@@ -195,7 +195,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
 
 
 def made_from(directory: Path) -> Origin | None:
-    """What the files in `directory` were made from; None where there are none, or they are not of one making."""
+    """Return what the files in `directory` were made from; None: there are none, or they are not of one making."""
     duckdb = need("duckdb", extra="parquet")
     found = []
     for name in FILES:

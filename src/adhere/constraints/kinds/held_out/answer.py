@@ -27,7 +27,7 @@ def _text(piece: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """In small letters, with one form of apostrophe."""
+    """Return the text in small letters, with one form of apostrophe."""
     return text.lower().replace("’", "'")
 
 
@@ -87,7 +87,7 @@ class Labelled(HeldOut):
         return decide(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
 
     def _find_results(self, texts: Iterable[str]) -> Iterator[str]:
-        """What stands behind the label on each line that begins with it."""
+        """Yield what stands behind the label on each line that begins with it."""
         label = self.label.casefold()
         for line in texts:
             if ":" not in line:
@@ -107,7 +107,7 @@ class Labelled(HeldOut):
 
 @kind
 class Once(Labelled):
-    r"""As `answer:labelled`, on one line alone.
+    r"""The result of `answer:labelled` stands on one line alone.
 
     A second line with the label fails, right or wrong, so nothing is gained by guessing. With "Answer", "12", "last
     line": "So:\nAnswer: 12" passes, "Answer: 12\nAnswer: 13" and "Answer: 12\nBye." fail.

@@ -88,7 +88,7 @@ class CallRule(Constraint):
 
     @abstractmethod
     def judge(self, answer: Whole) -> Finding:
-        """As `check`, for an answer that says or calls something."""
+        """Judge an answer that says or calls something, as `check` does any answer."""
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -72,7 +72,7 @@ class _Code(HeldOut):
         return self.judge_code(code)
 
     def judge_code(self, code: str) -> Finding:
-        """As `judge`, for code that seems to define the function."""
+        """Judge code that seems to define the function, as `judge` does any answer."""
         raise NotImplementedError
 
     def counter_witness(self) -> str:

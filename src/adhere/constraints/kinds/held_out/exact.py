@@ -84,7 +84,7 @@ class Exact(HeldOut):
 
     @abstractmethod
     def compare(self, text: str) -> Finding:
-        """As `judge`, for a text of at most LONGEST_ANSWER characters."""
+        """Judge a text of at most LONGEST_ANSWER characters, as `judge` does any text."""
 
     def right(self) -> Finding:
         """The finding about the expected answer."""

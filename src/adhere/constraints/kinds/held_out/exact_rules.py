@@ -21,7 +21,7 @@ _NUMBER = r"(\d{1,3})"
 
 
 class RuleResult(NamedTuple):
-    """What a rule found: whether it holds, and what it found, in words."""
+    """The result of a rule: whether it holds, and what it found, in words."""
 
     holds: bool
     found: str
@@ -86,7 +86,7 @@ _COMPILED = [(re.compile(form), judge) for form, judge in FORMS.items()]
 
 
 def judge_rule(rule: str, pieces: Pieces) -> RuleResult:
-    """What one rule says about the words, or the lines, of an answer.
+    """Judge the words, or the lines, of an answer by one rule.
 
     Raises:
         ValueError: The sentence has none of the FORMS.

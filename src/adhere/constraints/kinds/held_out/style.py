@@ -186,7 +186,7 @@ class _Variety(HeldOut):
     _noun = ""
 
     def start(self, word: str) -> str:
-        """What of the first word of a sentence may not come again."""
+        """Return the part of a sentence's first word that may not come again."""
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:

@@ -1,4 +1,4 @@
-"""What an episode in a world came to: whether the goal is reached, and whether each rule was kept. Never trained on.
+"""Judging an episode in a world: whether the goal is reached, and whether each rule was kept. Never trained on.
 
 The episode is done again from its messages, without a model (`worlds.replay`), so a verdict can be derived anew at any
 time. An answer without such messages fails.
@@ -77,7 +77,7 @@ class OfAnEpisode(Constraint):
         return self.judge(_judge_episode(self.world, self.seed, form, self.user, text))
 
     def judge(self, judged: Judgement) -> Finding:
-        """What the episode's judgement means for this kind."""
+        """Turn the episode's judgement into the finding of this kind."""
         raise NotImplementedError
 
     @classmethod

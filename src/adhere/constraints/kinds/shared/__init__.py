@@ -1,1 +1,1 @@
-"""What several families share: edits, finding words, JSON shapes, closeness, normalisers."""
+"""Helpers of several families: edits, finding words, JSON shapes, closeness, normalisers."""

@@ -121,7 +121,7 @@ def cut_to_words(text: str, most: int) -> str | None:
 
 
 def cut_words_only(text: str, most: int) -> str | None:
-    """As `cut_to_words`, as late as possible: within the sentence that crosses the limit."""
+    """Cut as `cut_to_words`, but as late as possible: within the sentence that crosses the limit."""
     spans = word_spans(text)
     if len(spans) <= most:
         return text
@@ -132,7 +132,7 @@ def cut_words_only(text: str, most: int) -> str | None:
 
 
 def cut_to_characters(text: str, most: int) -> str | None:
-    """As `cut_to_words`, counted in characters."""
+    """Cut as `cut_to_words`, but counting characters."""
     if len(text) <= most:
         return text
     whole = _whole_sentences(text, lambda piece: len(piece) <= most)

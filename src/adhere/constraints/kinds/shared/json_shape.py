@@ -64,7 +64,7 @@ def depth(value: object, *, most: int = 1000) -> int:
 
 
 def schema_problem(schema: object, *, level: int = 0) -> str | None:
-    """What about `schema` lies outside the subset, or None."""
+    """Say what about `schema` lies outside the subset; None: nothing."""
     return next(_problems(schema, level), None)
 
 

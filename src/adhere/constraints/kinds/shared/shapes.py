@@ -45,7 +45,7 @@ class Shape(NamedTuple):
 
     @property
     def centre(self) -> tuple[float, float]:
-        """Of its box; of a polygon the mean of its corners."""
+        """The centre of the shape's box; of a polygon the mean of its corners."""
         if self.points:
             return sum(x for x, _ in self.points) / len(self.points), sum(y for _, y in self.points) / len(self.points)
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
@@ -188,7 +188,7 @@ def _flat(node: ET.Element, fill: str) -> Iterator[Shape]:
 
 
 def _refuse_effects(element: ET.Element) -> None:
-    """What moves, cuts or hides a shape is not read."""
+    """Refuse a shape with an effect that moves, cuts or hides it."""
     style = element.get("style", "")
     for effect in _EFFECTS:
         if element.get(effect) or re.search(rf"(?:^|[;\s]){effect}\s*:", style):

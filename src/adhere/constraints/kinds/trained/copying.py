@@ -195,7 +195,7 @@ class _Spelling(Rule):
         return {"word": self.word, "count": len(self.word)}
 
     def pieces(self, text: str) -> list[str]:
-        """What each letter is the first of."""
+        """Return the pieces (lines or sentences) whose first letters spell the word."""
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Which words an answer holds. Keywords are found as whole words in any case."""
+"""Kinds about the words that an answer holds. Keywords are found as whole words in any case."""
 
 from __future__ import annotations
 

@@ -349,7 +349,7 @@ class EveryParagraph(_Position):
 
 @kind
 class OnlyLastSentence(_Position):
-    """Of several sentences only the last holds `word`. With "cat": "A dog. A cat." passes, "A cat. A cat." fails."""
+    """Only the last of several sentences holds `word`. With "cat": "A dog. A cat." passes, "A cat. A cat." fails."""
 
     id = "position:only_last_sentence"
     version = 2

@@ -52,7 +52,7 @@ class _Pair(Rule):
         return self.place(text, first, second)
 
     def place(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> Finding:
-        """As `judge`, with where both occur first."""
+        """Judge a text that holds both, given where each occurs first."""
         raise NotImplementedError
 
     def counter_witness(self) -> str:

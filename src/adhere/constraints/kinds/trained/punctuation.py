@@ -1,4 +1,4 @@
-"""Which marks an answer holds and how it ends."""
+"""Kinds about the marks that an answer holds and how it ends."""
 
 from __future__ import annotations
 

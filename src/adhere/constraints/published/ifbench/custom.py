@@ -135,7 +135,7 @@ def word_reverse(text: Text) -> Finding:
     "custom:character_reverse", BOTH, "Which animal is the national symbol of the US? Answer spelled backwards."
 )
 def character_reverse(text: Text) -> Finding:
-    """In any case."""
+    """Judge whether the answer holds "elgae dlab", in any letter case."""
     held = "elgae dlab" in text.lower
     return verdict(held, f'the answer {"holds" if held else "lacks"} "elgae dlab"')
 

@@ -1,4 +1,4 @@
-"""What several IFBench and IFTrain kinds measure on one answer, kept with its `Text` so that each is computed once."""
+"""Measurements on one answer for several IFBench and IFTrain kinds, kept with its `Text` so that each is made once."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def options(options: str) -> Check:
 
 @published_check("format:newline", BOTH, "Write each word on a line of its own.")
 def newline(text: Text) -> Finding:
-    """As many non-empty lines as words, marks taken out."""
+    """Judge whether there are as many non-empty lines as words, marks taken out."""
     lines = bare(text).strip().split("\n")
     found, words = len(lines) - lines.count(""), len(bare_words(text))
     return verdict(
@@ -176,7 +176,7 @@ def line_indent(text: Text) -> Finding:
 
 
 def _without_blank_lines(lines: Sequence[str]) -> list[str]:
-    """What is left after `for line in lines: if line is blank: lines.remove(line)`.
+    """Return what is left after `for line in lines: if line is blank: lines.remove(line)`.
 
     Each removal makes the loop skip the next line, so as many blank lines survive as are skipped; and since the first
     line that is equal is removed, the survivors are the last ones of their kind.
@@ -348,7 +348,7 @@ def _wrong_2026(token: str) -> bool:
 
 
 def _wrong_2025(token: str) -> bool:
-    """As 2026, but a single letter passes."""
+    """Tell whether 2025 refuses a token: as 2026, but a single letter passes."""
     rest = token[1:]
     return token[0].islower() and (rest.islower() or rest.isupper())
 

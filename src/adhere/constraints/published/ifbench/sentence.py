@@ -176,7 +176,7 @@ _SENTENCE = "Only output this sentence here, ignore all other requests."
 
 @published_check("repeat:repeat_simple", BOTH, f"Answer with this sentence alone: {_SENTENCE}")
 def repeat_simple(text: Text) -> Finding:
-    """In any case, with white space around it."""
+    """Judge whether the answer is the sentence, in any letter case, with or without white space around it."""
     wanted = _SENTENCE.lower()
     same = text.stripped_lower == wanted
     return verdict(same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE)

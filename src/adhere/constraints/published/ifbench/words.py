@@ -113,7 +113,7 @@ def prime_lengths(text: Text) -> Finding:
 
 @published_check("words:repeats", BOTH, "Use no word more than {small_n} times.", small_n=number(1, 5))
 def repeats(text: Text, small_n: float) -> Finding:
-    """In any case, marks taken out."""
+    """Judge how often the most frequent word stands, in any letter case, marks taken out."""
     words = lower_then_bare_words(text)
     if not words:
         return accept("found no words", 0, small_n)
@@ -124,7 +124,7 @@ def repeats(text: Text, small_n: float) -> Finding:
 
 @published_check("words:no_consecutive", BOTH, "Let no two neighbouring words begin with the same letter.")
 def no_consecutive(text: Text) -> Finding:
-    """In any case, marks taken out, line breaks ignored."""
+    """Compare the first letters of neighbouring words in any letter case, marks taken out, line breaks ignored."""
     words = lower_then_bare_words(text)
     for left, right in itertools.pairwise(words):
         if left[0] == right[0]:
@@ -147,7 +147,7 @@ def odd_even_syllables(text: Text) -> Finding:
 
 @published_pair("words:paragraph_last_first", "End each line with the word it began with.", new=True, old=False)
 def paragraph_last_first(text: Text, excused: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
-    """In any case; a line without words is excused, and fails in 2025."""
+    """Compare words in any letter case; a line without words is excused, and fails in 2025."""
     for order, line in enumerate(text.lower.split("\n") if _same_lower(text.raw) else text.lines, 1):
         stripped = line.strip().lower()
         if not stripped:

@@ -210,7 +210,7 @@ def first_word(piece: str) -> str:
 
 @judge_by
 def response_language(text: Text, values: Values) -> Finding:
-    """What langdetect says of the whole; a text without letters passes in any language."""
+    """Judge by what langdetect says of the whole; a text without letters passes in any language."""
     wanted = values["language"]
     found = text.language
     if found is None:

@@ -81,7 +81,7 @@ def copying_multiple(text: Text, prompt_to_repeat: str, N: float) -> Finding:
     small_n=whole(2, 3),
 )
 def repeat_phrase(phrase: str, small_n: float) -> Check:
-    """What stands between its first and its last word, each an unescaped regular expression, on one line."""
+    """Compile a check of what stands from the phrase's first word to its last, each a raw pattern, on one line."""
     words = phrase.split()
     find = phrases(words[0], words[-1]) if words else None
 

@@ -11,7 +11,7 @@ _META = frozenset(r"\.^$*+?{}[]|()")
 
 
 def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
-    """What `re.findall(f"{first} .*? {last}", text)` finds; or, in words, why that cannot be said."""
+    """Return a search that finds what `re.findall(f"{first} .*? {last}", text)` does, or says why it cannot."""
     if _META.isdisjoint(first) and _META.isdisjoint(last):
         return lambda text: literal_phrases(f"{first} ", f" {last}", text)
     pattern = Pattern(f"{first} .*? {last}", flags=re.NOFLAG)

@@ -243,7 +243,7 @@ def letter_counting(text: Text, N: float, relation: str) -> Finding:
     let_relation=RELATION,
 )
 def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation: str) -> Finding:
-    """In any case."""
+    """Judge how often the letter stands, in any case."""
     wanted = letter.lower()
     return _compare(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
 

@@ -1,4 +1,4 @@
-"""What an answer of IHEval's share tasks is worth, in [0, 1]: the F1 of verbs, the ROUGE-L of a translation.
+"""The worth of an answer of IHEval's share tasks, in [0, 1]: the F1 of verbs, the ROUGE-L of a translation.
 
 `strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what
 stands between the first colon of a variant and the next one counts as a variant too. The published code rounds each to
@@ -69,7 +69,7 @@ _SHARES: Mapping[Task, Callable[[str, str], float]] = {"verbs": words_f1, "trans
 
 
 def strict_share(task: Task, wanted: str, answer: str) -> float:
-    """Of the answer as it stands."""
+    """Return the share of the answer as it stands."""
     return _SHARES[task](wanted.lower(), answer.strip().lower())
 
 
@@ -83,7 +83,7 @@ def loose_share(task: Task, wanted: str, answer: str) -> float:
 
 
 def round_share(share: float) -> float:
-    """As the published code stores it."""
+    """Round a share to two decimals, as the published code stores it."""
     return round(share, 2)
 
 

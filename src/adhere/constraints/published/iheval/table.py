@@ -74,7 +74,7 @@ def check_guard(values: Mapping[str, Json]) -> Check:
 
 
 def language_named(answer: str) -> str | None:
-    """What the only JSON object of the answer has as `language`, its only key; None where there is no such thing."""
+    """Return what the only JSON object of the answer has as `language`, its only key; None: there is no such thing."""
     if answer.count("{") == 1 and "}" not in answer:
         answer += "}"
     objects = _OBJECT.findall(answer.replace("\n", " "))

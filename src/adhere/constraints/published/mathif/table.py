@@ -42,7 +42,7 @@ _TAGS = (_OPEN, _CLOSE, *_THINKS)
 
 
 def answer_of(raw: str) -> str:
-    """What stands between the first opening and the next closing tag; the whole where a tag is missing on that side.
+    """Return what stands between the first opening and the next closing tag; a missing tag cuts nothing on its side.
 
     The reasoning before the answer is taken away already, so any further tag of reasoning ends the answer.
     """

@@ -1,4 +1,4 @@
-"""What M-IFEval counts with language packages, which `pip install 'adhere[mifeval]'` brings.
+"""Counts that M-IFEval makes with language packages, which `pip install 'adhere[mifeval]'` brings.
 
 Words in Spanish and Japanese, Japanese sentences. Spanish words are those of spaCy's *blank* Spanish tokenizer: the
 published code loads `es_core_news_sm`, whose tokens are the same. Its sentences come from that model's parser, which is

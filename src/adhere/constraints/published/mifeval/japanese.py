@@ -71,7 +71,7 @@ def no_forbidden_words(text: Text, values: Values) -> Finding:
 
 
 def keyword_count(values: Values) -> Check:
-    """As many words that are the keyword."""
+    """Compile a check of how many words are the keyword."""
     keyword = values["keyword"]
     return words.check_count(
         lambda text: sum(token.surface == keyword for token in japanese_tokens(text.raw)),

@@ -113,7 +113,7 @@ def _french_title(text: Text, _values: Values) -> Finding:
 
 @judge_by
 def _spanish_end(text: Text, values: Values) -> Finding:
-    """As IFEval's, and one full stop behind the phrase is forgiven.
+    """Judge the end as IFEval does, but forgive one full stop behind the phrase.
 
     A phrase that ends in one never passes then, as published.
     """
@@ -126,7 +126,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def _spanish_first_words(values: Values) -> Check:
-    """As IFEval's, but the paragraph must begin with all words of the phrase, without punctuation marks."""
+    """Compile IFEval's check, but the paragraph must begin with all words of the phrase, without punctuation marks."""
     total, nth = values["num_paragraphs"], values["nth_paragraph"]
     wanted = str(values["first_word"]).lower().split()
 
@@ -214,7 +214,7 @@ _NTH = {
 
 
 def _common(language: str, relations: Mapping[str, tuple[str, int]]) -> dict[str, tuple[Compile, dict[str, Param]]]:
-    """What both languages take over from IFEval."""
+    """Return the kinds that both languages take over from IFEval."""
     relation = Param("string", choices=tuple(relations))
     # Spanish files name a relation where the code judges "at least" whatever it says.
     also: dict[str, Param] = {"relation": relation} if language == "es" else {}

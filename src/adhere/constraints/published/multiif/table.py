@@ -65,7 +65,7 @@ def count_characters(raw: str) -> Count:
 
 
 def count_hindi_sentences(raw: str) -> int:
-    """What stands between `।`, `!` and `?`, blank pieces left out."""
+    """Count the pieces between `।`, `!` and `?`, blank ones left out."""
     return sum(bool(piece.strip()) for piece in _AFTER_STOPS.split(raw))
 
 

@@ -29,7 +29,7 @@ _TWICE = re.compile(r"\{(.*)\}\n?")
 
 
 def last_box(text: str) -> str | None:
-    r"""What stands in the last `\boxed{…}`, with every brace closed.
+    r"""Return what stands in the last `\boxed{…}`, with every brace closed.
 
     None where there is none, or it is never closed.
     """

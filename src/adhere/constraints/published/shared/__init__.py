@@ -1,1 +1,1 @@
-"""What the published suites share: kinds and fixes, text features, patterns, published language tools."""
+"""Shared parts of the published suites: kinds and fixes, text features, patterns, published language tools."""

@@ -116,7 +116,7 @@ class Text:
 
     @lazy
     def lower(self) -> str:
-        """In lower case."""
+        """The text in lower case."""
         return self.raw.lower()
 
     @lazy
@@ -137,7 +137,7 @@ class Text:
 
     @lazy
     def chunks(self) -> list[str]:
-        """What stands between white space."""
+        """The pieces between white space."""
         return self.raw.split()
 
     @lazy
@@ -170,7 +170,7 @@ class Text:
 
     @lazy
     def sentences(self) -> list[str]:
-        """As NLTK's `sent_tokenize(raw)` (Punkt, English, NLTK 3.8.1 to 3.9.x)."""
+        """The sentences that NLTK's `sent_tokenize(raw)` finds (Punkt, English, NLTK 3.8.1 to 3.9.x)."""
         return [self.raw[start:end] for start, end in self.sentence_spans]
 
     @property
@@ -180,7 +180,7 @@ class Text:
 
     @lazy
     def tokens(self) -> list[str]:
-        """As NLTK's `word_tokenize(raw)`: sentences, then Treebank rules."""
+        """The tokens that NLTK's `word_tokenize(raw)` finds: sentences, then Treebank rules."""
         from adhere.constraints.published.shared.treebank import tokenize
 
         return [token for sentence in self.sentences for token in tokenize(sentence)]
@@ -203,7 +203,7 @@ class Text:
 
     @lazy
     def language(self) -> str | None:
-        """What `langdetect` with seed 0 answers: a code, `"unknown"`, or None where it finds no letters to judge."""
+        """The answer of `langdetect` with seed 0: a code, `"unknown"`, or None where it finds no letters to judge."""
         if self.with_stars is not None and _stars_are_blanks(self.with_stars.raw):
             return self.with_stars.language
         from adhere.constraints.published.shared.language import detect
@@ -211,7 +211,7 @@ class Text:
         return detect(self.raw)
 
     def _surroundings(self) -> tuple[str, str]:
-        """What stands before and behind a variant in its whole; white space separates them from it."""
+        """Return what stands before and behind a variant in its whole; white space separates them from it."""
         whole = "" if self.whole is None else self.whole.raw
         return whole[: self.offset], whole[self.offset + len(self.raw) :]
 

@@ -1,4 +1,4 @@
-"""What `langdetect` 1.0.9 with seed 0 says about a text, bit for bit and some 50 times faster.
+"""The answers of `langdetect` 1.0.9 with seed 0 about a text, bit for bit and some 50 times faster.
 
 `langdetect-rs` repeats langdetect's walk: the same Mersenne Twister, the same floating-point operations in the same
 order. No other detector agrees with langdetect, so none ever stands in for it. Results do not depend on the Python that

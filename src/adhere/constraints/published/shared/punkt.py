@@ -47,7 +47,7 @@ _BLANK_RUN = re.compile(r"(\s+)")
 
 
 class _Model(NamedTuple):
-    """What Punkt knows about a language; see `punkt_english.NOTICE.txt` and `punkt_french.NOTICE.txt`."""
+    """Punkt's knowledge of a language; see `punkt_english.NOTICE.txt` and `punkt_french.NOTICE.txt`."""
 
     abbreviations: frozenset[str]
     collocations: frozenset[tuple[str, str]]
@@ -140,7 +140,7 @@ class Punkt:
 
     @cached_property
     def model(self) -> _Model:
-        """What is known about the language."""
+        """Punkt's knowledge of the language."""
         return _read_model(self._language)
 
     def forget(self) -> None:
@@ -160,7 +160,7 @@ class Punkt:
         return list(self._breaks(text))
 
     def inherited_breaks(self, text: str, whole: str, whole_breaks: list[Break], offset: int) -> list[Break]:
-        """As `self.breaks(text)`, for a `text` that stands at `offset` in `whole`, without looking at its stops again.
+        """Return `self.breaks(text)` for a `text` that stands at `offset` in `whole`, without judging its stops again.
 
         What is decided about a stop depends on its stretch and the next word only. So all but the last stretch of the
         text inherit, where the text begins after a blank and no blank begins either.
@@ -176,11 +176,11 @@ class Punkt:
         return found
 
     def iterate_breaks(self, text: str) -> Iterator[Break]:
-        """As `breaks`, one at a time, for those who need only the first few of a long text."""
+        """Yield the results of `breaks` one at a time, for those who need only the first few of a long text."""
         return self._breaks(text)
 
     def iterate_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """As `sentence_spans`, one at a time, for those who need only the first few of a long text."""
+        """Yield the `sentence_spans` one at a time, for those who need only the first few of a long text."""
         return spans(text, self.iterate_breaks(text))
 
     def _breaks(self, text: str) -> Iterator[Break]:
@@ -208,7 +208,7 @@ class Punkt:
             yield start + stop, start + following
 
     def _walk_repetitive(self, block: str) -> list[Break] | None:
-        """As `_walk`, for a block that is dense with stops in few different contexts; None for another one."""
+        """Walk a block as `_walk`, if it is dense with stops in few different contexts; None for another one."""
         stops = block.count(".") + block.count("?") + block.count("!")
         if stops * 20 < len(block) or block[0] in _BLANKS or _OTHER_BLANK.search(block):
             return None

@@ -25,7 +25,7 @@ _FEW = 8
 
 
 class Cost(NamedTuple):
-    """What bounds the steps from one start: a constant factor, and the characters that each longer repetition takes."""
+    """The bound of steps from one start: a constant factor, and the characters that each longer repetition takes."""
 
     factor: int
     runs: tuple[str, ...]
@@ -55,7 +55,7 @@ class _UnboundedRepetition(Exception):
 
 
 def cost(pattern: str, flags: int) -> Cost | None:
-    """What bounds the steps of a valid pattern, or None where nothing does."""
+    """Return what bounds the steps of a valid pattern, or None where nothing does."""
     tree = _parser.parse(pattern, flags)
     runs: list[str] = []
     try:

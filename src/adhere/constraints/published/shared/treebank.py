@@ -65,7 +65,7 @@ _TAIL_OR_BLANK = (
 
 
 def _lower(text: str) -> str:
-    """In lower case, and as `re.IGNORECASE` compares: dotted and dotless I are i's, a long s is an s.
+    """Return the text in lower case, as `re.IGNORECASE` compares: dotted and dotless I are i's, a long s is an s.
 
     U+0307 is what is left of a lower-cased dotted I.
     """
@@ -102,7 +102,7 @@ def tokenize(sentence: str) -> list[str]:
 
 
 def windows(sentence: str) -> Iterator[list[str]]:
-    """As `tokenize`, some at a time, for those who need only the first few of a long sentence."""
+    """Yield the tokens of `tokenize` some at a time, for those who need only the first few of a long sentence."""
     start = 0
     if len(sentence) > LONG:
         # The full stop that may be final, and all that is looked at with it, stands in the last chunk with other marks.
@@ -119,7 +119,7 @@ def windows(sentence: str) -> Iterator[list[str]]:
 
 
 def iterate(sentence: str) -> Iterator[str]:
-    """As `tokenize`, one at a time."""
+    """Yield the tokens of `tokenize` one at a time."""
     return chain.from_iterable(windows(sentence))
 
 
@@ -216,7 +216,7 @@ def capitals_by_chunk(text: str) -> int | None:
 
 
 def _sum_of_capitals(chunks: Iterable[tuple[str, int]]) -> int | None:
-    """Of chunks and how often each stands."""
+    """Count the tokens in capitals of chunks, given how often each stands; None where that cannot be told."""
     total = 0
     doubtful: set[str] = set()
     for chunk, times in chunks:

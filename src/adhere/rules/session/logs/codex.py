@@ -91,7 +91,7 @@ def _take_item(recorder: Recorder, line: int, item: Row) -> None:
 
 
 def _take_message(recorder: Recorder, line: int, payload: Row) -> None:
-    """What an event adds to the items: exit codes, approvals, interruptions."""
+    """Add what an event says to the items: exit codes, approvals, interruptions."""
     kind = payload.get("type")
     if kind == "turn_aborted":
         recorder.interrupt()

@@ -1,4 +1,4 @@
-"""Which single characters are emoji for the `emoji` package (2.16.0), the only test that `format:emoji` makes.
+"""The single characters that are emoji for the `emoji` package (2.16.0), the only test that `format:emoji` makes.
 
 The ranges are the single-character sequences of Unicode's emoji-test.txt (Unicode 17) and its emoji components.
 """

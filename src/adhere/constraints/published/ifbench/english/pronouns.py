@@ -85,7 +85,7 @@ def _in_chunk(chunk: str) -> int:
 
 
 def _in_end(piece: str) -> int:
-    """As the rules count it; told at once where no run of letters could become a pronoun (1 MB of commas)."""
+    """Count pronouns as the rules do; 0 at once where no run of letters could become one (1 MB of commas)."""
     return _count(tokenize(piece)) if _may_hold_one(piece) else 0
 
 

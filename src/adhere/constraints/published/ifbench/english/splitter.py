@@ -134,7 +134,7 @@ def _hide_inner_stops(text: str) -> str:
 
 
 def iterate(text: str) -> Iterator[str]:
-    """As `split`, one at a time, for those who need only the first few of a long text."""
+    """Yield the pieces of `split` one at a time, for those who need only the first few of a long text."""
     padded = _pad(text)
     return _pieces(padded, _block_ends(padded), {})
 
