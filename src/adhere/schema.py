@@ -1,4 +1,4 @@
-"""What goes to disk and between rooms: prompts, responses, verdicts, training rows.
+"""Types of what goes to disk and between rooms: prompts, responses, verdicts, training rows.
 
 Every type is frozen and JSON-codable by `encode` / `decode`, which reject unknown keys and wrong types.
 msgspec rather than pydantic: the judge is imported by reward workers, where 100 ms of import time counts.
@@ -143,7 +143,7 @@ class Message(Record, frozen=True, omit_defaults=True):
 
 
 class GivenMessages(Record, frozen=True, omit_defaults=True):
-    """What a Prompt puts into the conversation itself, where other turns are answered by the model that is asked.
+    """The messages that a Prompt puts into the conversation itself; the model that is asked answers its other turns.
 
     Args:
         before: Messages before the first turn: of the user, of the assistant in somebody else's words, of tools.
@@ -224,7 +224,7 @@ class Prompt(Record, frozen=True):
         return self.given.tools if self.given else ()
 
     def messages(self, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """What the model is sent: system, given messages, the turns answered so far, and the text of the next turn.
+        """Return what the model is sent: system, given messages, the turns answered so far, and the next turn's text.
 
         Args:
             answers: To the turns before the one that is asked.
@@ -264,7 +264,7 @@ def _line(message: Message) -> str:
 
 
 def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
-    """What was said and called, for a person: the text, then a line a call."""
+    """Return what was said and called, for a person: the text, then a line a call."""
     return "\n".join(part for part in (text, *(f"calls {call.said}" for call in calls)) if part)
 
 
@@ -280,7 +280,7 @@ class LongTurn(Turn, frozen=True):
 
     @property  # type: ignore[misc]  # the same attribute, made when it is asked for
     def text(self) -> str:
-        """What the user says."""
+        """The text that the user says."""
         return str(msgspec.structs.astuple(self)[0])
 
     def __eq__(self, other: object) -> bool:
@@ -295,7 +295,7 @@ class LongMessage(Message, frozen=True):
 
     @property  # type: ignore[misc]  # the same attribute, made when it is asked for
     def content(self) -> str:
-        """What the user says."""
+        """The text that the user says."""
         return str(msgspec.structs.astuple(self)[1])
 
     def __eq__(self, other: object) -> bool:
@@ -313,7 +313,7 @@ def packed(prompt: Prompt) -> Prompt:
 
 
 def user_message(turn: Turn) -> Message:
-    """What the user says in a turn, as a message; what is packed stays packed."""
+    """Return what the user says in a turn, as a message; what is packed stays packed."""
     if isinstance(turn, LongTurn):
         return LongMessage("user", msgspec.structs.astuple(turn)[0], media=turn.media or ())
     return Message("user", turn.text, media=turn.media or ())
@@ -468,7 +468,7 @@ class Verdict(Record, frozen=True):
 
 
 class EngineInfo(Record, frozen=True):
-    """What produced a Response, as far as it can change the answer.
+    """The engine that produced a Response, as far as it can change the answer.
 
     Part of a Run; arms are compared on one engine only.
     """
@@ -493,14 +493,14 @@ class Sampling(Record, frozen=True):
 
 
 class _TrainingRow(Record, frozen=True, omit_defaults=True, kw_only=True):
-    """What a training row's answer answers: the text `prompt` of one user turn, or a conversation of any turns."""
+    """A training row, whose answer answers the text `prompt` of one user turn, or a conversation of any turns."""
 
     turns: tuple[Message, ...] = ()
     """Everything before the answer, where that is more than one user turn; `prompt` then is all their text."""
 
     @property
     def asked(self) -> str | tuple[Message, ...]:
-        """What is put to the model."""
+        """The text or the messages that are put to the model."""
         prompt: str = getattr(self, "prompt")  # noqa: B009 - every row has it, as its own field
         return self.turns or prompt
 
@@ -560,7 +560,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def status_of_stop(*reasons: object) -> Status | None:
-    """What the first known one of some stop reasons means (STOP_REASONS).
+    """Return what the first known one of some stop reasons means (STOP_REASONS).
 
     None: the model stopped by itself, or nothing is known.
     """
@@ -725,7 +725,7 @@ def read_rows(path: Path, kind: type[T]) -> list[T]:
 
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
-    """As `read_rows`, of prompts: their long texts are packed as they are read.
+    """Read prompts as `read_rows` does; their long texts are packed as they are read.
 
     Raises:
         IntegrityError: Naming the file and line that cannot be read.

@@ -156,7 +156,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, with the nearest name where a command is misspelt."""
+        """Resolve a command as click does, and name the nearest where one is misspelt."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from adhere.errors import nearest
 

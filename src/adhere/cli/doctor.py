@@ -107,7 +107,7 @@ def _models() -> dict[str, str]:
 
 
 def _sandbox() -> dict[str, Any]:
-    """What isolates code that a model wrote, and what became of each attempt to get out of it."""
+    """Tell what isolates code that a model wrote, and what became of each attempt to get out of it."""
     from adhere.sandbox import backend
     from adhere.sandbox.escapes import ESCAPES, attempt_escape, is_contained, next_call_is_unharmed
 

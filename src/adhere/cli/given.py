@@ -72,7 +72,7 @@ def with_options(command: Command, options: Sequence[Callable[[Command], Command
 
 
 class Asking(NamedTuple):
-    """What is asked and how; None: as each suite says."""
+    """The suites to ask and how to ask them; None: as each suite says."""
 
     suites: tuple[str, ...]
     draws: int
@@ -186,7 +186,7 @@ def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], C
 
 
 def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """What was given as NAME=NAME.
+    """Read what was given as NAME=NAME.
 
     Raises:
         UsageError: It was given otherwise.

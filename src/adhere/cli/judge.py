@@ -144,7 +144,7 @@ def _responding_words(directory: Path, found: RespondingReport) -> str:
 
 
 def _agreement_words(found: JudgeReport) -> str:
-    """What the judge did, and how it agrees with programs."""
+    """Say what the judge did, and how it agrees with programs."""
     one = found.calibration
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
     agreed = one.statements - one.abstained

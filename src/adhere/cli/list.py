@@ -139,7 +139,7 @@ def _suites(*, hashes: bool) -> list[dict[str, Any]]:
 
 
 def _problems(name: str) -> list[dict[str, Any]]:
-    """What is known of the suite; with a path, what is known of the keys in that file, and what rules find there."""
+    """List the known problems of a suite; with a path, those of the keys in that file, and what rules find there."""
     from msgspec import to_builtins
 
     from adhere.suites import load

@@ -1,4 +1,4 @@
-"""What a running sweep shows: a live table on a terminal, plain lines elsewhere, or one JSON object a line.
+"""Show a running sweep: a live table on a terminal, plain lines elsewhere, or one JSON object a line.
 
 Where everything that is not done waits for a model in trouble, the leaderboard of what is done is shown, with who is
 waited for and until when.
@@ -85,7 +85,7 @@ class _Watching:
         return self.dispatcher.counts
 
     def state(self) -> dict[str, Any]:
-        """What there is to show, as JSON values."""
+        """Return what there is to show, as JSON values."""
         counts, elapsed = self._counts(), max(1e-9, time.monotonic() - self.start)
         dispatcher = self.dispatcher
         assert dispatcher is not None  # noqa: S101

@@ -1,6 +1,6 @@
-"""What a terminal offers.
+"""Offer help on a terminal.
 
-An embedded model on its first use, and the names of suites and models to a shell that completes.
+Offered are an embedded model on its first use, and the names of suites and models to a shell that completes.
 """
 
 from __future__ import annotations

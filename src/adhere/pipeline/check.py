@@ -1,4 +1,4 @@
-"""What one Response is worth: its Verdicts."""
+"""Judge one Response: return its Verdicts."""
 
 from __future__ import annotations
 

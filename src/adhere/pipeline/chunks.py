@@ -1,4 +1,4 @@
-"""Which prompts are decoded together, where an answer depends on its neighbours: fixed by the suite, by nothing else.
+"""Choose which prompts are decoded together, where an answer depends on its neighbours: fixed by the suite alone.
 
 An engine whose greedy answers change with what shares their batch (`local/…`: OpenVINO's products depend on how many
 rows they have) says how many prompts it takes at a time, `chunk`. They are then asked in chunks that follow the suite's

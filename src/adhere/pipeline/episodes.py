@@ -34,7 +34,7 @@ class StepLog(Protocol):
 
 
 class Setting(NamedTuple):
-    """What a prompt's tags say of its episode.
+    """The setting of a prompt's episode, as its tags say it.
 
     The world, its seed, how the model acts, who plays the user (empty: a script), limits.
     """
@@ -47,7 +47,7 @@ class Setting(NamedTuple):
 
     @classmethod
     def of(cls, prompt: Prompt) -> Self:
-        """Of a prompt that `is_episode`."""
+        """Read the setting of a prompt that `is_episode` from its tags."""
         tags = prompt.tags
         form = next(form for form in FORMS if form == tags["form"])
         limits = Limits(

@@ -43,7 +43,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True)
 class EvalSpec:
-    """What is measured and how: everything but the model that can change an answer, or a verdict on it.
+    """The settings of an evaluation: everything but the model that can change an answer, or a verdict on it.
 
     Attributes:
         suite: What is asked; all of it, so `--limit` cuts the suite before (`Suite.cut`).
@@ -61,7 +61,7 @@ class EvalSpec:
     random_in_reference: int | None = None
 
     def run_spec(self, model: Respondent) -> RunSpec:
-        """What makes the Run of a model this Run; its hash names the folder."""
+        """Return what makes the Run of a model this Run; its hash names the folder."""
         return RunSpec(
             model=model.name,
             engine=model.engine,
@@ -123,7 +123,7 @@ async def _evaluate_whole(
     model: Model, asked: EvalSpec, directory: Path, answers: int, *, recheck: bool, user: Model | None,
     progress: Progress,
 ) -> Run:  # fmt: skip
-    """In shards where there are too many answers for one Run."""
+    """Evaluate the suite as one Run, or in shards where there are too many answers for one."""
     prompts = asked.suite.prompts
     if (directory / SHARDED).exists() or (answers > MOST_KEYS and not (directory / "manifest.json").exists()):
         return await _evaluate_shards(model, asked, directory, recheck=recheck, user=user, progress=progress)
@@ -231,7 +231,7 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
 
 
 class Respondent(Protocol):
-    """What names a Run: a Model, or an endpoint that answers for several."""
+    """A Model, or an endpoint that answers for several, that names a Run."""
 
     name: str
     engine: EngineInfo

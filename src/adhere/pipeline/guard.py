@@ -1,4 +1,4 @@
-"""What stands beside every pass rate: whether an answer still says something. A rule can be kept by saying nothing."""
+"""Tell, beside every pass rate, whether an answer still says something. A rule can be kept by saying nothing."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ PROBE = "A quick brown fox jumps over the lazy dog.\n\nIt is happy."
 
 
 def verifier_version(constraint: ConstraintRef | str, *, mode: Mode = "reference", profile: str | None = None) -> str:
-    """What a verdict depends on: the judge's version and the kind's, e.g. `"1.2"`, `"1.ifeval.1"`.
+    """Return the versions a verdict depends on: the judge's and the kind's, e.g. `"1.2"`, `"1.ifeval.1"`.
 
     Given an id only, a composition's version leaves out those of what it holds.
 
@@ -350,7 +350,7 @@ def strict_twice(
 
 
 def _of_a_plug_in(constraint: Constraint, text: str, reasoning: str | None) -> Any:
-    """What a plug-in's verifier returns; in a thread that could not be stopped, a process runs it (`isolated`)."""
+    """Run a plug-in's verifier; in a thread that could not be stopped, a process runs it (`isolated`)."""
     from adhere.constraints import isolated
 
     if isolated.is_needed():
@@ -368,7 +368,7 @@ def _is_ours(constraint: Constraint) -> bool:
 
 
 def _storable(constraint: Constraint, found: Any) -> Finding:
-    """What a plug-in's verifier said, if it can be stored; else `undecided`, with the plug-in's name."""
+    """Return what a plug-in's verifier said, if it can be stored; else `undecided`, with the plug-in's name."""
     who = f"the verifier of {constraint.id} ({type(constraint).__module__}.{type(constraint).__qualname__})"
     if not isinstance(found, Finding):
         return Fault("undecided", f"{who} returned {found!r:.60}, which is no Finding")

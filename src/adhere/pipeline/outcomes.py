@@ -26,7 +26,7 @@ class Slot(NamedTuple):
 
 
 def together(outcomes: Sequence[Outcome], wanted: int) -> Outcome:
-    """What `wanted` constraints come to together. The one rule for rates, comparisons and rewards.
+    """Return what `wanted` constraints come to together. The one rule for rates, comparisons and rewards.
 
     One fail fails them all, whatever the others are: a known fail is never unmeasured. Else they are undecided where a
     verdict is missing (a turn has no answer) or undecided, or where there are no constraints. Else they pass.
@@ -83,7 +83,7 @@ class Answers:
         return found
 
     def outcomes(self, prompt: Prompt, turn: int, draw: int, view: View = "strict") -> list[Outcome]:
-        """Of each constraint of one turn, in order.
+        """Return the outcome of each constraint of one turn, in order.
 
         Empty where the turn has no answer, `undecided` where a verdict is missing.
         """

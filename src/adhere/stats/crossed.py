@@ -54,11 +54,11 @@ class Crossed(NamedTuple):
     prompts: int
 
     def half_width(self, confidence: float) -> float:
-        """Of the interval, for differences not clipped to [-1, 1]."""
+        """Return half the width of the interval, for differences not clipped to [-1, 1]."""
         return self._distance(0.5 + confidence / 2)
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Of the mean, within [-1, 1]."""
+        """Return the interval of the mean, within [-1, 1]."""
         check_confidence(confidence)
         half = self.half_width(confidence)
         return Interval(max(-1.0, self.value - half), min(1.0, self.value + half))
@@ -89,7 +89,7 @@ class Crossed(NamedTuple):
         return self._distance(0.5 + confidence / 2) + self._distance(power)
 
     def with_more(self, *, seeds: int, queries: float) -> Crossed:
-        """What to expect of another number of seeds and queries, if seeds, queries and noise go on as here.
+        """Return what to expect of another number of seeds and queries, if seeds, queries and noise go on as here.
 
         With one seed nothing is known of how seeds differ; then only `queries` may change.
         """

@@ -1,4 +1,4 @@
-"""What a paired difference over training seeds hangs on: single seeds, their signs, the kinds of constraint.
+"""Find what a paired difference over training seeds hangs on: single seeds, their signs, the kinds of constraint.
 
 Array suffixes: `_S` seeds, `_P` prompts, `_K` kinds.
 """

@@ -40,7 +40,7 @@ class Incomplete(NamedTuple):
     var_cell: float
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Of the mean, within [-1, 1]."""
+        """Return the interval of the mean, within [-1, 1]."""
         check_confidence(confidence)
         half = self._quantile(0.5 + confidence / 2) * self.error
         return Interval(max(-1.0, self.value - half), min(1.0, self.value + half))

@@ -28,7 +28,7 @@ def check_confidence(confidence: float) -> None:
 
 
 class ClusterSums(NamedTuple):
-    """What an interval needs to know of clusters of trials.
+    """The sums that an interval needs to know of clusters of trials.
 
     Sums over clusters, so that those of other clusters can be added.
 

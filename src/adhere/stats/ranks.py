@@ -22,7 +22,7 @@ class RankRange(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Of each model, in the order given.
+    """The rank ranges of models, in the order given, and the smallest difference that is called certain.
 
     Attributes:
         ranges: See RankRange.
@@ -114,7 +114,7 @@ def _paired_t(sums_M_M: Floats, squares_M_M: Floats, shared_M_M: Floats) -> Floa
 
 
 def _holm_rejects(p_M_H: Floats, alpha: float) -> NDArray[np.bool_]:
-    """Which hypotheses of each row Holm's method rejects.
+    """Tell which hypotheses of each row Holm's method rejects.
 
     See `stats.multiple.holm`, of which this is the vector form.
     """

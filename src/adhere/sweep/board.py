@@ -1,4 +1,4 @@
-"""What a leaderboard holds, as `leaderboard.json` stores it. It is computed by `sweep.leaderboard`."""
+"""The content of a leaderboard, as `leaderboard.json` stores it. It is computed by `sweep.leaderboard`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class MeasuredRun(NamedTuple):
 
 
 def noun_of(prompts: Sequence[Prompt]) -> TestNoun:
-    """What the columns of the matrix are: templates where every prompt names one, else families of constraints.
+    """Tell what the columns of the matrix are: templates where every prompt names one, else families of constraints.
 
     Slices, where there is but one family and every prompt has a slice.
     """
@@ -54,12 +54,12 @@ def tests_of(prompts: Sequence[Prompt], noun: TestNoun) -> list[str]:
 
 
 def test_of(prompt: Prompt, constraint_id: str, noun: TestNoun) -> str:
-    """In which column of the matrix a verdict belongs."""
+    """Return the column of the matrix in which a verdict belongs."""
     return _family(constraint_id) if noun == "family" else prompt.tags[noun]
 
 
 def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> MeasuredRun:
-    """What a leaderboard says about a Run.
+    """Return what a leaderboard says about a Run.
 
     Raises:
         AssertionError: Its rows and its summary disagree, which is a bug of ours.

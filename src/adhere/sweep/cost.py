@@ -1,4 +1,4 @@
-"""What a sweep may cost, said before anything is sent, and what becomes of models whose price nobody says."""
+"""Say what a sweep may cost before anything is sent, and what becomes of models whose price nobody says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_PRICE = "its price is not said, so --max-cost cannot be kept: state it with -
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a sweep will ask, and cost at most.
+    """An estimate of what a sweep will ask, and cost at most.
 
     Attributes:
         requests: Answers still to be asked for.
@@ -40,7 +40,7 @@ Confirm = Callable[[Estimate], float | None]
 
 
 class Tariff:
-    """What requests to the models of a sweep cost at most.
+    """The highest cost of requests to the models of a sweep.
 
     Args:
         listed: Prices that the endpoint lists, by model.
@@ -56,7 +56,7 @@ class Tariff:
         return self.listed.get(model, self.stated)
 
     def most_usd(self, model: str, request: Request) -> float:
-        """What one request may cost."""
+        """Return the most that one request may cost, in US dollars."""
         return most_cost_usd(self.price(model), text_of(request), self.samplings[request.suite].max_new_tokens)
 
     def most_tokens(self, _model: str, request: Request) -> int:

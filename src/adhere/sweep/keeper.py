@@ -58,21 +58,21 @@ class JudgingStop(AdhereError):
 
 
 class _Identity:
-    """What a Run's spec needs of a model."""
+    """The facts about a model that a Run's spec needs."""
 
     def __init__(self, spec: SweepSpec, model: str) -> None:
         self.name, self.engine = spec.model_name(model), spec.engine
 
 
 class _Answers:
-    """What one model answered: texts that are not written yet, and where the others lie."""
+    """The answers of one model: texts that are not written yet, and where the others lie."""
 
     def __init__(self) -> None:
         self.fresh: dict[Name, Response] = {}
         self.spots: dict[Name, Spot] = {}
 
     def status(self, name: Name) -> tuple[Status, Failure | None] | None:
-        """Of the row that counts; None: there is none."""
+        """Return the status and failure of the row that counts; None: there is none."""
         row = self.fresh.get(name) or self.spots.get(name)
         return None if row is None else (row.status, row.failure)
 
@@ -160,7 +160,7 @@ class Keeper:
         return self._answers.setdefault(model, _Answers())
 
     async def snapshot(self, endpoint: Endpoint) -> Snapshot:
-        """What the endpoint listed when this sweep began; fetched if it begins now.
+        """Return what the endpoint listed when this sweep began; fetched if it begins now.
 
         Raises:
             Unreachable: It lists no models, and none is named in full.
@@ -194,7 +194,7 @@ class Keeper:
         return snapshot
 
     def liveness(self) -> dict[str, Liveness]:
-        """Who lived and who did not; of several rows on a model the last."""
+        """Return who lived and who did not, by model; of several rows on a model the last."""
         return {row.model: row for row in read_segments(self.directory / "liveness", Liveness, self.damage)}
 
     def alive(self, row: Liveness) -> None:
@@ -202,7 +202,7 @@ class Keeper:
         self._waiting.append((self._alive, row))
 
     def wanting(self, model: str) -> list[tuple[Name, bool]]:
-        """What a model has yet to answer.
+        """List what a model has yet to answer.
 
         (name, whether it can be asked now; later turns wait for the earlier ones).
         """
@@ -380,7 +380,7 @@ class Keeper:
         return [(row, place) for row, place in places if isinstance(row, Entry)]
 
     def _note_spending(self, rows: list[tuple[SegmentWriter[Any], Any]]) -> None:
-        """What was spent goes before the answers that it bought."""
+        """Put the row of what was spent before the answers that it bought."""
         at_work = self._dispatcher
         spent = self._spent_usd + (at_work.counts.spent_usd if at_work is not None else 0.0)
         reserved = at_work.reserved_usd if at_work is not None else 0.0

@@ -1,4 +1,4 @@
-"""What a sweep keeps on disk beside its spec: the pinned list, and rows that are only ever appended."""
+"""Records that a sweep keeps on disk beside its spec: the pinned list, and rows that are only ever appended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adhere.store.tables.cells import Entry
 
 
 class Snapshot(Record, frozen=True):
-    """What an endpoint listed at one time. `wanted` are ids, `left_out` the reasons for the others."""
+    """The list of an endpoint at one time. `wanted` are ids, `left_out` the reasons for the others."""
 
     fetched: float
     base_url: str
@@ -18,7 +18,7 @@ class Snapshot(Record, frozen=True):
 
 
 class Liveness(Record, frozen=True):
-    """What became of the small question to one model; `reason` says why it is dead.
+    """The outcome of the small question to one model; `reason` says why it is dead.
 
     `is_final`: asking again would bring the same (the model is gone, the key has no access to it). A model that timed
     out or was overloaded is asked again by the next run.

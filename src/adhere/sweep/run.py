@@ -30,7 +30,7 @@ latency of the models."""
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a person asks for.
+    """A person's request for a sweep.
 
     Args:
         where: A base URL or a provider's name.
@@ -152,7 +152,7 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
 
 
 async def _guess_dialect(endpoint: Endpoint) -> None:
-    """Who owns the models says what kind of server it is, and the spec names it.
+    """Guess by who owns the models what kind of server it is; the spec names it.
 
     One without a list is a general one.
     """

@@ -1,4 +1,4 @@
-"""What makes a sweep this sweep: everything that can change an answer or how it is judged."""
+"""The spec that makes a sweep this sweep: everything that can change an answer or how it is judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # reports read a spec and never talk to an endpoint
 
 
 class Filter(Record, frozen=True):
-    """Which of the listed models are wanted; see `models.http.discover.select`."""
+    """The conditions that the wanted ones of the listed models meet; see `models.http.discover.select`."""
 
     globs: tuple[str, ...] = ()
     max_price: float | None = None
@@ -57,7 +57,7 @@ class SweepSpec(Record, frozen=True):
         return self.samplings[place] if self.samplings else self.sampling
 
     def model_name(self, model: str) -> str:
-        """What the Runs of this model call it."""
+        """Return the name that the Runs of this model give it."""
         return f"{self.base_url}#{model}"
 
     def directory(self, out: Path) -> Path:

@@ -44,7 +44,7 @@ _current: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
 class LearnerState(Protocol):
-    """What is kept of a learner (`train.loop.Learner`), and what tells its stage from another one."""
+    """The state that is kept of a learner (`train.loop.Learner`), and what tells its stage from another one."""
 
     model: PreTrainedModel
     settings: Any

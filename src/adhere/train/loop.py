@@ -33,7 +33,7 @@ Item = TypeVar("Item")
 
 
 class Update(NamedTuple):
-    """What one optimizer step saw. `grad_norm` is before clipping."""
+    """The numbers that one optimizer step saw. `grad_norm` is before clipping."""
 
     loss: float
     grad_norm: float
@@ -122,7 +122,7 @@ class Learner:
             self.go_back()
 
     def _look(self, tally: Tally, log: Sequence[LogRow]) -> LogRow:
-        """What the watch sees; the weights are remembered where it is more than it has seen."""
+        """Return what the watch sees; where its score is the highest so far, the weights are remembered."""
         assert self.watch is not None  # noqa: S101 - the callers asked
         score, passed = self.watch.look(self.model, tally)
         if all(score > earlier for earlier in values_of(log, SCORE)):

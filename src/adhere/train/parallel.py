@@ -27,7 +27,7 @@ _sharding: ContextVar[bool] = ContextVar("sharding", default=False)
 
 
 class Place(NamedTuple):
-    """Which process this is, from 0, and of how many."""
+    """The rank of this process, from 0, and the number of processes."""
 
     rank: int
     size: int
@@ -136,7 +136,7 @@ def divide(
 
 
 def agree(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process thinks
-    """What the first process answers, in all of them."""
+    """Return the first process's answer, in every process."""
     return gather([answer])[0]
 
 

@@ -49,7 +49,7 @@ class Merging(Record, frozen=True):
 
 
 class OptimizerSettings(Record, frozen=True):
-    """What every stage lets one set.
+    """The settings that every stage has.
 
     Attributes:
         learning_rate: The highest one, after warm-up.

@@ -114,7 +114,7 @@ def local_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 
 def with_shards(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """What `local_state` gave, as the optimizer of sharded parameters takes it."""
+    """Return what `local_state` gave, as the optimizer of sharded parameters takes it."""
     from torch.distributed.tensor import DTensor
 
     if not is_sharding():

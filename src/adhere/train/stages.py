@@ -1,4 +1,4 @@
-"""What a training stage is, and the registry of stages. One stage is one file of `methods/`, or a plug-in's.
+"""Training stages, and their registry. One stage is one file of `methods/`, or a plug-in's.
 
 To add one: a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another
 package adds one by an entry point of the group `adhere.stages` that names a Stage; it then runs in recipes and studies

@@ -82,7 +82,7 @@ def watching(watch: Watch | None) -> Iterator[None]:
 
 
 def watcher() -> Watch | None:
-    """Who watches the stage that is about to run."""
+    """Return the watch of the stage that is about to run; None without one."""
     return _current.get()
 
 
@@ -115,7 +115,7 @@ def greedy_scores(
     tally: Tally,
     rows: int = 64,
 ) -> list[list[float | None]]:
-    """By prompt the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it.
+    """Return, by prompt, the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it.
 
     Each process draws its share.
 

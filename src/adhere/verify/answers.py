@@ -39,7 +39,7 @@ MOST_PROBLEMS = 20
 
 
 class InstructionAccounting(Record, frozen=True, rename={"passed": "pass", "failed": "fail"}):
-    """What became of every constraint of every judged answer (strict view): checked = pass + fail + undecided."""
+    """Counts of the constraints of every judged answer (strict view): checked = pass + fail + undecided."""
 
     checked: int
     passed: int
@@ -48,7 +48,7 @@ class InstructionAccounting(Record, frozen=True, rename={"passed": "pass", "fail
 
 
 class RowAccounting(Record, frozen=True):
-    """What became of the rows of the file: read = used + skipped; `skipped_because` says why, with counts."""
+    """Counts of the rows of the file: read = used + skipped; `skipped_because` says why, with counts."""
 
     read: int
     used: int
@@ -57,7 +57,7 @@ class RowAccounting(Record, frozen=True):
 
 
 class VerifyAccounting(Record, frozen=True):
-    """Of answers (n = ok + truncated + empty + refused + error + missing), of constraints, and of the file's rows."""
+    """Counts of answers (n = ok + truncated + empty + refused + error + missing), constraints and the file's rows."""
 
     responses: Accounting
     instructions: InstructionAccounting
@@ -188,7 +188,7 @@ def verify(
 def added_up(
     desk: Desk, suite: Suite, judged: Iterable[JudgedBlock], *, name: str, sha256: str, where: Callable[[int], str]
 ) -> Verification:
-    """What blocks that were judged elsewhere come to; arguments as in `Verification`.
+    """Add up blocks that were judged elsewhere; arguments as in `Verification`.
 
     `where` says which file and line a line is.
 
@@ -227,7 +227,7 @@ def _check_target(verdicts: Path | None, responses: Path) -> None:
 
 
 class _Ledger:
-    """What was found so far: counts by prompt, and what a reader wants to see."""
+    """The findings so far: counts by prompt, and what a reader wants to see."""
 
     def __init__(self, desk: Desk, where: Callable[[int], str]) -> None:
         self._desk, self._where = desk, where
@@ -393,7 +393,7 @@ class _Ledger:
 
 
 class _SeenAnswers:
-    """Which answers were met, and in which line: eight bytes an answer, where draws are numbered without large gaps."""
+    """The answers met, and in which line: eight bytes an answer, where draws are numbered without large gaps."""
 
     def __init__(self, n_units: int) -> None:
         self._lines: list[array[int] | None] = [None] * n_units  # by unit, then by draw; 0: not met

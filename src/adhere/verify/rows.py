@@ -149,7 +149,7 @@ class Occurrence(NamedTuple):
 
 
 class JudgedBlock(NamedTuple):
-    """What came of one block.
+    """The result of judging one block.
 
     Attributes:
         answers: (line, unit, draw) of each answer that was used.
@@ -192,7 +192,7 @@ class TalliedBlock(Record, frozen=True):
 
     @classmethod
     def of(cls, judged: JudgedBlock) -> Self:
-        """What a block, or several behind each other, came to."""
+        """Return the result of a block, or of several behind each other."""
         outcomes = [(*key, times) for key, times in judged.outcomes.items()]
         statuses = {status: times for status, times in judged.statuses.items() if times}
         undecided = list(judged.undecided.items())
@@ -255,7 +255,7 @@ class Desk(Step):
         self._made_of = msgspec.structs.replace(suite, citation=""), settings, name
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """What another process makes an equal desk of: judges and their indexes cost more to send than to make."""
+        """Return what another process makes an equal desk of: judges and indexes cost more to send than to make."""
         return type(self), self._made_of
 
     def sort(self, block: Block) -> SortedBlock:
@@ -273,7 +273,7 @@ class Desk(Step):
         return self.prompts[number].turns[turn].constraints
 
     def judge(self, block: Block, without: frozenset[int] = frozenset()) -> JudgedBlock:
-        """What came of a block, apart from the lines `without`."""
+        """Judge a block, apart from the lines `without`."""
         judged = JudgedBlock([], Counter(), Counter(), b"", {}, Counter(), [])
         rows: list[VerdictRow] = []
         for line, data in block.lines():
@@ -408,7 +408,7 @@ class Desk(Step):
             return b"".join(map(_encoded_without_surrogates, rows))
 
     def _look_again(self, data: bytes) -> ResponseRow:
-        """What the fast decoder refused: read it with more patience, or say what is wrong with it."""
+        """Read with more patience what the fast decoder refused, or say what is wrong with it."""
         try:
             return parse_line(data, self._decoder)
         except WrongColumn as error:
@@ -446,7 +446,7 @@ class Desk(Step):
         return number
 
     def _by_prompt(self, text: str) -> int | None:
-        """Of the prompt with that text, exactly or else without white space at both ends; None where none has."""
+        """Return the number of the prompt with that text, exactly or else stripped of white space; None: none has."""
         if self._by_text is None or self._by_stripped is None:
             self._by_text = _index(prompt.text for prompt in self.prompts)
             self._by_stripped = _index(prompt.text.strip() for prompt in self.prompts)

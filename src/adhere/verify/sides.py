@@ -257,9 +257,9 @@ def _score(harness: str, task: str, files: Sequence[HarnessAnswers], options: Si
 
 
 def _pair_items(files: Sequence[HarnessAnswers], score: str) -> tuple[list[dict[str, float]], int]:
-    """Of each file item -> mean over its measured answers, of the items that asked the same of all.
+    """Return, for each file, item -> mean over its measured answers, of the items that asked the same of all.
 
-    And how many did not.
+    The second value is how many did not.
     """
     values, asked = zip(*(_by_item(one, score) for one in files), strict=True)
     first: dict[str, str] = {}

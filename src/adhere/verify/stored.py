@@ -1,4 +1,4 @@
-"""What somebody measured, whoever stored it: pass or fail by prompt, ready to be paired.
+"""Read what somebody measured, whoever stored it: pass or fail by prompt, ready to be paired.
 
 Read are our verdict files (`adhere verify --verdicts`), IFEval's own, the files of other harnesses (`imports`), and
 plain answers, which a suite judges first.
@@ -156,7 +156,7 @@ def _score_of(path: Path, names: list[str], *, view: View, score: str | None) ->
 
 
 def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | None:
-    """Of a harness's scores the one of whole prompts or items; None where none of them is known to be.
+    """Find, among a harness's scores, the one of whole prompts or items; None where none of them is known to be.
 
     A name counts without its scorer or folder (`scorer.NAME`, `folder/NAME`) and without lm-eval's filter
     (`NAME,FILTER`).

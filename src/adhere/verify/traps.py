@@ -35,7 +35,7 @@ class Example(Record, frozen=True):
 
 
 class StepTraps(Record, frozen=True):
-    """What became of the answers of one step."""
+    """Counts of one step: its answers, and those of them that take a trap."""
 
     step: int
     answers: int

@@ -51,7 +51,7 @@ class Difference(Record, frozen=True):
 
 
 class EqualLength(Record, frozen=True):
-    """What the difference would be if both answered each prompt at equal length (`stats.length_controlled`).
+    """The difference there would be if both answered each prompt at equal length (`stats.length_controlled`).
 
     `characters_a`, `characters_b`: mean length of the answers to a prompt. `slope`: how much the difference rises with
     one standard deviation more length of a. A number is None, with the `reason`, where the data cannot say.
@@ -236,7 +236,7 @@ def _read_ids(run: Run) -> _PromptIds:
 
 
 def clusters_of(prompts: Iterable[Prompt]) -> dict[str, str]:
-    """What a prompt was made from, by its id, where several may be made from it."""
+    """Return what a prompt was made from, by its id, where several may be made from it."""
     return {prompt.id: prompt.tags[CLUSTER] for prompt in prompts if CLUSTER in prompt.tags}
 
 
@@ -360,7 +360,7 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
 
 
 def _shown_as_pictures(run_a: Run, run_b: Run) -> list[str]:
-    """What to say of two Runs of the same prompts of which one was shown as pictures; empty where they are not that."""
+    """Return a note where one of two Runs of the same prompts was shown them as pictures; else empty."""
     pairs = (("a", run_a, "b", run_b), ("b", run_b, "a", run_a))
     for name, run, other_name, other in pairs:
         told = {prompt.id: drawn_key(prompt) for prompt in other.prompts() if DRAWN not in prompt.tags}
@@ -409,7 +409,7 @@ def _fields_of(spec: RunSpec) -> str:
 
 
 def _names(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """What the two are called: the model, and for one model what tells the two Runs apart."""
+    """Name two Runs: by their models, or for one model by what tells the two Runs apart."""
     if a.model != b.model:
         return a.model, b.model
     forms: tuple[Callable[[RunSpec], str], ...] = (

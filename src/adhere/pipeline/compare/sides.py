@@ -1,4 +1,4 @@
-"""What a change must not cost: knowledge, maths, code, safety, plain text. Tests of non-inferiority, item by item.
+"""Test what a change must not cost: knowledge, maths, code, safety, plain text. Non-inferiority, item by item.
 
 Array suffixes: `_S` seeds, `_P` items.
 """
@@ -61,7 +61,7 @@ class SideTest(Record, frozen=True):
 
 
 class Measure(NamedTuple):
-    """What is compared: names, unit, and whether less of it is better."""
+    """A measure that is compared: names, unit, and whether less of it is better."""
 
     task: str
     harness: str
@@ -128,7 +128,7 @@ def side_test(
 
 
 def rest(sides: Sequence[SideTest]) -> Outcome | None:
-    """Of all of them: violated if any is, holds if every one does; None without any."""
+    """Combine all tests: violated if any is, holds if every one does, else undecided; None without any."""
     if not sides:
         return None
     found = {side.outcome for side in sides}

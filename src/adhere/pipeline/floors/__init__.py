@@ -1,4 +1,4 @@
-"""What answerers without a model get on a suite: the floor below which a rate says nothing.
+"""Measure what answerers without a model get on a suite: the floor below which a rate says nothing.
 
 bots.py      the thirty answerers, ten of them bots
 measure.py   their answers judged: rates by answerer and kind

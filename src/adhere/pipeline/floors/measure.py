@@ -87,7 +87,7 @@ def _spread(places: Sequence[int], most: int | None) -> list[int]:
 
 
 class _Asking(NamedTuple):
-    """What every answerer is asked, at these `places` of the prompts, and how its answers are judged."""
+    """The prompts that every answerer is asked, at these `places` of them, and how its answers are judged."""
 
     prompts: Sequence[Prompt]
     places: Sequence[int]

@@ -1,4 +1,4 @@
-"""What a prompt needs: how many words of its own an answer has at least, and by what words it may be said."""
+"""Tell what a prompt needs: how many words of its own an answer has at least, and by what words it may be said."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _IS_FREE = re.compile(
 
 @_once
 def class_of(asked: str) -> Wanted:
-    """What kind of answer a prompt wants; brief where a word or two may do."""
+    """Tell what kind of answer a prompt wants; brief where a word or two may do."""
     long, closed = _LONG.search(asked), _last(asked, _TERSE, _IS_CLOSED, _IS_SIGNS)
     if long is not None and not (
         _ASKS_WHO.match(asked) or _OF_EACH.search(long[0]) or (closed > long.start() and is_about_a_text(asked))

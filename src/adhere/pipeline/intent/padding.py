@@ -1,4 +1,4 @@
-"""What stands in an answer for a rule's words alone: lists of them, and words said over and over."""
+"""Find what stands in an answer for a rule's words alone: lists of them, and words said over and over."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a reader sees of a text.
+"""Reduce a text to what a reader sees of it.
 
-Without what nobody draws, and with look-alikes as the letters and signs that they look like.
+What nobody draws is left out, and look-alikes become the letters and signs that they look like.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ _MOST_GLUED = 5
 
 
 def seen_of(text: str, *, asked: str = "") -> str:
-    """What a reader sees of a text.
+    """Return what a reader sees of a text.
 
-    Without comments, what no browser draws, attributes, invisible characters and empty code fences.
+    Left out are comments, what no browser draws, attributes, invisible characters and empty code fences.
 
     Args:
         text: An answer.

@@ -29,20 +29,20 @@ ASK_ITEMS = (
 
 
 class Score(Record, frozen=True):
-    """What a critic replies about one answer."""
+    """A critic's reply about one answer."""
 
     score: float
     reason: str
 
 
 class Holds(Record, frozen=True):
-    """What a critic replies about the statements of one answer."""
+    """A critic's reply about the statements of one answer."""
 
     holds: list[bool]
 
 
 class Opinion(NamedTuple):
-    """What a critic said of one answer.
+    """A critic's opinion of one answer.
 
     Attributes:
         score: In [0, 1]; None where no draw gave a readable answer: no measurement, no number.

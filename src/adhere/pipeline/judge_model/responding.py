@@ -48,7 +48,7 @@ class Agreement(Record, frozen=True):
 
 
 class RespondingReport(Record, frozen=True):
-    """Of a Run's conversations: how many pass, and how many of these respond, by words and by the judge.
+    """Counts of a Run's conversations: how many pass, and how many of these respond, by words and by the judge.
 
     `abstained` are neither. `agreement` is None without labels.
     """

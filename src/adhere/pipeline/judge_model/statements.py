@@ -42,7 +42,7 @@ _SILENT = Silent()
 
 
 class Row(Record, frozen=True):
-    """What the judge said of one statement about one answer, in both orders."""
+    """The judge's votes on one statement about one answer, in both orders."""
 
     name: str
     statement: str
@@ -163,7 +163,7 @@ def _plain(name: str) -> str:
 
 
 def request_of(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: int) -> str | None:
-    """What the model was asked: the text, or the conversation as JSON where there is more than one message.
+    """Return what the model was asked: the text, or the conversation as JSON where it has several messages.
 
     None: an answer is missing.
     """
@@ -177,14 +177,14 @@ def request_of(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw:
 
 
 def row_name(response: Response, index: int, statement: str) -> str:
-    """Of a row: it is about this answer and this statement, and no other."""
+    """Name a row by what it is about: this answer and this statement, and no other."""
     return content_hash([response.prompt_id, response.turn, response.draw, index, answer_hash(response), statement])[
         :24
     ]
 
 
 def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[Query]:
-    """Of every answer with a visible text: what waits for a judge. Blank answers have failed already."""
+    """Yield what waits for a judge, of every answer with a visible text. Blank answers have failed already."""
     answers = {response.key: response for response in run.responses()}
     for response in answers.values():
         prompt = known[response.prompt_id]
@@ -252,12 +252,12 @@ def ask_statements(critic: Critic, asked: Sequence[Query], path: Path, progress:
 
 
 def _vote(share: float | None) -> Vote:
-    """Of the draws that could be read: more than half decide."""
+    """Decide by more than half of the draws that could be read; `unclear` at exactly half, or without any."""
     return "unclear" if share is None or share == 0.5 else "yes" if share > 0.5 else "no"
 
 
 def _load_rows(path: Path) -> dict[str, Row]:
-    """What an earlier call stored.
+    """Load the rows that an earlier call stored.
 
     An unreadable reply is asked for again, and a last line that was cut off is passed over.
     """

@@ -51,5 +51,5 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _category(prompt: Prompt) -> str:
-    """Of the constraints that are added: the file's name, with which a group's name begins."""
+    """Return the category of the constraints that are added: the file's name, with which a group's name begins."""
     return cluster_of(prompt).rpartition("-")[0]

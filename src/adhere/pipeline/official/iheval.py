@@ -36,7 +36,7 @@ Found = list[tuple[str, float]]
 
 
 class _Target(NamedTuple):
-    """What the answer to a row of a share task is held against."""
+    """The target that the answer to a row of a share task is held against."""
 
     task: Task
     text: str

@@ -62,7 +62,7 @@ def parts_of_four(
 
 
 def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[Pair] | None:
-    """Of one answer: its prompt and its instructions, strict and then loose.
+    """Return one answer's pairs: for its prompt and for its instructions, strict and then loose.
 
     None where one of the four is undecided.
     """

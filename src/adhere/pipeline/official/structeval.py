@@ -29,5 +29,5 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def score_of(parses: bool, paths: list[bool]) -> float:  # noqa: FBT001 - it is what is scored
-    """Of one answer."""
+    """Return one answer's score: 0.2 if it parses, and then 0.8 times the share of `paths` that hold."""
     return round(0.2 * parses + 0.8 * (sum(paths) / len(paths) if parses else 0.0), 2)

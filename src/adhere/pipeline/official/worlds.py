@@ -1,4 +1,4 @@
-"""What an evaluation of agents prints: success, rules kept, how long it took, and where the first rule was broken.
+"""Measure agents in an evaluation: success, rules kept, how long it took, and where the first rule was broken.
 
 Success with every rule kept is the prompt rate that every Run has, and pass@k and pass^k with several draws are of it
 (`summarize.over_draws`). Source of the split: tau-bench (arXiv 2406.12045), tau2-bench (arXiv 2506.07982).
@@ -51,7 +51,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _mean(name: str, found: list[tuple[str, float]]) -> Measure:
-    """Of values that are all the same there is no interval: nothing says how others would lie."""
+    """Return the mean; without an interval where all values are the same: nothing says how others would lie."""
     values = [value for _, value in found]
     if len(set(values)) == 1:
         return Measure(name, "", values[0], None, None, len(values), EPISODES, "every episode has the same")

@@ -1,6 +1,6 @@
-"""What some Models need of a Run before they are asked.
+"""Give some Models what they need of a Run before they are asked.
 
-A text that was searched for, the rules that an oracle knows, what was spent.
+That is a text that was searched for, the rules that an oracle knows, what was spent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
 
 
 def payer_of(model: Model) -> Spending | None:
-    """Who keeps to a cap: the Model, or the one that a method stands around; None: nobody."""
+    """Return who keeps to a cap: the Model, or the one that a method stands around; None: nobody."""
     while not isinstance(model, Spending):
         if not isinstance(model, WrappedModel | SearchedModel):
             return None

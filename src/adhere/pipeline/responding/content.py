@@ -1,4 +1,4 @@
-"""What an answer says of its own: words that neither the request has nor any answer may be made of."""
+"""Find what an answer says of its own: words that neither the request has nor any answer may be made of."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Request(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What an answer is made of.
+    """The words and stems that an answer is made of.
 
     Attributes:
         n: Its words.

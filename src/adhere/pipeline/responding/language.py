@@ -1,4 +1,4 @@
-"""In which language a text is, as far as a few dozen words tell: enough to see that an answer left its request's."""
+"""Tell the language of a text, as far as a few dozen words do: enough to see that an answer left its request's."""
 
 from __future__ import annotations
 

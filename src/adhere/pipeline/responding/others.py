@@ -1,4 +1,4 @@
-"""What the other answers of a run or batch tell of one: whether it is what is said to every request.
+"""Tell, by the other answers of a run or batch, whether one is what is said to every request.
 
 An answer's *frame* is its words without what its own request and rules bring: each stretch of the request's words
 becomes one sign. An answer whose frame stands in answers to other requests answers none of them.

@@ -1,4 +1,4 @@
-"""Which conversations of a Run pass by answers that respond."""
+"""Find the conversations of a Run that pass by answers that respond."""
 
 from __future__ import annotations
 

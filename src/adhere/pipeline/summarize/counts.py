@@ -44,7 +44,7 @@ class Trials:
             known[3] += passed
 
     def sums(self) -> TrialSums:
-        """What was counted, without whose it was."""
+        """Return the sums of what was counted, without whose it was."""
         rows = self._of_prompt.values()
         every = ClusterSums.of([row[1] for row in rows], [row[0] for row in rows])
         completed = every
@@ -54,7 +54,7 @@ class Trials:
 
 
 def _headline(sums: TrialSums, nothing: str) -> Rate:
-    """As `_rate`, but without a number where a tenth or more of the trials are undecided."""
+    """Return the rate as `_rate` does, but without a number where a tenth or more of the trials are undecided."""
     rate, n = _rate(sums, nothing), sums.undecided + sums.every[1]
     if not rate.n or sums.undecided < max(FEWEST_UNDECIDED, MOST_UNDECIDED * n):
         return rate
@@ -98,12 +98,12 @@ class _KindCounts:
         self.strict, self.loose = Trials(), Trials()
 
     def sums(self) -> TallySums:
-        """What was counted."""
+        """Return the sums of what was counted."""
         return TallySums(dict(self.outcomes), self.strict.sums(), self.loose.sums())
 
 
 class Counts:
-    """What came of some conversations: prompts and constraints that passed, by view, kind and family."""
+    """Counts over some conversations: prompts and constraints that passed, by view, kind and family."""
 
     def __init__(self) -> None:
         self._prompt: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
@@ -148,7 +148,7 @@ class Counts:
         return every["strict"]
 
     def finish(self) -> CountedRates:
-        """What was counted, as rates."""
+        """Return what was counted, as rates."""
         return CountedRates(
             CountSums(
                 (self._prompt["strict"].sums(), self._prompt["loose"].sums()),
@@ -165,11 +165,11 @@ class CountedRates(NamedTuple):
     sums: CountSums
 
     def prompt(self, view: View) -> Rate:
-        """Of conversations: every constraint passed."""
+        """Return the rate of conversations in which every constraint passed."""
         return _headline(self.sums.prompt[VIEWS.index(view)], NO_PROMPT)
 
     def instruction(self, view: View) -> Rate:
-        """Of constraints, each counting once (the micro average)."""
+        """Return the rate of constraints, each counting once (the micro average)."""
         return _headline(self.sums.instruction[VIEWS.index(view)], NO_CONSTRAINT)
 
     def instruction_macro(self) -> float | None:
@@ -178,16 +178,16 @@ class CountedRates(NamedTuple):
         return None if self.instruction("strict").of_all is None else strict.shares / strict.every[0]
 
     def kinds(self) -> dict[str, Tally]:
-        """By constraint id, sorted."""
+        """Return the tallies by constraint id, sorted."""
         return {name: _tally(found) for name, found in self.sums.kinds.items()}
 
     def families(self) -> dict[str, Tally]:
-        """By the part of the id before the colon, sorted."""
+        """Return the tallies by the part of the id before the colon, sorted."""
         return {name: _tally(found) for name, found in self.sums.families.items()}
 
 
 def add_sums(one: CountSums, other: CountSums) -> CountSums:
-    """Of both, which are about different prompts."""
+    """Add the counts of two disjoint sets of prompts."""
     return CountSums(
         (_add_trials(one.prompt[0], other.prompt[0]), _add_trials(one.prompt[1], other.prompt[1])),
         (_add_trials(one.instruction[0], other.instruction[0]), _add_trials(one.instruction[1], other.instruction[1])),

@@ -62,7 +62,7 @@ def estimate_mean(name: str, scope: str, found: Sequence[Value], what: str, *, t
 
 
 def mean_over_clusters(name: str, scope: str, found: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
-    """As `estimate_mean`, where single values may lie above `top` because they are weighted; the interval does not."""
+    """Estimate as `estimate_mean` does, where weighted single values may lie above `top`; the interval does not."""
     estimate = estimate_mean(name, scope, found, what, top=top)
     return msgspec.structs.replace(estimate, high=None if estimate.high is None else min(top, estimate.high))
 
@@ -84,7 +84,7 @@ def nothing_measured(name: str, scope: str, what: str, reason: str = "nothing wa
 
 
 def cluster_of(prompt: Prompt) -> str:
-    """What a prompt belongs to: its group, or itself."""
+    """Return the cluster that a prompt belongs to: its group, or itself."""
     return prompt.tags.get("group", prompt.id)
 
 

@@ -1,6 +1,6 @@
-"""What a suite's way of asking shows beside pass rates.
+"""Measure what a suite's way of asking shows beside pass rates.
 
-By level, turn, variant, role and depth, each with its interval.
+Rates are by level, turn, variant, role and depth, each with its interval.
 
 Everything follows from the tags of the stored prompts, so a Run is measured the same whatever suite it came from:
 

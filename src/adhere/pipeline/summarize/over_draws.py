@@ -1,4 +1,4 @@
-"""What several draws of each prompt show: pass@k, pass^k, and how far the draws' own rates lie apart.
+"""Measure what several draws of each prompt show: pass@k, pass^k, and how far the draws' own rates lie apart.
 
 A prompt counts where all of its draws were measured, in every row, so that a curve over k is of the same prompts.
 Prompts are the units of the intervals (a group of prompts is one unit).
@@ -21,7 +21,7 @@ SPREAD = "spread of draws"
 
 
 def draw_sums(answers: Answers) -> DrawSums:
-    """What `over_draws` needs of the answers; nothing of a single draw."""
+    """Return the sums that `over_draws` needs of the answers; nothing of a single draw."""
     if answers.draws < 2:
         return DrawSums()
     found: dict[str, list[bool]] = defaultdict(list)

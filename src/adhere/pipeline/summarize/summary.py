@@ -153,7 +153,7 @@ def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRate
 
 
 class _Beside(NamedTuple):
-    """What stands beside rates: by answer, by conversation (prompt, draw), and by answerer without a model."""
+    """Results beside rates: by answer, by conversation (prompt, draw), and by answerer without a model."""
 
     guards: Mapping[Key, Guard]
     leaks: Mapping[Key, bool]
@@ -275,7 +275,7 @@ def _account(answers: Answers, prompts: Sequence[Prompt]) -> Accounting:
 
 
 def _guards(answers: Answers) -> dict[Key, Guard]:
-    """Of every answer with a visible text; once, because every slice asks for its own."""
+    """Guard every answer with a visible text; once, because every slice asks for its own."""
     found = {}
     for prompt in answers.prompts:
         for draw in range(answers.draws):

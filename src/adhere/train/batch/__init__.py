@@ -1,1 +1,1 @@
-"""What is learned from: token rows, the prefix tree, rollouts, and the loops over pairs and labelled answers."""
+"""Token rows, the prefix tree, rollouts, and the loops over pairs and labelled answers: all that is learned from."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AnswerSettings(OptimizerSettings, frozen=True):
-    """What every method on labelled answers lets one set.
+    """The settings that every method on labelled answers has.
 
     Attributes:
         beta: How strongly the policy is held to its start.

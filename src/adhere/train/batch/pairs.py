@@ -32,7 +32,7 @@ Objective = Callable[["PairSums"], "torch.Tensor"]
 
 
 class PairSettings(OptimizerSettings, frozen=True):
-    """What every offline method on pairs lets one set.
+    """The settings that every offline method on pairs has.
 
     Attributes:
         epochs: Passes over the pairs.

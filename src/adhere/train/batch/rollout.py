@@ -94,7 +94,7 @@ class Group(NamedTuple):
 
 
 class RolloutSettings(OptimizerSettings, frozen=True):
-    """What both online stages let one set.
+    """The settings that both online stages have.
 
     Attributes:
         steps: Episodes; each answers `prompts_per_step` prompts.
@@ -351,7 +351,7 @@ def _request_of(row: RlRow) -> Request:
 
 
 def measures(groups: Sequence[Group]) -> LogRow:
-    """What an episode's answers were like, over all groups, learned from or not. None where nothing was measured.
+    """Measure an episode's answers, over all groups, learned from or not. None where nothing was measured.
 
     `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts
     answers with the full score 1. `one_answer_share` is the share of answers that are said to other prompts of the

@@ -1,1 +1,1 @@
-"""What training costs and where its settings come from: the ledger, the cost model, memory, estimates, provenance."""
+"""The cost of training and the origin of its settings: the ledger, the cost model, memory, estimates, provenance."""

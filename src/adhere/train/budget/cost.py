@@ -1,4 +1,4 @@
-"""What a stage costs, in tokens: the words in which every stage's own cost model speaks.
+"""The cost of a stage, in tokens: the words in which every stage's own cost model speaks.
 
 `estimate` turns them into minutes and memory.
 """
@@ -27,7 +27,7 @@ class Shape(Record, frozen=True):
 
 
 class Work(Record, frozen=True):
-    """What a stage does.
+    """The work that a stage does.
 
     Attributes:
         steps: Optimizer steps.

@@ -1,4 +1,4 @@
-"""What a stage cost: counted while it runs, stored with its result, so that arms can be compared at equal cost."""
+"""The cost of a stage: counted while it runs, stored with its result, so that arms can be compared at equal cost."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ def values_of(log: Sequence[LogRow], column: str) -> list[float]:
 
 
 class Artefact(Protocol):
-    """What a stage may leave beside weights, such as a reward model."""
+    """A side artefact that a stage may leave beside weights, such as a reward model."""
 
     def save(self, directory: Path) -> None:
         """Write it into `directory`, which is made."""
 
 
 class StageResult(NamedTuple):
-    """What a stage returns: one log row a step, its cost, and a side artefact if it makes one.
+    """The result of a stage: one log row a step, its cost, and a side artefact if it makes one.
 
     The model was trained in place.
     """

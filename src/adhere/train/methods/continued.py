@@ -206,7 +206,7 @@ def _documents(files: tuple[_File, ...]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _sha256(files: tuple[_File, ...]) -> str:
-    """Of the documents with a NUL between them, one after the other: their joined text never stands in memory."""
+    """Hash the documents with a NUL between them, one after the other: their joined text never stands in memory."""
     found = hashlib.sha256()
     for place, document in enumerate(_documents(files)):
         found.update(b"\0" * (place > 0) + document.encode())

@@ -111,7 +111,7 @@ def dpo(
 
 
 def _first_loss(settings: DpoSettings) -> float | None:
-    """What the loss is while the policy is its reference; unknown with a likelihood term."""
+    """Return the loss while the policy is its reference; None, unknown, with a likelihood term."""
     if settings.sft_weight:
         return None
     return (1 / (2 * settings.beta)) ** 2 if settings.loss == "ipo" else math.log(2)

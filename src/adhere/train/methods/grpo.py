@@ -142,7 +142,7 @@ class WeightedAnswer(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """What one episode teaches. `left_out`: groups with variance beyond `max_trained_groups`."""
+    """The answers that one episode teaches. `left_out`: groups with variance beyond `max_trained_groups`."""
 
     answers: list[WeightedAnswer]
     groups: int
@@ -259,7 +259,7 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
 
 
 def overlong(tokens: int, settings: GrpoSettings) -> float:
-    """What is taken from the reward of an answer of so many tokens (2503.14476, eq. 13, times `overlong_penalty`)."""
+    """Return what an answer of so many tokens loses of its reward (2503.14476, eq. 13, times `overlong_penalty`)."""
     if not settings.overlong_tokens:
         return 0.0
     free = settings.max_new_tokens - settings.overlong_tokens
@@ -366,7 +366,7 @@ def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float
 
 
 def _weight(row: TokenRow, tokens: int, answers: int, settings: GrpoSettings) -> float:
-    """What an answer's token losses are multiplied by.
+    """Return the factor by which an answer's token losses are multiplied.
 
     `tokens` are those that are learned, `answers` all that count.
     """

@@ -113,7 +113,7 @@ class RewardModel:
 
     @classmethod
     def load(cls, directory: Path, device: str = "cpu") -> RewardModel:
-        """What `save` wrote, in fp32.
+        """Load what `save` wrote, in fp32.
 
         Raises:
             MissingModel: There is nothing of the sort.
@@ -251,7 +251,7 @@ def _share(row: PairRow) -> float:
 
 
 def _by_criterion(rows: Sequence[PairRow], margins: Sequence[float]) -> LogRow:
-    """By criterion the share of held-out pairs that it does not rate alike and that the rewards order as it does."""
+    """Return, by criterion, the share of held-out pairs it does not rate alike that the rewards order as it does."""
     agreed: dict[str, list[bool]] = {}
     for row, margin in zip(rows, margins, strict=True):
         for name, (first, second) in row.criteria.items():

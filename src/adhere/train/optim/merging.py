@@ -22,7 +22,7 @@ Weights = torch.nn.Module | Mapping[str, torch.Tensor] | Iterable[torch.Tensor]
 
 
 class _Rules(NamedTuple):
-    """In what the paper's text and the released code differ."""
+    """The rules in which the paper's text and the released code differ."""
 
     rescale: Rescale
     fixed_mask: bool

@@ -32,7 +32,7 @@ def merge_linear(base: Named, models: Sequence[Named], weights: Sequence[float])
 def merge_dare(
     base: Named, models: Sequence[Named], weights: Sequence[float], *, p: float, seed: int
 ) -> dict[str, torch.Tensor]:
-    """As `merge_linear` of changes of which a random share `p` is kept and divided by p; masks are drawn from `seed`.
+    """Merge as `merge_linear` does, of each change a random share `p`, divided by p; `seed` draws the masks.
 
     Raises:
         UsageError: p is not in (0, 1], or as `merge_linear`.

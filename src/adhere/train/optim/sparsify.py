@@ -1,4 +1,4 @@
-"""What is kept of a change of weights: a random share of its coordinates (DARE), or the largest ones (TIES)."""
+"""Choose what is kept of a change of weights: a random share of its coordinates (DARE), or the largest ones (TIES)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pack(sparse: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unpack(packed: tuple[torch.Tensor, torch.Tensor], like: torch.Tensor) -> torch.Tensor:
-    """What `pack` was given, as a tensor of the shape, type and device of `like`."""
+    """Return what `pack` was given, as a tensor of the shape, type and device of `like`."""
     bits, values = packed
     is_kept = torch.from_numpy(np.unpackbits(bits.cpu().numpy(), count=like.numel())).bool()
     whole = torch.zeros(like.numel(), dtype=like.dtype)

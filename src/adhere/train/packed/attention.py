@@ -161,7 +161,7 @@ def attend(
     tree_runs: Sequence[Run] | None = None,
     **_other: Any,
 ) -> tuple[Tensor, None]:
-    """What transformers calls: query (1, K * G, N, D), key and value (1, K, N, D), mask (1, 1, N, N)."""
+    """Attend as transformers calls it: query (1, K * G, N, D), key and value (1, K, N, D), mask (1, 1, N, N)."""
     low = torch.bfloat16
     if tree_runs is not None:
         return attend_in_runs(query.to(low), key.to(low), value.to(low), tree_runs, scaling=scaling), None

@@ -244,7 +244,7 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
 def hidden_states(
     model: PreTrainedModel, tree: Tree, nodes: Sequence[int], *, precision: Precision | None = None
 ) -> torch.Tensor:
-    """What the model's last layer makes of some nodes, in fp32: (len(nodes), width); what a reward head reads."""
+    """Return the last layer's output for some nodes, in fp32: (len(nodes), width); what a reward head reads."""
     import torch
 
     device = model.device

@@ -47,7 +47,7 @@ class TrainedRows(torch.nn.Module):
 
     @property
     def scalar_embed_scale(self) -> float:
-        """What the embedding multiplies its rows with (Gemma); 1 where it does not. The decoder reads it here."""
+        """The factor by which the embedding multiplies its rows (Gemma), or 1. The decoder reads it here."""
         return float(getattr(self.base, "scalar_embed_scale", 1.0))
 
     @property
@@ -56,7 +56,7 @@ class TrainedRows(torch.nn.Module):
         return getattr(self.base, "bias", None)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of an embedding (…) ids -> (…, width); of a head (…, width) -> (…, tokens)."""
+        """Map, for an embedding, ids (…) -> (…, width); for a head (…, width) -> (…, tokens)."""
         if isinstance(self.base, torch.nn.Linear):
             logits: torch.Tensor = self.base(x)
             bias = None if self.base.bias is None else self.base.bias[self.ids]
@@ -103,7 +103,7 @@ def _tables(model: Any) -> tuple[Any, Any]:
 
 
 def trained_rows(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """By module, the rows that are trained, the embedding's name first; empty where none are.
+    """Return, by module, the rows that are trained, the embedding's name first; empty where none are.
 
     A tied head is not named again.
     """

@@ -17,7 +17,7 @@ from adhere.train.stages import provenance_rows
 
 
 class StageRecord(Record, frozen=True):
-    """What is stored of a finished stage, as stage.json.
+    """The stored record of a finished stage, as stage.json.
 
     Attributes:
         key: Hash of all that its weights depend on.

@@ -28,7 +28,7 @@ RANDOM = {"2m": (192, 4, 4)}  # hidden size, layers, heads
 
 
 class RecipeRows(NamedTuple):
-    """What the stages of a recipe choose from; `sha256` is of all of it."""
+    """The rows that the stages of a recipe choose from; `sha256` is of all of it."""
 
     sft: list[SftRow]
     pairs: list[PairRow]
@@ -227,5 +227,5 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
 
 
 def needed_rows(data: Sequence[str]) -> list[str]:
-    """Which files stages with these `data` learn from."""
+    """List the files that stages with these `data` learn from."""
     return sorted({part for one in data for part in one.split("+")})

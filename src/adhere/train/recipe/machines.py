@@ -20,7 +20,7 @@ from adhere.train.settings import Lora
 
 
 class Machine(Record, frozen=True):
-    """What a preset is like on one kind of machine.
+    """The model and settings of a preset on one kind of machine.
 
     Attributes:
         start: The model.
@@ -39,7 +39,7 @@ class Machine(Record, frozen=True):
     stages: Mapping[str, Mapping[str, Json]] = {}
 
     def settings(self, stage: str) -> dict[str, Json]:
-        """What this machine sets of a stage."""
+        """Return the settings that this machine sets of a stage."""
         return {**self.stages.get("*", {}), **self.stages.get(stage, {})}
 
 
@@ -50,7 +50,7 @@ class Preset(Recipe, frozen=True):
 
     @property
     def recipe(self) -> Recipe:
-        """As it is for two cores."""
+        """The recipe as it is for two cores."""
         return Recipe(**{name: getattr(self, name) for name in Recipe.__struct_fields__ if name != "origin"})
 
 

@@ -40,7 +40,7 @@ from adhere.train.stages import Stage
 
 
 class PlannedStage(NamedTuple):
-    """What a stage will cost; `done` says that it is finished already."""
+    """A stage and what it will cost; `done` says that it is finished already."""
 
     name: str
     rows: int
@@ -70,7 +70,7 @@ class _OpenedRecipe(NamedTuple):
 
 
 def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", shards: int = 1) -> list[PlannedStage]:
-    """What each stage of the recipe costs on this data, by the stages' own cost models and this model's size.
+    """Estimate what each stage of the recipe costs on this data, by the stages' cost models and this model's size.
 
     Minutes are those of two AVX2 cores, scaled to the model; a machine with bf16 units or a GPU is faster. With
     `shards` above 1 memory is that of one of so many processes with sharded weights.
@@ -106,7 +106,7 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
 def stage_memory(
     recipe: Recipe, stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, device: str, shards: int = 1
 ) -> Memory:
-    """What a stage of the recipe holds at its worst moment, in one process."""
+    """Estimate the memory that a stage of the recipe holds at its worst moment, in one process."""
     return memory_needed(
         stage,
         settings,
@@ -279,7 +279,7 @@ def _push(name: str, folder: Path) -> str:
 
 
 def _adapter_of(recipe: Recipe, stage: Stage) -> Lora | None:
-    """What a stage trains beside the weights: a side artefact, as a reward model is, is trained in full."""
+    """Return the adapter that a stage trains, if any; a side artefact, as a reward model is, is trained in full."""
     return recipe.lora if stage.yields == "weights" else None
 
 

@@ -1,4 +1,4 @@
-"""What a stage will cost, told before it runs: steps, tokens, minutes, memory.
+"""Estimate what a stage will cost, before it runs: steps, tokens, minutes, memory.
 
 The estimate of online stages is an upper bound in tokens: it takes every answer to run to the length given and every
 group to have variance, unless told otherwise.
@@ -23,7 +23,7 @@ __all__ = ["Estimate", "Shape", "Speed", "estimate", "shape_of"]
 
 
 class Speed(Record, frozen=True):
-    """What a machine does with one model. Defaults: 135M parameters on two AVX2 cores (benchmarks/training/trees.py).
+    """A machine's speed with one model. Defaults: 135M parameters on two AVX2 cores (benchmarks/training/trees.py).
 
     Attributes:
         trained_per_s: Tree tokens forward and backward a second.
@@ -41,7 +41,7 @@ class Speed(Record, frozen=True):
 
 
 class Estimate(Record, frozen=True):
-    """What a stage is expected to cost; the fields are those of its ledger."""
+    """The expected cost of a stage; the fields are those of its ledger."""
 
     steps: int
     answers_generated: int
@@ -54,7 +54,7 @@ class Estimate(Record, frozen=True):
 
     @property
     def equivalent_tokens(self) -> int:
-        """As in the ledger: what an equal-compute control is given."""
+        """The tokens that an equal-compute control is given, as in the ledger."""
         return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
 
 

@@ -1,4 +1,4 @@
-"""What stops a training run that is being wasted: before it starts, and at every step of a stage.
+"""Stop a training run that is being wasted: before it starts, and at every step of a stage.
 
 before:  `template_trouble` (what is trained is not what the chat template says), `find_repeats` (test items among the
          training prompts)
@@ -37,7 +37,7 @@ class GuardStop(AdhereError):
 
 
 class Guard(NamedTuple):
-    """What trips on a column of the log, and advice. `above` makes a step bad; so many bad steps in a row are too many.
+    """A limit on a column of the log, and advice. `above` makes a step bad; so many bad steps in a row are too many.
 
     `breaks`: what is trained is then not what its settings say, so that it shows nothing about them. Else the recipe
     did it to itself.
@@ -191,7 +191,7 @@ class RepeatedPrompt(NamedTuple):
 def find_repeats(
     prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]
 ) -> ContaminationError | None:
-    """What the prompts of training (by file) repeat of the test items of `suites`.
+    """Find what the prompts of training (by file) repeat of the test items of `suites`.
 
     As an error with the first and the count. By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and
     word for word: the rule leaves short texts alone.
@@ -230,9 +230,9 @@ def halved_once(
     needs: Callable[[OptimizerSettings], str],
     progress: Progress,
 ) -> tuple[T, OptimizerSettings]:
-    """What `attempt` gives, if memory runs out once more with micro-batches of half the size.
+    """Run `attempt`; if memory runs out, once more with micro-batches of half the size.
 
-    And the settings that it was given.
+    Its result is returned with the settings that it was given.
 
     Args:
         attempt: Trains with such settings.
@@ -259,7 +259,7 @@ def halved_once(
 
 
 def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: str) -> str:
-    """What a stage that ran out of memory twice needs, by what it holds, against what there is now."""
+    """Say what a stage that ran out of memory twice needs, by what it holds, against what there is now."""
     free = available_bytes(device)
     there = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
     return (

@@ -1,4 +1,4 @@
-"""What training a model will hold in memory, told before it starts, from the model's real shape.
+"""Estimate what training a model will hold in memory, before it starts, from the model's real shape.
 
 Weights, gradients and moments follow from the number of parameters. Activations were counted on small models by the
 tensors that autograd keeps (tests/unit/train/test_memory.py counts them again): bytes a tree token and layer, of
@@ -77,13 +77,13 @@ class Memory(Record, frozen=True):
         return SLACK * float(sum(msgspec.structs.astuple(self)))
 
     def describe(self) -> str:
-        """In gigabytes, largest first."""
+        """Describe the parts in gigabytes, largest first."""
         parts = sorted(msgspec.structs.asdict(self).items(), key=lambda part: -part[1])
         return ", ".join(f"{name} {value / 1e9:.1f}" for name, value in parts if value >= 5e7)
 
 
 def sizes_of(weights: Path) -> Sizes:
-    """What a directory's `config.json` states.
+    """Read the sizes of a model that a directory's `config.json` states.
 
     Raises:
         MissingModel: There is none, or it is not of a Llama-like model.
@@ -128,7 +128,7 @@ def memory_of(
     adapter: int | None = None,
     shards: int = 1,
 ) -> Memory:
-    """What a stage with `settings` holds at the worst moment.
+    """Estimate the memory that a stage with `settings` holds at the worst moment.
 
     Args:
         sizes: Of the model.

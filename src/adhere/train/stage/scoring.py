@@ -1,6 +1,6 @@
-"""What scores the answers of online stages.
+"""Score the answers of online stages.
 
-The judge, a trained reward model, or a sum of terms as a recipe writes them.
+Scores come from the judge, a trained reward model, or a sum of terms as a recipe writes them.
 
 reward = "dense"                                        the share of a prompt's constraints that pass; "binary",
                                                         "model" likewise

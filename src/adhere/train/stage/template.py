@@ -32,7 +32,7 @@ FILE = "template.json"
 
 
 class _Origin(Record, frozen=True):
-    """What a folder was made from."""
+    """The hashes of what a folder was made from."""
 
     base_sha256: str
     template_sha256: str
@@ -82,7 +82,7 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
 
 
 def _beginning(tokenizer: Any) -> str:
-    """What a template of ours writes first: the token that begins every text of this model, if one does.
+    """Return what a template of ours writes first: the token that begins every text of this model, if one does.
 
     Prompts are tokenized as their template writes them, with nothing added. The tokenizers of Gemma and Llama begin
     every text with such a token, so their models have read hardly any without it.
@@ -102,7 +102,7 @@ def _read(template: str, base: Path) -> str:
 
 
 def _marks(tokenizer: Any, template: str) -> tuple[str, list[str]]:
-    """What ends an answer, and all that is to be a token."""
+    """Return what ends an answer, and all that is to be a token."""
     from jinja2 import TemplateError
 
     turns = [{"role": "user", "content": "Name three colours."}, {"role": "assistant", "content": ANSWER}]

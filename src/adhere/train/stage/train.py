@@ -82,7 +82,7 @@ class Training(NamedTuple):
 
 
 class TrainedStage(NamedTuple):
-    """What a stage left, beside its files."""
+    """The results that a stage left, beside its files."""
 
     settings: OptimizerSettings
     weights_sha256: str
@@ -182,7 +182,7 @@ def train_stage(
 
 
 def _find_watch(training: Training) -> WatchSpec | None:
-    """Who looks at this stage; a reward model answers nothing, and some stages look for themselves."""
+    """Return the watch settings of this stage; None for reward models and for stages that watch themselves."""
     is_policy = training.stage.yields == "weights" and not training.stage.watches_itself
     return training.watch if is_policy else None
 
@@ -220,7 +220,7 @@ def _attach(training: Training, model: PreTrainedModel) -> None:
 
 
 def _list_notes(training: Training) -> list[str]:
-    """What is to be said of a stage before it begins."""
+    """List what is to be said of a stage before it begins."""
     merging = training.settings.merging
     if merging is None or merging.mode != "paper" or merging.p == 1:
         return []
@@ -286,7 +286,7 @@ def memory_needed(
     reward: Reward = "dense",
     watched: bool = False,
 ) -> Memory:
-    """What a stage holds at its worst moment, in one process of `shards` that share the weights.
+    """Estimate what a stage holds at its worst moment, in one process of `shards` that share the weights.
 
     A reward model is whole in each. One that is `watched` keeps the weights of its best look, too.
     """

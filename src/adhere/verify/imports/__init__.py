@@ -1,4 +1,4 @@
-"""What another harness stored item by item, read from its own files.
+"""Read what another harness stored item by item, from its own files.
 
     found = read_import(Path("samples_ifeval_2026-11-22T03-32-45.jsonl"))   # None: the file is none of these
     found.answers[0].response, found.answers[0].scores["prompt_level_strict_acc"]
@@ -42,7 +42,7 @@ _ENDINGS = (".jsonl", ".json", ".eval", ".gz", ".zst")
 
 
 def read_import(path: Path) -> HarnessAnswers | None:
-    """What a file of another harness holds; None where it is another kind of file, or the standard input.
+    """Read a file of another harness; None where it is another kind of file, or the standard input.
 
     Raises:
         UsageError: It is such a harness's file, but one without items; the message says which to give.

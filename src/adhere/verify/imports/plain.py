@@ -1,4 +1,4 @@
-"""What `adhere perplexity --out` wrote: one line a text."""
+"""Read what `adhere perplexity --out` wrote: one line a text."""
 
 from __future__ import annotations
 
