@@ -103,3 +103,14 @@ def test_dotted_names_in_docstrings_resolve() -> None:
 def test_the_groups_are_of_entry_points() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     assert all(f'"{group}"' in source for group in GROUPS)
+
+
+FRAGMENTS = {"What", "As", "Of", "By", "Nor", "Who", "In", "Which"}
+"""Openers of what is no sentence: *Of both, which are about different prompts.*"""
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    """Those of the worlds' tools are texts that a model reads, so they stay as they were measured."""
+    found = [(path, text.splitlines()[0]) for path, text in docstrings() if not path.startswith("worlds/tools/")]
+    assert [(path, line) for path, line in found if line.split()[0].strip(":,.") in FRAGMENTS] == []
+    assert len(found) > 5000  # it did look
