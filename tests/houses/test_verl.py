@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from pathlib import Path
 
@@ -10,15 +11,15 @@ import pytest
 from adhere.integrations.houses import house_of
 
 if importlib.util.find_spec("verl") is None:  # its own code alone: to import it takes Ray and CUDA
-    pytest.skip("verl is not installed", allow_module_level=True)
+    pytest.skip("could not import 'verl': it is not installed", allow_module_level=True)
 pytestmark = pytest.mark.slow
-hydra = pytest.importorskip("hydra")
 
 DOORS = {door.what: door.command.split() for door in house_of("verl").doors}
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_overrides_compose(door: str) -> None:
+    hydra = importlib.import_module("hydra")
     spec = importlib.util.find_spec("verl")
     assert spec is not None
     assert spec.submodule_search_locations
