@@ -37,7 +37,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 highlight_language = "text"
-pygments_style, pygments_dark_style = "friendly", "github-dark"
+pygments_style, pygments_dark_style = "xcode", "github-dark"  # their colours read on grey: contrast 4.5 and more
 
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
