@@ -195,7 +195,7 @@ def _own(own: dict[str, list[AnswererRates]]) -> str:
 _WHY = """`core` (version 1) and `breadth` have high floors because their prompts have one to three drawn rules. A rule that forbids (*no comma*, *not the word*) is kept by a very short answer, and one that asks for
 one mark of form by an answer with every form at once. The suites stay as they are: drawing such rules only together with others would change what they measure (each kind alone, in `breadth`) and
 every number that was made with them. So read their rates beside the floor, and see how many of the passes are [responsive](../reference/responsive.md).
-In `calls` the right answer to some prompts is to ask back, which the bot *question back* does."""
+In `calls` the right answer to some prompts is to ask back, which *hello* and *question back* both do."""
 
 
 if __name__ == "__main__":

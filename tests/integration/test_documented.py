@@ -185,8 +185,11 @@ def missing(shown: str, printed: str, *, exactly: bool) -> list[str]:
     """Lines of a page's block that were not printed; a page may leave lines out."""
 
     def plainly(line: str) -> str:
-        line = re.sub("─+", "─", " ".join(line.split()))  # a rule is as long as its heading, which may name a port
-        return line if exactly else re.sub(r" +", " ", re.sub(r"[\d.,:+−T-]*\d[\d.,:+−TZ%-]*", "0", line))
+        line = " ".join(line.split())
+        if exactly:
+            return line
+        line = re.sub("─+", "─", line)  # a rule is as long as its heading, which may name a port
+        return re.sub(r" +", " ", re.sub(r"[\d.,:+−T-]*\d[\d.,:+−TZ%-]*", "0", line))
 
     known = {plainly(line) for line in printed.splitlines()}
     return [line for line in shown.splitlines() if line.strip() and plainly(line) not in known]

@@ -71,7 +71,7 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     """
     given = {name: value for name, value in row.items() if value is not None}
     full = {name: value for name, value in _in_known_names(given, table).items() if value is not None}
-    unusable = next((name for name in _UNUSABLE if name in full and not _is_empty(full[name])), None)
+    unusable = next((name for name in _UNUSABLE if name in full and not is_empty(full[name])), None)
     if unusable is not None:
         raise UsageError(f"the column {unusable!r} cannot be trained on yet; leave such rows out")
     if table == "sft" and full.get("label") is False:
@@ -99,7 +99,7 @@ def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
     Raises:
         UsageError: Two of its columns could be the one, so nobody knows which is to be learned.
     """
-    there = {name for name, value in row.items() if not _is_empty(value)}
+    there = {name for name, value in row.items() if not is_empty(value)}
     renamed: dict[str, str] = {}
     if there.isdisjoint(CONVERSATIONS):
         if there.isdisjoint({"prompt", "turns", "instruction", "input"}):
@@ -123,7 +123,7 @@ def _only(there: set[str], names: Sequence[str], ours: str, wanted: str) -> dict
     return dict.fromkeys(found, ours)
 
 
-def _is_empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
     """Tell whether a column holds nothing: null, an empty list, or the JSON text of one."""
     if isinstance(value, str):
         return value.strip() in {"", "[]", "{}", "null"}
@@ -193,7 +193,7 @@ def _hh(text: str) -> list[Message]:
 
 def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
     """The whole conversation of a row, its `system` column before it."""
-    name = next((name for name in CONVERSATIONS if not _is_empty(row.get(name))), None)
+    name = next((name for name in CONVERSATIONS if not is_empty(row.get(name))), None)
     if name is None:
         return None
     return _with_system(row, _messages(row[name], "user", name))
@@ -201,14 +201,14 @@ def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
 
 def _insist_on_learned(row: Mapping[str, Any]) -> None:
     """Refuse a conversation whose last message is marked as not to be learned (`weight: 0`, `train: false`)."""
-    messages = next(row[name] for name in CONVERSATIONS if not _is_empty(row.get(name)))
+    messages = next(row[name] for name in CONVERSATIONS if not is_empty(row.get(name)))
     last = messages[-1] if is_listed(messages) else messages
     if field(last, "weight", "train", "training") in (0, 0.0, False):
         raise UsageError("the last answer is marked as not to be learned (weight 0, train false); leave such rows out")
 
 
 def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Message]:
-    name = next((name for name in _SYSTEM if not _is_empty(row.get(name))), "")
+    name = next((name for name in _SYSTEM if not is_empty(row.get(name))), "")
     value = row.get(name)
     said = content_of(field(value, "parts", "content") if isinstance(value, Mapping) else value, name)
     if said.text is None or not said.text.strip() or (messages and messages[0].role == "system"):
@@ -218,9 +218,9 @@ def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Messag
 
 def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
     """Everything that is asked, and whether it was a text; None: it is what a conversation has before its answer."""
-    if not _is_empty(row.get("turns")):
+    if not is_empty(row.get("turns")):
         return _messages(row["turns"], "user", "turns"), False
-    if "prompt" in row and (has_answers or all(_is_empty(row.get(name)) for name in CONVERSATIONS)):
+    if "prompt" in row and (has_answers or all(is_empty(row.get(name)) for name in CONVERSATIONS)):
         prompt = row["prompt"]
         return _with_system(row, _messages(prompt, "user", "prompt")), isinstance(prompt, str)
     if isinstance(row.get("instruction"), str):
@@ -306,7 +306,7 @@ def _names(row: Mapping[str, Any]) -> str:
 def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> None:
     """Refuse a `prompt` that says something else than the conversation beside it."""
     prompt = row.get("prompt")
-    if _is_empty(prompt) or not _is_empty(row.get("turns")):
+    if is_empty(prompt) or not is_empty(row.get("turns")):
         return
     said = [one.content for one in _messages(prompt, "user", "prompt")]
     texts = [one.content for one in asked]

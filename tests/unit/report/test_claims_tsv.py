@@ -1,4 +1,4 @@
-"""What a spreadsheet would take for a formula is a text in a file of tabs; numbers stay numbers."""
+"""A cell that a spreadsheet would take for a formula is a text in a file of tabs; numbers stay numbers."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from adhere.text.scripts import ends_sentences, writes_words
 # They speak of letters or of capitals, which many scripts do not have: the report leaves such items out of other
 # languages. Kinds whose wordings speak of words or sentences are left out where these cannot be counted.
 LANGUAGE_BOUND = frozenset({"case", "letters", "language"})
+_WORDS, _SENTENCES = re.compile(r"words?\b", re.IGNORECASE), re.compile(r"sentences?\b", re.IGNORECASE)
 ATTEMPTS = 12  # for each prompt: other draws of one query four times, then of the next query
 FOLLOW_UP = (
     "Please change your last answer: {sentence} Everything that I asked for before still holds.",
@@ -123,6 +124,3 @@ def fits_script(kind: Kind, text: str) -> bool:
     if _WORDS.search(said) and not writes_words(text):
         return False
     return _SENTENCES.search(said) is None or ends_sentences(text)
-
-
-_WORDS, _SENTENCES = re.compile(r"words?\b", re.IGNORECASE), re.compile(r"sentences?\b", re.IGNORECASE)

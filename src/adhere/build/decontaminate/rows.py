@@ -10,7 +10,7 @@ from adhere.errors import SpecError, UsageError, nearest
 from adhere.lines.blocks import Block, parse_line
 from adhere.lines.step import BrokenRow, SortedBlock, Step
 from adhere.schema import Record, decoder_of
-from adhere.shapes.rows import CONVERSATIONS, texts_in
+from adhere.shapes.rows import CONVERSATIONS, is_empty, texts_in
 from adhere.suites.base import Suite
 from adhere.text.repeats import NgramRule, SubsequenceRule
 from adhere.text.spans import SpanRule
@@ -164,7 +164,7 @@ def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
     """
     named = [column for column in COLUMNS if column in row]
     if named:
-        return (next((column for column in named if row[column] not in (None, "", [])), named[0]),)
+        return (next((column for column in named if not is_empty(row[column])), named[0]),)
     raise SpecError(
         f"none of the usual columns ({', '.join(COLUMNS)}) is there; say which holds the text with --column. "
         f"Columns of this row: {', '.join(row) or 'none'}"

@@ -20,7 +20,7 @@ _CALLS = frozenset("function_call custom_tool_call local_shell_call shell_call a
 _RESULTS = frozenset({f"{name}_output" for name in _CALLS})
 _LISTS = ("messages", "input", "contents", "conversations", "conversation", "items")
 _MARKS = frozenset("role content type call_id tool_calls output arguments parts tool_call_id name".split())
-"""What tells one message from another where a log repeats them."""
+"""Fields that tell one message from another where a log repeats them."""
 _THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 
