@@ -11,7 +11,7 @@ from adhere.config import parse_toml
 from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Precisions
 from adhere.study.design.check import validate
-from adhere.study.design.plan import Inputs, Plan, make_plan, who_draws
+from adhere.study.design.plan import Inputs, Plan, compare_data, make_plan, who_draws
 from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec
 from adhere.study.design.tasks import tasks_of
 from adhere.suites.generated.core.slices import Sizes
@@ -110,6 +110,46 @@ def test_every_seed_draws_its_own_data_and_again_from_its_sft_model() -> None:
         assert [pool.cell is None for pool in pools] == [True] if cell.path == ("sft",) else [True, False]
         if len(pools) == 2:
             assert made.cell(pools[1].cell).path == ("sft",)
+
+
+TWO_TRAINERS = parse_toml(
+    """
+name = "two"
+start = "x"
+seeds = [0]
+arms = [
+  { name = "ours", stages = ["sft", "dpo"] },
+  { name = "theirs", stages = ["trl-sft", "trl-dpo"] },
+]
+[resample]
+after = "sft"
+[stages]
+sft = { method = "sft" }
+dpo = { method = "dpo" }
+trl-sft = { method = "sft", learning_rate = 2e-4 }
+trl-dpo = { method = "dpo" }
+[verdict]
+question = "?"
+treatment = "theirs"
+control = "ours"
+""",
+    StudySpec,
+    name="two.toml",
+)
+
+
+def test_arms_with_an_sft_stage_each_draw_anew_from_their_own() -> None:
+    assert TWO_TRAINERS.resample is not None
+    one = plan(TWO_TRAINERS)
+    assert [who_draws(TWO_TRAINERS, pool) for pool in one.pools] == ["the start model", "the model after sft"]
+    [line] = compare_data(TWO_TRAINERS, one)
+    assert line.startswith("ours learns from answers drawn after sft, theirs only from the first ones")
+    again = msgspec.structs.replace(TWO_TRAINERS.resample, after=["sft", "trl-sft"])
+    both = msgspec.structs.replace(TWO_TRAINERS, resample=again)
+    pools = plan(both).pools
+    assert [who_draws(both, pool) for pool in pools][1:] == ["the model after sft", "the model after trl-sft"]
+    assert pools[:2] == one.pools, "naming another stage draws nothing anew"
+    assert compare_data(both, plan(both)) == []
 
 
 def test_a_pool_that_nothing_learns_from_is_not_drawn() -> None:

@@ -152,6 +152,9 @@ def test_mistakes_are_explained(tmp_path, old: str, new: str, message: str) -> N
         ("[data]\ntemperature = 0.0\n", r"data\.temperature: got 0\.0, must be above 0"),
         ("[data]\nprompts = 0\n", r"data\.prompts: got 0"),
         ("[resample]\nafter = 'stf'\n", r"resample\.after: unknown name 'stf'\. Did you mean 'sft'"),
+        ("[resample]\nafter = []\n", r"resample\.after: names no stage"),
+        ("[resample]\nafter = ['sft', 'sft']\n", r"resample\.after sft is given twice"),
+        ("[resample]\nafter = ['sft', 'stf']\n", r"resample\.after: unknown name 'stf'"),
         ("[resample]\nafter = 'sft'\ndraws = 1\n", r"resample\.draws: got 1"),
         ("[guards]\nwords = 1.5\n", r"guards\.words: got 1\.5"),
         (

@@ -120,7 +120,11 @@ def validate(spec: StudySpec) -> None:
         _require_matched_arm(spec, found)
         _require_own_keys(spec, found)
     if spec.resample is not None:
-        _require_known("resample.after", spec.resample.after, spec.stages)
+        if not spec.resample.stages:
+            raise SpecError("resample.after: names no stage; name the one whose model draws")
+        _require_unique("resample.after", list(spec.resample.stages))
+        for name in spec.resample.stages:
+            _require_known("resample.after", name, spec.stages)
     _require_sources(spec)
     _require_start(spec)
     _require_suites(spec)

@@ -27,7 +27,7 @@ from adhere.errors import ResourceError
 from adhere.extras import need
 from adhere.models.local.decoder.device import available_bytes, resolve_device
 from adhere.study.design.command import COMMAND
-from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, compare_data, who_draws
 from adhere.study.design.probe import DrawRates, Probe
 from adhere.study.design.spec import DataSpec, StudySpec
 from adhere.study.design.tasks import Task
@@ -112,6 +112,7 @@ class Estimate(NamedTuple):
             for pool in self.pools
             if pool.pool.seed == first
         ]
+        lines += [f"  not equal   {line}" for line in compare_data(spec, plan)]
         for cost in (cost for cost in self.cells if cost.cell.seed == first):
             if spec.stage(cost.cell.stage).stage is COMMAND:
                 state = "finished" if cost.done else "not estimated"

@@ -35,6 +35,7 @@ class PoolPlan(NamedTuple):
     cell: str | None  # key of the cell whose model draws
     like: str | None = None  # key of the pool that its rows are like, where they are plain
     share: int = 1
+    after: str = ""  # name of that cell's stage
 
     @property
     def folder(self) -> str:
@@ -164,11 +165,11 @@ def make_plan(
                     pools=read,
                 )
                 keys = (*keys, key)
-                if spec.resample is not None and name == spec.resample.after:
-                    again = PoolPlan(seed, content_hash(["pool", seed, key, inputs[seed].resample]), key)
+                if spec.resample is not None and name in spec.resample.stages:
+                    again = PoolPlan(seed, content_hash(["pool", seed, key, inputs[seed].resample]), key, after=name)
                     known_pools = (first.key, again.key)
                     further = tuple(
-                        PoolPlan(seed, content_hash(["pool", seed, key, made]), key, share=share)
+                        PoolPlan(seed, content_hash(["pool", seed, key, made]), key, share=share, after=name)
                         for share, made in enumerate(inputs[seed].further, start=2)
                     )
                     if depth < len(arm.stages):  # else nothing learns from it
@@ -199,4 +200,22 @@ def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
         return "the start model without constraints"
     if pool.cell is None and spec.data.model is not msgspec.UNSET:
         return spec.data.model
-    return "the start model" if pool.cell is None or spec.resample is None else f"the model after {spec.resample.after}"
+    return "the start model" if pool.cell is None else f"the model after {pool.after}"
+
+
+def compare_data(spec: StudySpec, plan: Plan) -> list[str]:
+    """Name contrasts whose arms train on after a first stage, one on answers drawn anew and the other never."""
+    lines = []
+    for contrast in (spec.verdict.primary, *spec.verdict.secondary):
+        names = {}  # arm -> the stage after which its answers were drawn anew, "" for none
+        for arm in (contrast.treatment, contrast.control):
+            cells = [cell for cell in plan.cells if arm in cell.arms]
+            if any(cell.parent for cell in cells):
+                names[arm] = next(filter(None, (plan.pool(key).after for cell in cells for key in cell.pools)), "")
+        if len(names) == 2 and len({bool(after) for after in names.values()}) == 2:
+            anew, first = sorted(names, key=lambda arm: not names[arm])
+            lines.append(
+                f"{anew} learns from answers drawn after {names[anew]}, {first} only from the first ones: is that the "
+                "question? [resample] after takes several stages"
+            )
+    return list(dict.fromkeys(lines))

@@ -125,19 +125,24 @@ class ResampleSpec(Record, frozen=True):
     model's answers.
 
     Args:
-        after: Name of the stage whose model draws.
+        after: Name of the stage whose model draws; several, where arms have an SFT stage each, of two trainers say.
         prompts: How many new training prompts are composed at each seed, as in [data].
         draws: Answers drawn for each, at `temperature`.
         repair: Whether prompts without a passing answer get a repaired one.
         limits: How many rows are kept.
     """
 
-    after: str
+    after: str | list[str]
     prompts: int = 200
     draws: int = 8
     temperature: float = 1.0
     repair: bool = True
     limits: Limits = Limits()
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of `after`."""
+        return (self.after,) if isinstance(self.after, str) else tuple(self.after)
 
 
 class EvaluationSpec(Record, frozen=True):

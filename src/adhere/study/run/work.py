@@ -258,7 +258,7 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
     else:
         assert again is not None  # noqa: S101 - there is no such pool otherwise
         source = trained_weights(study.directory, study.plan.cell(plan.cell))
-        name = f"{again.after} (seed {plan.seed})"
+        name = f"{plan.after} (seed {plan.seed})"
         prompts, compared = (inputs.again, inputs.again_compared) if plan.share == 1 else inputs.further[plan.share - 2]
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
