@@ -97,10 +97,10 @@ class Environment:
         Raises:
             UnknownName: There is none.
         """
-        found = self._by_id.get(str(id))
-        if found is None:
+        prompt = self._by_id.get(str(id))
+        if prompt is None:
             raise UnknownName(f"Suite {self.suite.name!r} has no prompt {id!r}.{nearest(str(id), list(self._by_id))}")
-        return found
+        return prompt
 
     def score(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> float | None:
         """Return what an answer earns, in [0, 1]; None where it could not be judged. See `judge`."""
@@ -122,9 +122,8 @@ class Environment:
             UsageError: There are more answers than turns.
             UnknownName: There is no such prompt.
         """
-        asked = self.prompt(prompt) if isinstance(prompt, str) else prompt
         return judge_episode(
-            asked,
+            self.prompt(prompt) if isinstance(prompt, str) else prompt,
             answer,
             is_cut=is_cut,
             mode=self.mode,
@@ -196,27 +195,29 @@ def judge_episode(
     if len(answers) > len(prompt.turns):
         raise UsageError(f"Prompt {prompt.id!r} has {len(prompt.turns)} turns, got {len(answers)} answers")
     verdicts: list[Verdict] = []
-    paid: list[Verdict] = []
-    taken: list[str] = []
-    for turn, text in enumerate(answers):
-        if text is None:
+    paid_verdicts: list[Verdict] = []
+    traps_taken: list[str] = []
+    for turn, whole in enumerate(answers):
+        if whole is None:
             return JudgedEpisode(None, {}, (f"turn {turn}: there is no answer, so nothing was measured",))
-        said, reasoning, status = split_answer(text, "truncated" if is_cut and turn == len(answers) - 1 else "ok")
-        said = without_calls(said)
-        response = Response(prompt.id, turn, 0, said, status, reasoning=reasoning)
+        text, reasoning, status = split_answer(whole, "truncated" if is_cut and turn == len(answers) - 1 else "ok")
+        text = without_calls(text)
+        response = Response(prompt.id, turn, 0, text, status, reasoning=reasoning)
         if traps:
             turn_of = prompt.turns[turn]
-            exchange = Exchange(turn_of.text, said, turn_of.constraints, prompt.tags.get("profile"))
-            trapped = traps_of(exchange.request, said, exchange.refs, mode=mode, profile=exchange.profile)
-            outcome, reason = responds(exchange, mode=mode, taken=trapped)
+            exchange = Exchange(turn_of.text, text, turn_of.constraints, prompt.tags.get("profile"))
+            turn_traps = traps_of(exchange.request, text, exchange.refs, mode=mode, profile=exchange.profile)
+            outcome, reason = responds(exchange, mode=mode, taken=turn_traps)
             if outcome == "no":
-                taken += trapped or (reason,)
-        found = check(prompt, response, cut_answers=cut_answers, mode=mode)
-        verdicts += found
+                traps_taken += turn_traps or (reason,)
+        turn_verdicts = check(prompt, response, cut_answers=cut_answers, mode=mode)
+        verdicts += turn_verdicts
         refs, profile = prompt.turns[turn].constraints, prompt.tags.get("profile")
-        paid += without_empty_passes(found, refs, said, mode=mode, profile=profile, reasoning=reasoning)
-    judged = judged_of(prompt, paid, reward=reward, mode=mode)._replace(metrics=_metrics(prompt, verdicts))
-    return _gate(judged, taken) if traps else judged
+        paid_verdicts += without_empty_passes(
+            turn_verdicts, refs, text, mode=mode, profile=profile, reasoning=reasoning
+        )
+    episode = judged_of(prompt, paid_verdicts, reward=reward, mode=mode)._replace(metrics=_metrics(prompt, verdicts))
+    return _gate(episode, traps_taken) if traps else episode
 
 
 def _texts_of(answer: Answer) -> list[str | None]:
@@ -248,27 +249,27 @@ def judged_of(
     )
 
 
-def _gate(judged: JudgedEpisode, taken: Sequence[str]) -> JudgedEpisode:
+def _gate(episode: JudgedEpisode, traps: Sequence[str]) -> JudgedEpisode:
     """Apply the intent gate: a score becomes 0 where a trap was taken, and there is a metric `traps`."""
     return JudgedEpisode(
-        0.0 if taken and judged.score is not None else judged.score,
-        judged.metrics | {"traps": float(bool(taken))},
-        (*judged.reasons, *(f"trap: {trap}" for trap in dict.fromkeys(taken))),
+        0.0 if traps and episode.score is not None else episode.score,
+        episode.metrics | {"traps": float(bool(traps))},
+        (*episode.reasons, *(f"trap: {trap}" for trap in dict.fromkeys(traps))),
     )
 
 
 def _score(prompt: Prompt, strict: list[Verdict], *, kind: RewardKind, mode: Mode) -> float | None:
     refs = [ref for turn in prompt.turns for ref in turn.constraints]
     # Positions run through all turns, because `undecidable` is asked of all constraints at once.
-    numbered = [msgspec.structs.replace(verdict, index=place) for place, verdict in enumerate(strict)]
+    numbered_verdicts = [msgspec.structs.replace(verdict, index=place) for place, verdict in enumerate(strict)]
     undecidable = None
-    if any(verdict.outcome == "undecided" for verdict in numbered):
+    if any(verdict.outcome == "undecided" for verdict in numbered_verdicts):
         undecidable = judge_of(refs, mode=mode, profile=prompt.tags.get("profile")).undecidable
-    if len(numbered) == len(refs):
-        return earned(numbered, kind=kind, undecidable=undecidable)
+    if len(numbered_verdicts) == len(refs):
+        return earned(numbered_verdicts, kind=kind, undecidable=undecidable)
     # The rest belongs to turns that were never reached, which counts as failed.
-    found = earned(numbered, kind=kind, undecidable=undecidable) if numbered else 0.0
-    return None if found is None else 0.0 if kind == "binary" else found * len(numbered) / len(refs)
+    share = earned(numbered_verdicts, kind=kind, undecidable=undecidable) if numbered_verdicts else 0.0
+    return None if share is None else 0.0 if kind == "binary" else share * len(numbered_verdicts) / len(refs)
 
 
 def env(
@@ -295,9 +296,9 @@ def env(
     Raises:
         UnknownName, UsageError: There is no such suite, or one of the words is unknown.
     """
-    loaded = load(suite, limit=limit, seed=seed) if isinstance(suite, str) else suite
-    loaded.insist_on_no_episodes("adhere.environments.worlds.world_env leads them")
-    return Environment(loaded, mode=mode, reward=reward, cut_answers=cut_answers, traps=traps)
+    loaded_suite = load(suite, limit=limit, seed=seed) if isinstance(suite, str) else suite
+    loaded_suite.insist_on_no_episodes("adhere.environments.worlds.world_env leads them")
+    return Environment(loaded_suite, mode=mode, reward=reward, cut_answers=cut_answers, traps=traps)
 
 
 def messages_of(prompt: Prompt, answers: Sequence[str] = ()) -> list[dict[str, str]]:
@@ -317,14 +318,14 @@ def messages_of(prompt: Prompt, answers: Sequence[str] = ()) -> list[dict[str, s
 
 
 def _metrics(prompt: Prompt, verdicts: list[Verdict]) -> dict[str, float]:
-    wanted = sum(len(turn.constraints) for turn in prompt.turns)
-    found: dict[str, float] = {}
+    n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
+    metrics: dict[str, float] = {}
     for view in ("strict", "loose"):
-        kept = keeps_all([one.outcome for one in verdicts if one.view == view], wanted)
-        if kept is not None:
-            found[f"prompt_{view}"] = float(kept)
+        is_kept = keeps_all([one.outcome for one in verdicts if one.view == view], n_constraints)
+        if is_kept is not None:
+            metrics[f"prompt_{view}"] = float(is_kept)
     by_kind: dict[str, list[bool]] = {}
     for one in verdicts:
         if one.view == "strict" and one.outcome != "undecided":
             by_kind.setdefault(one.constraint_id, []).append(one.outcome == "pass")
-    return found | {kind: sum(passed) / len(passed) for kind, passed in sorted(by_kind.items())}
+    return metrics | {kind: sum(passed) / len(passed) for kind, passed in sorted(by_kind.items())}

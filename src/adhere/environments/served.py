@@ -37,16 +37,16 @@ def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> 
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--rows", metavar="FILE", help="write the prompts as the trainer's rows to FILE and end")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        suite = load(given.suite, limit=given.limit, seed=given.seed)
-        if given.traps and worlds:
+        suite = load(options.suite, limit=options.limit, seed=options.seed)
+        if options.traps and worlds:
             insist_on_no_gate(suite)
-        made: Environment | WorldEnvironment = (
-            WorldEnvironment(suite, reward=given.reward)
+        environment: Environment | WorldEnvironment = (
+            WorldEnvironment(suite, reward=options.reward)
             if worlds and is_world(suite)
-            else env(suite, mode=given.mode, reward=given.reward, traps=given.traps)
+            else env(suite, mode=options.mode, reward=options.reward, traps=options.traps)
         )
     except AdhereError as error:
         parser.error(str(error))
-    return ServedEnvironment(made, given.host, given.port, given.rows)
+    return ServedEnvironment(environment, options.host, options.port, options.rows)

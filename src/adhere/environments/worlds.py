@@ -63,10 +63,10 @@ class WorldEnvironment:
         Raises:
             UnknownName: There is no such prompt.
         """
-        found = self._by_id.get(prompt) if isinstance(prompt, str) else prompt
-        if found is None:
+        own_prompt = self._by_id.get(prompt) if isinstance(prompt, str) else prompt
+        if own_prompt is None:
             raise UnknownName(f"{self.suite.name} has no episode {prompt!r}.{nearest(str(prompt), list(self._by_id))}")
-        return Rollout(found, self.reward)
+        return Rollout(own_prompt, self.reward)
 
 
 class Rollout:
@@ -99,9 +99,9 @@ class Rollout:
         """
         if self.done:
             raise UsageError(f"{self.prompt.id}: the episode is over ({self._play.ended})")
-        said = Message("assistant", split_answer(answer, "ok")[0]) if isinstance(answer, str) else answer
+        message = Message("assistant", split_answer(answer, "ok")[0]) if isinstance(answer, str) else answer
         number = len(self._play.steps)
-        response = Response(self.prompt.id, number, 0, said.content, "ok", calls=said.calls or msgspec.UNSET)
+        response = Response(self.prompt.id, number, 0, message.content, "ok", calls=message.calls or msgspec.UNSET)
         return self._play.take(response).heard or ()
 
     def judge(self) -> JudgedEpisode:
@@ -111,10 +111,10 @@ class Rollout:
             if self._play.steps
             else Response(self.prompt.id, 0, 0, "", "empty")
         )
-        judged = judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
-        if self.reward == "binary" or judged.score is None:
-            return judged
-        return judged._replace(score=self._dense(judged.metrics))
+        episode = judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
+        if self.reward == "binary" or episode.score is None:
+            return episode
+        return episode._replace(score=self._dense(episode.metrics))
 
     def _dense(self, rates: Mapping[str, float]) -> float:
         """The goal, or half of the way towards it, times the share of rules kept.
@@ -229,20 +229,20 @@ class _Talking(_Episode):
 def _method(tool: Tool) -> Callable[..., str]:
     """A tool as a method with a signature and a docstring, from which trainers make its schema again."""
     properties: Any = tool.parameters.get("properties", {})
-    wanted: Sequence[str] = [str(name) for name in properties]
+    names: Sequence[str] = [str(name) for name in properties]
 
-    def method(self: _Episode, **given: Any) -> str:
-        return self._act(Message("assistant", "", (ToolCall("call", tool.name, given),)))
+    def method(self: _Episode, **arguments: Any) -> str:
+        return self._act(Message("assistant", "", (ToolCall("call", tool.name, arguments),)))
 
     own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     own += [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_TYPES[properties[name]["type"]])
-        for name in wanted
+        for name in names
     ]
     method.__name__ = tool.name
     method.__doc__ = (
-        f"{tool.description}\n\nArgs:\n" + "".join(f"    {name}: The {name}.\n" for name in wanted)
-        if wanted
+        f"{tool.description}\n\nArgs:\n" + "".join(f"    {name}: The {name}.\n" for name in names)
+        if names
         else tool.description
     )
     method.__signature__ = inspect.Signature(own, return_annotation=str)  # type: ignore[attr-defined]

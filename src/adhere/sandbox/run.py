@@ -73,9 +73,9 @@ def run(
         return Outcome("refused", None, f"nothing here isolates code: {problem}", "none")
     backend_name = _name(pool)
     with pool.lock:
-        used = range(len(workers.HASH_SEEDS) if twice else 1)
+        indexes = range(len(workers.HASH_SEEDS) if twice else 1)
         try:
-            answers = _answers(pool, used, *call, timeout_s=timeout_s, memory_mb=memory_mb)
+            answers = _answers(pool, indexes, *call, timeout_s=timeout_s, memory_mb=memory_mb)
         except workers.NoIsolation as problem:
             return Outcome("refused", None, f"nothing here isolates code any more: {problem}", "none")
         except (
@@ -122,21 +122,30 @@ def _check_call(
 
 
 def _answers(
-    pool: workers.Pool, used: range, source: str, function: str, args: list[Json], *, timeout_s: float, memory_mb: int
+    pool: workers.Pool,
+    indexes: range,
+    source: str,
+    function: str,
+    args: list[Json],
+    *,
+    timeout_s: float,
+    memory_mb: int,
 ) -> list[workers.Answer]:
     """The answers of some workers to the same call, which they run at the same time.
 
     A dead one is replaced and asked again.
     """
-    begun: dict[int, float] = {}
-    for index in used:
+    deadlines: dict[int, float] = {}
+    for index in indexes:
         with contextlib.suppress(workers.DeadWorker):
-            begun[index] = pool.workers[index].begin(source, function, args, timeout_s=timeout_s, memory_mb=memory_mb)
+            deadlines[index] = pool.workers[index].begin(
+                source, function, args, timeout_s=timeout_s, memory_mb=memory_mb
+            )
     answers: dict[int, workers.Answer] = {}
-    for index, until in begun.items():
+    for index, deadline in deadlines.items():
         with contextlib.suppress(workers.DeadWorker):
-            answers[index] = pool.workers[index].finish(until)
-    for index in used:
+            answers[index] = pool.workers[index].finish(deadline)
+    for index in indexes:
         if index not in answers:
             pool.replace(index)
             worker = pool.workers[index]
@@ -145,7 +154,7 @@ def _answers(
             except workers.DeadWorker as problem:
                 pool.replace(index)
                 answers[index] = workers.Answer("error", f"the worker died twice of this call: {problem}", b"")
-    return [answers[index] for index in used]
+    return [answers[index] for index in indexes]
 
 
 def _outcome(answer: workers.Answer, backend_name: str) -> Outcome:

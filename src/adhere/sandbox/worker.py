@@ -149,32 +149,32 @@ def _one(
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-        _, ended, used = os.wait4(child, 0)
+        _, wait_status, usage = os.wait4(child, 0)
     if ran_out == "computed":
         return {"status": "timeout", "reason": f"used more than {call['timeout_s']:g} s of processor time"}, b""
     if ran_out:
-        spent = (
+        reason = (
             f"came to no {call['timeout_s']:g} s of processor time in {2 * call['timeout_s']:g} s: it waits, "
             "or the machine is busy"
         )
-        return {"status": "waited", "reason": spent}, b""
-    return _outcome(answer, token, ended, used, call)
+        return {"status": "waited", "reason": reason}, b""
+    return _outcome(answer, token, wait_status, usage, call)
 
 
 def _outcome(
-    answer: bytes, token: bytes, ended: int, used: resource.struct_rusage, call: dict[str, Any]
+    answer: bytes, token: bytes, wait_status: int, usage: resource.struct_rusage, call: dict[str, Any]
 ) -> tuple[dict[str, Any], bytes]:
     kind = {b"v": "ok", b"e": "error", b"m": "memory"}.get(answer[_TOKEN_BYTES : _TOKEN_BYTES + 1])
-    if ended == 0 and len(answer) <= MOST_BYTES and kind and secrets.compare_digest(answer[:_TOKEN_BYTES], token):
+    if wait_status == 0 and len(answer) <= MOST_BYTES and kind and secrets.compare_digest(answer[:_TOKEN_BYTES], token):
         rest = answer[_TOKEN_BYTES + 1 :]
         if kind == "ok":
             return {"status": "ok", "reason": ""}, rest
         return {"status": kind, "reason": rest.decode("utf-8", "replace")[:MOST_REASON]}, b""
-    if os.WIFSIGNALED(ended):
-        name = signal.Signals(os.WTERMSIG(ended)).name
+    if os.WIFSIGNALED(wait_status):
+        name = signal.Signals(os.WTERMSIG(wait_status)).name
         if name in {"SIGXCPU", "SIGKILL"}:
             return {"status": "timeout", "reason": f"used more than {call['timeout_s']:g} s of processor time"}, b""
-        status = "memory" if used.ru_maxrss * 1024 > 0.8 * call["memory_mb"] * 1e6 else "error"
+        status = "memory" if usage.ru_maxrss * 1024 > 0.8 * call["memory_mb"] * 1e6 else "error"
         return {"status": status, "reason": f"the process died of {name}"}, b""
     return {"status": "error", "reason": "the process ended without an answer of its runner"}, b""
 
@@ -185,18 +185,18 @@ def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
     Time is what the process computes. One that waits, or that a busy machine does not let run, is ended after twice
     that.
     """
-    started, size = time.monotonic(), 0
+    start, size = time.monotonic(), 0
     parts: list[bytes] = []
     clock = (~child << 3) | 2  # the processor time of another process: linux/posix-timers.h, CPUCLOCK_SCHED
     poll = select.poll()
     poll.register(stream, select.POLLIN | select.POLLHUP)
     while True:
-        waited = time.monotonic() - started
-        computed = time.clock_gettime(clock)
-        left = min(timeout_s - computed, 2 * timeout_s - waited)
-        if left <= 0:
-            return b"", "computed" if computed >= timeout_s else "waited"
-        if not poll.poll(min(left, 0.5) * 1000 + 1):
+        waited_s = time.monotonic() - start
+        computed_s = time.clock_gettime(clock)
+        remaining_s = min(timeout_s - computed_s, 2 * timeout_s - waited_s)
+        if remaining_s <= 0:
+            return b"", "computed" if computed_s >= timeout_s else "waited"
+        if not poll.poll(min(remaining_s, 0.5) * 1000 + 1):
             continue
         part = os.read(stream, 1 << 16)
         if not part:

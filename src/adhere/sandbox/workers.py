@@ -135,12 +135,12 @@ class Worker:
             if "refused" in header:
                 raise NoIsolation(header["refused"])
             self.fences = tuple(header["fences"]) + (("bubblewrap",) if bwrap else ())
-            probed = self.call(_PROBE, "probe", [], timeout_s=5.0, memory_mb=256)
+            answer = self.call(_PROBE, "probe", [], timeout_s=5.0, memory_mb=256)
         except DeadWorker as problem:
             raise NoIsolation(f"a worker{' in bubblewrap' if bwrap else ''} does not start: {problem}") from problem
-        if probed.status != "ok" or probed.payload != b"[]":
-            found = probed.payload.decode() if probed.status == "ok" else f"{probed.status}, {probed.reason}"
-            raise NoIsolation(f"code in a worker could still do what it must not: {found}")
+        if answer.status != "ok" or answer.payload != b"[]":
+            escapes = answer.payload.decode() if answer.status == "ok" else f"{answer.status}, {answer.reason}"
+            raise NoIsolation(f"code in a worker could still do what it must not: {escapes}")
 
     def begin(self, source: str, function: str, args: list[Any], *, timeout_s: float, memory_mb: int) -> float:
         """Send one call; the time (monotonic) until which its answer may take."""

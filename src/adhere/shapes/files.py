@@ -14,17 +14,17 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 
-def read_rows(path: Path, read: Callable[[Row], T]) -> Iterator[T]:
-    """Return what `read` makes of each row of a file of JSON lines (plain, .gz, .zst).
+def read_rows(path: Path, read_row: Callable[[Row], T]) -> Iterator[T]:
+    """Return what `read_row` makes of each row of a file of JSON lines (plain, .gz, .zst).
 
     Raises:
-        SpecError, UsageError: A line is no JSON object, or a row not what `read` wants; names file and line.
+        SpecError, UsageError: A line is no JSON object, or a row not what `read_row` wants; names file and line.
     """
     decoder = decoder_of(Row)
     for block in LineFile(path).blocks():
         for number, line in block.lines():
             try:
-                made = read(parse_line(line, decoder))
+                record = read_row(parse_line(line, decoder))
             except AdhereError as problem:
                 raise type(problem)(f"{path}:{number}: {problem}") from problem
-            yield made
+            yield record

@@ -43,9 +43,9 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
         UsageError: There are not as many of one as of the other, or one of them has another shape.
     """
     key = msgspec.json.encode([ids, kwargs], enc_hook=_plain)
-    known = _known.get(key)
-    if known is not None:
-        return known
+    cached_refs = _known.get(key)
+    if cached_refs is not None:
+        return cached_refs
     # Plain lists and numbers from here on, whatever the trainer's arrays were.
     ids, kwargs = (_list_of(value, name) for value, name in zip(msgspec.json.decode(key), COLUMNS, strict=True))
     if isinstance(kwargs, Mapping):
@@ -112,14 +112,14 @@ def read_literal(text: str | bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        said = str(error)
+        reason = str(error)
         literal = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         if literal.lstrip().startswith(("[", "{", "(")) and len(literal) <= LONGEST_LITERAL:
             try:
                 return ast.literal_eval(literal.strip())
             except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
                 pass
-    raise ValueError(said)
+    raise ValueError(reason)
 
 
 def label_of(label: Any, where: str) -> Any:
@@ -154,11 +154,11 @@ def refs_in(label: Any, *, where: str) -> Refs:
     Raises:
         UsageError: It is none of these.
     """
-    found = label_of(label, where)
-    if not names_constraints(found):
-        got = ", ".join(map(repr, found)) if isinstance(found, Mapping) else repr(label)[:80]
+    plain_label = label_of(label, where)
+    if not names_constraints(plain_label):
+        got = ", ".join(map(repr, plain_label)) if isinstance(plain_label, Mapping) else repr(label)[:80]
         raise UsageError(f"{where} names no constraints: it holds {got or 'nothing'}. {_WANTED}")
-    return refs_of(next(found[name] for name in _IDS if name in found), found["kwargs"])
+    return refs_of(next(plain_label[name] for name in _IDS if name in plain_label), plain_label["kwargs"])
 
 
 def asked_by(label: Any, *others: Any, where: str) -> str:
@@ -175,8 +175,8 @@ def asked_by(label: Any, *others: Any, where: str) -> str:
         UsageError: None of them has it. A trainer's own text of the prompt is no substitute: it is templated.
     """
     for one in (label_of(label, where), *others):
-        asked = one.get("prompt") if isinstance(one, Mapping) else None
-        if asked is not None and (text := asked_in(asked)).strip():
+        prompt = one.get("prompt") if isinstance(one, Mapping) else None
+        if prompt is not None and (text := asked_in(prompt)).strip():
             return text
     raise UsageError(
         f"With traps=True a row needs its prompt: {where} has no `prompt` (a text, or messages). Rows made by "

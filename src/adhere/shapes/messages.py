@@ -80,13 +80,13 @@ def read_message(message: Any, where: str = "a message") -> ReadMessage:
             f"one of {', '.join(ROLES)}, and content (or value)"
         )
     content = content_of(field(message, "content", "value", "parts"), where)
-    called = name == "function_call"
+    is_call = name == "function_call"
     thoughts = [value for name in _REASONING if isinstance(value := field(message, name), str) and value]
     return ReadMessage(
         role,
-        None if called else content.text,
+        None if is_call else content.text,
         thoughts[0] if thoughts else content.reasoning,
-        called or has_calls(message),
+        is_call or has_calls(message),
         content.other,
     )
 
@@ -154,8 +154,8 @@ def answer_of(completion: Any) -> str | None:
         raise UsageError(
             f"A completion must be a text or a list of messages with a role and a content, got {completion!r}"
         )
-    said = [read_message(one, "A completion") for one in messages]
-    last = next((one for one in reversed(said) if one.role == "assistant"), None)
+    read_messages = [read_message(one, "A completion") for one in messages]
+    last = next((one for one in reversed(read_messages) if one.role == "assistant"), None)
     if last is None:
         return ""
     text = last.text or ""
@@ -172,8 +172,8 @@ def asked_in(prompt: Any) -> str:
     """The text of a prompt: itself, or that of the last user message of a conversational one."""
     if isinstance(prompt, str):
         return prompt
-    said = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]
-    return (said[-1].text or "") if said else ""
+    user_messages = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]
+    return (user_messages[-1].text or "") if user_messages else ""
 
 
 def _show(value: Any) -> str:

@@ -69,8 +69,8 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     Raises:
         UsageError: Nothing is to be learned from it, its columns contradict each other, or it has another shape.
     """
-    given = {name: value for name, value in row.items() if value is not None}
-    full = {name: value for name, value in _in_known_names(given, table).items() if value is not None}
+    columns = {name: value for name, value in row.items() if value is not None}
+    full = {name: value for name, value in _in_known_names(columns, table).items() if value is not None}
     unusable = next((name for name in _UNUSABLE if name in full and not is_empty(full[name])), None)
     if unusable is not None:
         raise UsageError(f"the column {unusable!r} cannot be trained on yet; leave such rows out")
@@ -79,18 +79,18 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     sides = SIDES[table]
     answers = {name: _messages(full[name], "assistant", name) for name in sides if name in full}
     if table == "pairs" and set(answers) == set(sides) and _are_whole(answers):
-        return _check(*_divide(answers), sides, given)
-    asked, is_text = _prompt_of(full, has_answers=bool(answers) or not sides)
+        return _check(*_divide(answers), sides, columns)
+    turns, is_text = _prompt_of(full, has_answers=bool(answers) or not sides)
     if not answers and sides == ("completion",):
         conversation = _conversation(full)
         if conversation is not None:
             _insist_on_learned(full)
-            return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, given)
+            return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, columns)
         if "output" in full:
             answers = {"completion": _messages(full["output"], "assistant", "output")}
     if sides == ("completion",) and "completion" in answers:
-        asked, answers = _append(asked, answers["completion"])
-    return _check(asked, answers, sides, given)._replace(is_text=bool(is_text))
+        turns, answers = _append(turns, answers["completion"])
+    return _check(turns, answers, sides, columns)._replace(is_text=bool(is_text))
 
 
 def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
@@ -100,27 +100,29 @@ def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
         UsageError: Two of its columns could be the one, so nobody knows which is to be learned.
     """
     there = {name for name, value in row.items() if not is_empty(value)}
-    renamed: dict[str, str] = {}
+    our_names: dict[str, str] = {}
     if there.isdisjoint(CONVERSATIONS):
         if there.isdisjoint({"prompt", "turns", "instruction", "input"}):
-            renamed |= _only(there, _ASKED, "instruction", "prompt")
+            our_names |= _only(there, _ASKED, "instruction", "prompt")
         if table == "sft" and there.isdisjoint({"completion", "output"}):
-            renamed |= _only(there, _ANSWERED, "output", "completion")
+            our_names |= _only(there, _ANSWERED, "output", "completion")
         if (
             "context" in there
             and "input" not in there
-            and ("instruction" in there or "instruction" in renamed.values())
+            and ("instruction" in there or "instruction" in our_names.values())
         ):
-            renamed |= {"context": "input"}
-    new = {*renamed.values(), *(("prompt",) if "instruction" in renamed.values() else ())}  # that one is empty
-    return {renamed.get(name, name): value for name, value in row.items() if name not in new}
+            our_names |= {"context": "input"}
+    new = {*our_names.values(), *(("prompt",) if "instruction" in our_names.values() else ())}  # that one is empty
+    return {our_names.get(name, name): value for name, value in row.items() if name not in new}
 
 
-def _only(there: set[str], names: Sequence[str], ours: str, wanted: str) -> dict[str, str]:
-    found = [name for name in names if name in there]
-    if len(found) > 1:
-        raise UsageError(f"{' and '.join(found)} could each be its {wanted}; rename the one that is to {wanted!r}")
-    return dict.fromkeys(found, ours)
+def _only(there: set[str], names: Sequence[str], ours: str, usual_name: str) -> dict[str, str]:
+    candidates = [name for name in names if name in there]
+    if len(candidates) > 1:
+        raise UsageError(
+            f"{' and '.join(candidates)} could each be its {usual_name}; rename the one that is to {usual_name!r}"
+        )
+    return dict.fromkeys(candidates, ours)
 
 
 def is_empty(value: Any) -> bool:
@@ -133,8 +135,8 @@ def is_empty(value: Any) -> bool:
 def _messages(value: Any, role: Role, name: str) -> list[Message]:
     """A text as one message of `role`; one message; or messages."""
     if isinstance(value, str):
-        if (listed := _listed_in(value)) is not None:
-            return _messages(listed, role, name)
+        if (messages := _listed_in(value)) is not None:
+            return _messages(messages, role, name)
         return _hh(value) if _is_hh(value, name) else [Message(role, value)]
     if is_message(value):
         value = [value]
@@ -188,7 +190,9 @@ def _hh(text: str) -> list[Message]:
     pieces = _MARK.split("\n\n" + text.lstrip())[1:]
     if pieces[-2] == "Assistant" and not pieces[-1].strip():
         pieces = pieces[:-2]
-    return [Message(ROLES[who.lower()], said.strip()) for who, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    return [
+        Message(ROLES[who.lower()], content.strip()) for who, content in zip(pieces[::2], pieces[1::2], strict=True)
+    ]
 
 
 def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
@@ -210,10 +214,10 @@ def _insist_on_learned(row: Mapping[str, Any]) -> None:
 def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Message]:
     name = next((name for name in _SYSTEM if not is_empty(row.get(name))), "")
     value = row.get(name)
-    said = content_of(field(value, "parts", "content") if isinstance(value, Mapping) else value, name)
-    if said.text is None or not said.text.strip() or (messages and messages[0].role == "system"):
+    content = content_of(field(value, "parts", "content") if isinstance(value, Mapping) else value, name)
+    if content.text is None or not content.text.strip() or (messages and messages[0].role == "system"):
         return messages
-    return [Message("system", said.text), *messages]
+    return [Message("system", content.text), *messages]
 
 
 def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
@@ -225,8 +229,8 @@ def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Messa
         return _with_system(row, _messages(prompt, "user", "prompt")), isinstance(prompt, str)
     if isinstance(row.get("instruction"), str):
         text = "\n".join(part for part in (row["instruction"], row.get("input") or "") if part)
-        said = [Message(role, one) for pair in row.get("history") or () for role, one in _pair(pair)]
-        return _with_system(row, [*said, Message("user", text)]), True
+        history = [Message(role, one) for pair in row.get("history") or () for role, one in _pair(pair)]
+        return _with_system(row, [*history, Message("user", text)]), True
     conversation = _conversation(row)
     if conversation is not None:
         return conversation, False
@@ -261,18 +265,18 @@ def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[s
     return chosen[:-1], {name: one[-1:] for name, one in answers.items()}
 
 
-def _append(asked: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
+def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
     """A completion of several messages: all but its last one is asked, with the prompt in it or before it."""
     before = completion[:-1]
-    if before[: len(asked)] != asked or not asked:
-        if any(one.role == "system" for one in before) or (before and before[0].role == "user" and asked):
+    if before[: len(turns)] != turns or not turns:
+        if any(one.role == "system" for one in before) or (before and before[0].role == "user" and turns):
             raise UsageError("completion begins with other words of the user than the prompt; say once what is asked")
-        before = [*asked, *before]
+        before = [*turns, *before]
     return before, {"completion": completion[-1:]}
 
 
 def _check(
-    asked: Sequence[Message], answers: Mapping[str, Sequence[Message]], sides: Sequence[str], row: Mapping[str, Any]
+    turns: Sequence[Message], answers: Mapping[str, Sequence[Message]], sides: Sequence[str], row: Mapping[str, Any]
 ) -> Exchange:
     """The exchange, if its answers are the assistant's and its prompt ends with the user's turn.
 
@@ -280,39 +284,46 @@ def _check(
         UsageError: They are not, or `prompt` says something else than the conversation.
     """
     for name in sides:
-        said = answers.get(name, ())
-        if len(said) > 1 and name != "completion":
+        messages = answers.get(name, ())
+        if len(messages) > 1 and name != "completion":
             raise UsageError(
-                f"{name} must be a text or one message of the assistant, it has {len(said)} messages after the prompt"
+                f"{name} must be a text or one message of the assistant, "
+                f"it has {len(messages)} messages after the prompt"
             )
-        if [one.role for one in said] != ["assistant"]:
-            got = f"it is the {said[0].role}'s: {said[0].content!r:.60}" if said else f"there is none in {_names(row)}"
+        if [one.role for one in messages] != ["assistant"]:
+            got = (
+                f"it is the {messages[0].role}'s: {messages[0].content!r:.60}"
+                if messages
+                else f"there is none in {_names(row)}"
+            )
             raise UsageError(
                 f"{name} must be a text or one message of the assistant, and {got}. What a model learns is its own "
                 "words; leave out what comes after its last answer"
             )
-    if not asked or asked[-1].role != "user":
+    if not turns or turns[-1].role != "user":
         raise UsageError(
             f"there is no prompt that ends with a user's turn in {_names(row)}, so there is nothing to answer"
         )
-    _insist_on_one_prompt(asked, row)
-    return Exchange(tuple(asked), {name: answers[name][0].content for name in sides}, is_text=False)
+    _insist_on_one_prompt(turns, row)
+    return Exchange(tuple(turns), {name: answers[name][0].content for name in sides}, is_text=False)
 
 
 def _names(row: Mapping[str, Any]) -> str:
     return f"the columns {', '.join(map(str, row))}" if row else "a row without columns"
 
 
-def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> None:
+def _insist_on_one_prompt(turns: Sequence[Message], row: Mapping[str, Any]) -> None:
     """Refuse a `prompt` that says something else than the conversation beside it."""
     prompt = row.get("prompt")
     if is_empty(prompt) or not is_empty(row.get("turns")):
         return
-    said = [one.content for one in _messages(prompt, "user", "prompt")]
-    texts = [one.content for one in asked]
+    prompt_texts = [one.content for one in _messages(prompt, "user", "prompt")]
+    texts = [one.content for one in turns]
     whole = "\n".join(texts)
-    if said != texts[: len(said)] and not all(_agree(one, [*texts, whole]) for one in said):
-        raise UsageError(f"prompt says {said[0]!r:.60}, and the conversation {texts[-1]!r:.60}: keep one of the two")
+    if prompt_texts != texts[: len(prompt_texts)] and not all(_agree(one, [*texts, whole]) for one in prompt_texts):
+        raise UsageError(
+            f"prompt says {prompt_texts[0]!r:.60}, and the conversation {texts[-1]!r:.60}: keep one of the two"
+        )
 
 
 def _agree(text: str, others: Sequence[str]) -> bool:
@@ -331,18 +342,18 @@ def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
     Raises:
         UsageError: As of `read_exchange`.
     """
-    found = read_exchange(row, table)
-    is_text = found.is_text and found.is_one
-    used = {
+    exchange = read_exchange(row, table)
+    is_text = exchange.is_text and exchange.is_one
+    used_columns = {
         *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], *_SYSTEM, "prompt", "turns", "instruction", "input", "output",
         "history", *(row.keys() - _in_known_names(row, table).keys()),
     }  # fmt: skip
-    made: Row = {"prompt": found.turns[0].content if is_text else [_as_row(one) for one in found.turns]}
-    for name, text in found.answers.items():
-        made[name] = text if is_text else [{"role": "assistant", "content": text}]
+    trl_row: Row = {"prompt": exchange.turns[0].content if is_text else [_as_row(one) for one in exchange.turns]}
+    for name, text in exchange.answers.items():
+        trl_row[name] = text if is_text else [{"role": "assistant", "content": text}]
     return {
-        **made,
-        **{name: value for name, value in row.items() if name not in used},
+        **trl_row,
+        **{name: value for name, value in row.items() if name not in used_columns},
         **constraint_columns(row, table),
     }
 
@@ -386,8 +397,8 @@ def texts_in(value: Any, name: str) -> list[str]:
         UsageError: It holds something else.
     """
     if isinstance(value, str):
-        listed = _listed_in(value)
-        return [value] if listed is None else texts_in(listed, name)
+        messages = _listed_in(value)
+        return [value] if messages is None else texts_in(messages, name)
     if is_message(value):
         one = read_message(value, name)
         if one.text is None and one.role != "assistant" and not one.other:

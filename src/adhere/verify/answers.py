@@ -178,15 +178,23 @@ def verify(
         write = stack.enter_context(written_whole(verdicts) if verdicts is not None else nullcontext(_nowhere))
         bar = stack.enter_context(_LateBar(progress or Silent(), file))
         blocks = file.blocks(BLOCK_BYTES if jobs <= 1 else SENT_BYTES)
-        for block, judged in stack.enter_context(closing(in_order(desk.judge, blocks, jobs=jobs, purpose="judging"))):
-            entered = ledger.enter(judged, partial(desk.judge, block))
-            write(entered.rows)
-            bar.advance(len(entered.answers))
+        for block, judged_block in stack.enter_context(
+            closing(in_order(desk.judge, blocks, jobs=jobs, purpose="judging"))
+        ):
+            counted_block = ledger.enter(judged_block, partial(desk.judge, block))
+            write(counted_block.rows)
+            bar.advance(len(counted_block.answers))
         return ledger.found(suite, file.name, file.sha256)
 
 
 def added_up(
-    desk: Desk, suite: Suite, judged: Iterable[JudgedBlock], *, name: str, sha256: str, where: Callable[[int], str]
+    desk: Desk,
+    suite: Suite,
+    blocks: Iterable[JudgedBlock],
+    *,
+    name: str,
+    sha256: str,
+    where: Callable[[int], str],
 ) -> Verification:
     """Add up blocks that were judged elsewhere; arguments as in `Verification`.
 
@@ -196,21 +204,22 @@ def added_up(
         SpecError: Two rows answer the same, or a row cannot be used and such rows are errors.
     """
     ledger = _Ledger(desk, where)
-    for one in judged:
-        ledger.enter(one)
+    for block in blocks:
+        ledger.enter(block)
     return ledger.found(suite, name, sha256)
 
 
 def open_answers(responses: Path, progress: Progress) -> LineFile:
     """The file of answers, as it is or as another harness wrote it."""
-    found = read_import(responses)
-    if found is None:
+    harness_answers = read_import(responses)
+    if harness_answers is None:
         return LineFile(responses)
-    of_whom = f" of {found.model}" if found.model else ""
+    of_whom = f" of {harness_answers.model}" if harness_answers.model else ""
     progress.say(
-        f"{responses}: {len(found.answers)} answers{of_whom} to {found.task or 'a task'}, stored by {found.harness}"
+        f"{responses}: {len(harness_answers.answers)} answers{of_whom} to {harness_answers.task or 'a task'}, "
+        f"stored by {harness_answers.harness}"
     )
-    return ImportedFile(responses, found)
+    return ImportedFile(responses, harness_answers)
 
 
 def _nowhere(data: bytes) -> None:
@@ -239,7 +248,9 @@ class _Ledger:
         self._skipped: Counter[str] = Counter()
         self._problems: list[str] = []
 
-    def enter(self, judged: JudgedBlock, again: Callable[[frozenset[int]], JudgedBlock] | None = None) -> JudgedBlock:
+    def enter(
+        self, judged_block: JudgedBlock, again: Callable[[frozenset[int]], JudgedBlock] | None = None
+    ) -> JudgedBlock:
         """Count a block and return what was counted.
 
         That is less where it repeats an answer that is skipped, because it is judged `again`.
@@ -247,27 +258,27 @@ class _Ledger:
         Raises:
             SpecError: See `verify`.
         """
-        repeated = self._repeated(judged)
+        repeats = self._repeated(judged_block)
         skips = self._desk.settings.bad_rows == "skip"
-        problems = sorted([*judged.problems, *repeated])
-        if repeated and again is None:
-            raise SpecError(repeated[0].message)
+        problems = sorted([*judged_block.problems, *repeats])
+        if repeats and again is None:
+            raise SpecError(repeats[0].message)
         if problems and not skips:
             raise SpecError(f"{problems[0].message}, or skip such rows with --bad-rows skip")
-        if repeated and again is not None:
-            judged = again(frozenset(problem.line for problem in problems))
+        if repeats and again is not None:
+            judged_block = again(frozenset(problem.line for problem in problems))
         for problem in problems:
             self._skipped[problem.what] += 1
             if len(self._problems) < MOST_PROBLEMS:
                 self._problems.append(problem.message)
-        self._statuses.update(judged.statuses)
-        self._outcomes.update(judged.outcomes)
-        self._undecided.update(judged.undecided)
-        for name, noted in judged.failures.items():
-            self._failures.setdefault(name, noted)
-        return judged
+        self._statuses.update(judged_block.statuses)
+        self._outcomes.update(judged_block.outcomes)
+        self._undecided.update(judged_block.undecided)
+        for name, occurrence in judged_block.failures.items():
+            self._failures.setdefault(name, occurrence)
+        return judged_block
 
-    def _repeated(self, judged: JudgedBlock) -> list[Problem]:
+    def _repeated(self, judged_block: JudgedBlock) -> list[Problem]:
         return [
             Problem(
                 line,
@@ -276,7 +287,7 @@ class _Ledger:
                 f"was answered in {self._first(first, line)} already. Delete one of the rows, "
                 "or number several answers to one prompt in a column `draw`",
             )
-            for first, (line, unit, draw) in self._seen.enter(judged.answers)
+            for first, (line, unit, draw) in self._seen.enter(judged_block.answers)
         ]
 
     def _first(self, first: int, line: int) -> str:
@@ -294,7 +305,7 @@ class _Ledger:
     def found(self, suite: Suite, name: str, sha256: str) -> Verification:
         """All numbers."""
         prompts, settings = suite.prompts, self._desk.settings
-        counts, judged = self._counts(prompts)
+        counts, judged_prompts = self._counts(prompts)
         rates = {
             "prompt_strict": counts.prompt("strict"),
             "instruction_strict": counts.instruction("strict"),
@@ -317,8 +328,8 @@ class _Ledger:
             keep_reasoning=settings.keep_reasoning,
             verifier_version=", ".join(sorted(set(versions.values()))),
             verifier_versions=versions,
-            n_prompts=len(judged),
-            n_instructions=sum(len(turn.constraints) for number in judged for turn in prompts[number].turns),
+            n_prompts=len(judged_prompts),
+            n_instructions=sum(len(turn.constraints) for number in judged_prompts for turn in prompts[number].turns),
             prompt_strict=share["prompt_strict"],
             instruction_strict=share["instruction_strict"],
             prompt_loose=share["prompt_loose"],
@@ -332,48 +343,53 @@ class _Ledger:
             accounting=accounting,
             families=counts.families(),
             kinds=kinds,
-            undecided=[self._undecided_row(noted) for noted in sorted(self._undecided)],
+            undecided=[self._undecided_row(occurrence) for occurrence in sorted(self._undecided)],
             examples={
-                name: Example(self._key(noted.unit), noted.position, noted.reason, self._desk.units[noted.unit].turn)
-                for name, noted in sorted(self._failures.items())
+                name: Example(
+                    self._key(occurrence.unit),
+                    occurrence.position,
+                    occurrence.reason,
+                    self._desk.units[occurrence.unit].turn,
+                )
+                for name, occurrence in sorted(self._failures.items())
             },
             skipped=self._problems,
-            floor=self._floor(suite, judged),
+            floor=self._floor(suite, judged_prompts),
         )
 
-    def _floor(self, suite: Suite, judged: Iterable[int]) -> Floor | None:
+    def _floor(self, suite: Suite, judged_prompts: Iterable[int]) -> Floor | None:
         rows = floors_of(suite.prompts, mode=self._desk.settings.mode, cut_answers=suite.cut_answers, most=MOST_PROMPTS)
-        return floor_of(tallies_of(rows, judged))
+        return floor_of(tallies_of(rows, judged_prompts))
 
     def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[CountedRates, set[int]]:
         """Counted by prompt, and the numbers of the prompts that have a judged answer."""
         counts = Counts()
         conversations: dict[tuple[int, int], list[tuple[list[Slot], bool]]] = {}  # (prompt, draw): its turns
-        judged = set()
-        for (unit, completed, codes, draw), times in self._outcomes.items():
+        judged_prompts = set()
+        for (unit, is_complete, codes, draw), times in self._outcomes.items():
             number = self._desk.units[unit].prompt
-            judged.add(number)
+            judged_prompts.add(number)
             refs = self._desk.refs(unit)
-            slots = [Slot(ref.id, *OUTCOMES[code], completed) for ref, code in zip(refs, codes, strict=True)]
+            slots = [Slot(ref.id, *OUTCOMES[code], is_complete) for ref, code in zip(refs, codes, strict=True)]
             if draw == ANY_DRAW:
-                counts.add(prompts[number].id, slots, len(refs), completed=completed, times=times)
+                counts.add(prompts[number].id, slots, len(refs), completed=is_complete, times=times)
             else:
-                conversations.setdefault((number, draw), []).append((slots, completed))
+                conversations.setdefault((number, draw), []).append((slots, is_complete))
         for (number, _), turns in conversations.items():
-            asked = prompts[number].turns
+            all_turns = prompts[number].turns
             counts.add(
                 prompts[number].id,
                 [slot for slots, _ in turns for slot in slots],
-                sum(len(turn.constraints) for turn in asked),
-                completed=len(turns) == len(asked) and all(completed for _, completed in turns),
+                sum(len(turn.constraints) for turn in all_turns),
+                completed=len(turns) == len(all_turns) and all(is_complete for _, is_complete in turns),
             )
-        return counts.finish(), judged
+        return counts.finish(), judged_prompts
 
     def _accounting(self, kinds: dict[str, Tally]) -> VerifyAccounting:
-        used, skipped = self._statuses.total(), self._skipped.total()
+        n_used, n_skipped = self._statuses.total(), self._skipped.total()
         n = len(self._desk.units) * max(1, self._seen.most_answers)
         by_status = {status: self._statuses[status] for status in STATUSES}
-        responses = Accounting(n=n, missing=n - used, **by_status)
+        responses = Accounting(n=n, missing=n - n_used, **by_status)
         insist(n == responses.checked + responses.error + responses.missing, f"answers do not add up: {responses}")
         tallies = kinds.values()
         instructions = InstructionAccounting(
@@ -383,13 +399,17 @@ class _Ledger:
             undecided=sum(tally.undecided for tally in tallies),
         )
         return VerifyAccounting(
-            responses, instructions, RowAccounting(used + skipped, used, skipped, dict(sorted(self._skipped.items())))
+            responses,
+            instructions,
+            RowAccounting(n_used + n_skipped, n_used, n_skipped, dict(sorted(self._skipped.items()))),
         )
 
-    def _undecided_row(self, noted: Occurrence) -> UndecidedRow:
-        id = self._desk.refs(noted.unit)[noted.position].id  # noqa: A001 - the field's word
-        turn = self._desk.units[noted.unit].turn
-        return UndecidedRow(self._key(noted.unit), noted.position, id, noted.reason, self._undecided[noted], turn)
+    def _undecided_row(self, occurrence: Occurrence) -> UndecidedRow:
+        id = self._desk.refs(occurrence.unit)[occurrence.position].id  # noqa: A001 - the field's word
+        turn = self._desk.units[occurrence.unit].turn
+        return UndecidedRow(
+            self._key(occurrence.unit), occurrence.position, id, occurrence.reason, self._undecided[occurrence], turn
+        )
 
 
 class _SeenAnswers:
@@ -402,15 +422,15 @@ class _SeenAnswers:
     def enter(self, answers: Iterable[tuple[int, int, int]]) -> list[tuple[int, tuple[int, int, int]]]:
         """Note (line, unit, draw) of some answers; those that were met before, each behind the line that was first."""
         lines_U = self._lines
-        repeated = []
+        repeats = []
         for answer in answers:
             line, unit, draw = answer
             lines = lines_U[unit]
             if lines is not None and draw == len(lines) and not self._far:
                 lines.append(line)
             elif (first := self._first_line(line, unit, draw)) != line:
-                repeated.append((first, answer))
-        return repeated
+                repeats.append((first, answer))
+        return repeats
 
     def _first_line(self, line: int, unit: int, draw: int) -> int:
         lines = self._lines[unit]
@@ -426,11 +446,11 @@ class _SeenAnswers:
     @property
     def most_answers(self) -> int:
         """To one prompt."""
-        met = Counter(unit for unit, _ in self._far)
+        answers_of_unit = Counter(unit for unit, _ in self._far)
         for unit, lines in enumerate(self._lines):
             if lines is not None:
-                met[unit] += len(lines) - lines.count(0)
-        return max(met.values(), default=0)
+                answers_of_unit[unit] += len(lines) - lines.count(0)
+        return max(answers_of_unit.values(), default=0)
 
 
 class _LateBar:
@@ -456,6 +476,6 @@ class _LateBar:
                 return
             total = None if self._file.size is None else self._file.size >> 10
             self._step = self._stack.enter_context(self._progress.step("judging", total, "kB"))
-        read = self._file.bytes_read >> 10
-        self._step.advance(read - self._reported, f"{self._answers:,} answers")
-        self._reported = read
+        kilobytes_read = self._file.bytes_read >> 10
+        self._step.advance(kilobytes_read - self._reported, f"{self._answers:,} answers")
+        self._reported = kilobytes_read

@@ -191,12 +191,12 @@ class TalliedBlock(Record, frozen=True):
     problems: list[Problem]
 
     @classmethod
-    def of(cls, judged: JudgedBlock) -> Self:
+    def of(cls, judged_block: JudgedBlock) -> Self:
         """Return the result of a block, or of several behind each other."""
-        outcomes = [(*key, times) for key, times in judged.outcomes.items()]
-        statuses = {status: times for status, times in judged.statuses.items() if times}
-        undecided = list(judged.undecided.items())
-        return cls(judged.answers, statuses, outcomes, judged.failures, undecided, judged.problems)
+        outcomes = [(*key, times) for key, times in judged_block.outcomes.items()]
+        statuses = {status: times for status, times in judged_block.statuses.items() if times}
+        undecided = list(judged_block.undecided.items())
+        return cls(judged_block.answers, statuses, outcomes, judged_block.failures, undecided, judged_block.problems)
 
     def judged(self, lines_before: int) -> JudgedBlock:
         """The same again, its lines counted on from those of earlier files."""
@@ -260,12 +260,14 @@ class Desk(Step):
 
     def sort(self, block: Block) -> SortedBlock:
         """See Step."""
-        judged = self.judge(block)
-        if judged.problems and self.settings.bad_rows == "error":
-            raise SpecError(judged.problems[0].message)
-        broken = [BrokenRow(problem.line, problem.message) for problem in judged.problems]
-        kept = list(dict.fromkeys(line for line, _, _ in judged.answers))
-        return SortedBlock(judged.rows.splitlines(keepends=True), kept, [], broken, TalliedBlock.of(judged))
+        judged_block = self.judge(block)
+        if judged_block.problems and self.settings.bad_rows == "error":
+            raise SpecError(judged_block.problems[0].message)
+        broken_rows = [BrokenRow(problem.line, problem.message) for problem in judged_block.problems]
+        kept_lines = list(dict.fromkeys(line for line, _, _ in judged_block.answers))
+        return SortedBlock(
+            judged_block.rows.splitlines(keepends=True), kept_lines, [], broken_rows, TalliedBlock.of(judged_block)
+        )
 
     def refs(self, unit: int) -> tuple[ConstraintRef, ...]:
         """The constraints of one turn."""
@@ -274,21 +276,21 @@ class Desk(Step):
 
     def judge(self, block: Block, without: frozenset[int] = frozenset()) -> JudgedBlock:
         """Judge a block, apart from the lines `without`."""
-        judged = JudgedBlock([], Counter(), Counter(), b"", {}, Counter(), [])
+        judged_block = JudgedBlock([], Counter(), Counter(), b"", {}, Counter(), [])
         rows: list[VerdictRow] = []
         for line, data in block.lines():
             if line in without:
                 continue
             try:
-                self._judge_row(line, data, judged, rows)
+                self._judge_row(line, data, judged_block, rows)
             except Unusable as error:
-                judged.problems.append(Problem(line, error.what, f"{self.file}:{line}: {error}"))
+                judged_block.problems.append(Problem(line, error.what, f"{self.file}:{line}: {error}"))
                 if self.settings.bad_rows == "error":
                     break
-        judged.statuses["ok"] = len(judged.answers) - judged.statuses.total()
-        return judged._replace(rows=self._encoded(rows)) if rows else judged
+        judged_block.statuses["ok"] = len(judged_block.answers) - judged_block.statuses.total()
+        return judged_block._replace(rows=self._encoded(rows)) if rows else judged_block
 
-    def _judge_row(self, line: int, data: bytes, judged: JudgedBlock, rows: list[VerdictRow]) -> None:
+    def _judge_row(self, line: int, data: bytes, judged_block: JudgedBlock, rows: list[VerdictRow]) -> None:
         """One row. What nearly every row needs stands here; what few need has a function of its own, for speed."""
         try:
             row = self._decode(data)
@@ -298,10 +300,12 @@ class Desk(Step):
         if prompt is None:
             prompt = self._prompt_of(row)
         if not self._has_turns[prompt]:
-            self._judge_answer(line, row, self._first_units[prompt], data=data, judged=judged, rows=rows)
+            self._judge_answer(line, row, self._first_units[prompt], data=data, judged_block=judged_block, rows=rows)
             return
         for turn, answer in self._answers(row, prompt):
-            self._judge_answer(line, answer, self._first_units[prompt] + turn, data=data, judged=judged, rows=rows)
+            self._judge_answer(
+                line, answer, self._first_units[prompt] + turn, data=data, judged_block=judged_block, rows=rows
+            )
 
     def responses(self, line: int, data: bytes) -> list[Response]:
         """A row as the Responses that it holds, one a turn that it answers; nothing is judged.
@@ -322,8 +326,8 @@ class Desk(Step):
         if text is None or (row.draw or 0) < 0:
             text = _text_of_failure(row, data)
         elif not self._keeps_reasoning:
-            text, own, ended = split_answer(text)
-            reasoning, is_cut = reasoning or own, ended == "truncated"
+            text, own_reasoning, own_status = split_answer(text)
+            reasoning, is_cut = reasoning or own_reasoning, own_status == "truncated"
         calls, steps = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else (), tuple(row.steps or ())
         status = _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
         optional = {name: value for name, value in (("calls", calls), ("steps", steps)) if value}
@@ -353,7 +357,7 @@ class Desk(Step):
         return [(row.turn, row)]
 
     def _judge_answer(
-        self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged: JudgedBlock, rows: list[VerdictRow]
+        self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged_block: JudgedBlock, rows: list[VerdictRow]
     ) -> None:
         """One answer to one turn."""
         prompt = self.units[unit].prompt
@@ -361,20 +365,20 @@ class Desk(Step):
         if draw < 0 or text is None:
             text = _text_of_failure(row, data)
         elif not self._keeps_reasoning:
-            text, found, ended = split_answer(text)
-            reasoning, is_cut = reasoning or found, ended == "truncated"
+            text, own_reasoning, own_status = split_answer(text)
+            reasoning, is_cut = reasoning or own_reasoning, own_status == "truncated"
         calls = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else ()
         steps = tuple(row.steps or ())
         status = _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
-        judged.answers.append((line, unit, draw))
+        judged_block.answers.append((line, unit, draw))
         if status != "ok":
-            judged.statuses[status] += 1
+            judged_block.statuses[status] += 1
             if status == "error":
                 return
         judge = self._judges[unit]
         if status == "truncated" and self._cut_answers_fail and (text.strip() or calls or steps):
-            cut = TOO_LONG if is_too_long(text) else CUT
-            findings = [(cut, cut)] * len(judge)
+            finding = TOO_LONG if is_too_long(text) else CUT
+            findings = [(finding, finding)] * len(judge)
         else:
             whole = None
             if calls or steps:
@@ -383,23 +387,23 @@ class Desk(Step):
             findings = judge.findings(text, reasoning=reasoning, whole=whole)
         codes = "".join([_CODES[strict[0], loose[0]] for strict, loose in findings])
         turn = self.units[unit].turn if self._has_turns[prompt] else None
-        judged.outcomes[unit, status == "ok", codes, ANY_DRAW if turn is None else draw] += 1
+        judged_block.outcomes[unit, status == "ok", codes, ANY_DRAW if turn is None else draw] += 1
         if codes.strip("p"):
-            self._note(unit, findings, judged)
+            self._note(unit, findings, judged_block)
         if self._wants_rows:
             key, ids = self._keys[prompt], self._ids[unit]
             for index, both in enumerate(findings):
                 rows.append(_verdict_row(key, index, ids[index], both, draw=row.draw, turn=turn))
 
-    def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged: JudgedBlock) -> None:
+    def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged_block: JudgedBlock) -> None:
         """Keep what a reader will want to see of an answer that did not pass everything."""
         refs = self.refs(unit)
         for index, (strict, loose) in enumerate(findings):
-            if strict[0] == "fail" and refs[index].id not in judged.failures:
-                judged.failures[refs[index].id] = Occurrence(unit, index, strict.reason)
+            if strict[0] == "fail" and refs[index].id not in judged_block.failures:
+                judged_block.failures[refs[index].id] = Occurrence(unit, index, strict.reason)
             if "undecided" in (strict[0], loose[0]):
                 reason = strict.reason if strict[0] == "undecided" else loose.reason
-                judged.undecided[Occurrence(unit, index, reason)] += 1
+                judged_block.undecided[Occurrence(unit, index, reason)] += 1
 
     def _encoded(self, rows: Sequence[VerdictRow]) -> bytes:
         try:
@@ -475,8 +479,8 @@ class Desk(Step):
 
     def _no_such_key(self, key: object) -> str:
         ids = [prompt.id for prompt in self.prompts[:_MOST_SUGGESTED]]
-        known = nearest(str(key), ids) if len(self.prompts) <= _MOST_SUGGESTED else ""
-        return f"no prompt of {self.suite_name} has key {key!r}.{known}".removesuffix(".")
+        suggestion = nearest(str(key), ids) if len(self.prompts) <= _MOST_SUGGESTED else ""
+        return f"no prompt of {self.suite_name} has key {key!r}.{suggestion}".removesuffix(".")
 
 
 _WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]{0,18}")

@@ -50,7 +50,7 @@ class WantedModel(NamedTuple):
 
 class _File(NamedTuple):
     path: Path
-    found: HarnessAnswers
+    answers: HarnessAnswers
 
 
 class SideFiles:
@@ -62,8 +62,8 @@ class SideFiles:
 
     def __init__(self, files: Iterable[tuple[Path, HarnessAnswers]]) -> None:
         self._files: dict[tuple[str, str], list[_File]] = {}
-        for path, found in files:
-            self._files.setdefault((found.harness, found.model), []).append(_File(path, found))
+        for path, answers in files:
+            self._files.setdefault((answers.harness, answers.model), []).append(_File(path, answers))
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> SideFiles:
@@ -117,18 +117,18 @@ class SideFiles:
                 harness's models fits two of ours.
         """
         options = options or SideOptions()
-        files = {wanted.name: self._of(wanted, options) for wanted in (*a_S, *b_S)}
+        files = {model.name: self._of(model, options) for model in (*a_S, *b_S)}
         owner: dict[Path, str] = {}
-        for name, found in files.items():
-            for file in found:
+        for name, own_files in files.items():
+            for file in own_files:
                 other = owner.setdefault(file.path, name)
                 if other != name:
                     raise UsageError(
-                        f"{file.found.harness}'s {file.found.model} fits {other} and {name}. "
+                        f"{file.answers.harness}'s {file.answers.model} fits {other} and {name}. "
                         f"Say which it is with --called '{name}=NAME'"
                     )
-        tasks = {name: _tasks(found, options) for name, found in files.items()}
-        every = list(dict.fromkeys(task for found in tasks.values() for task in found))
+        tasks = {name: _tasks(own_files, options) for name, own_files in files.items()}
+        every = list(dict.fromkeys(task for own_tasks in tasks.values() for task in own_tasks))
         for task in every:
             have = [name for name in tasks if task in tasks[name]]
             lack = [name for name in tasks if task not in tasks[name]]
@@ -142,36 +142,40 @@ class SideFiles:
             for task in every
         ]
 
-    def used(self, wanted: WantedModel, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
+    def used(self, model: WantedModel, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
         """The files of a model: path, harness, and what that harness calls it.
 
         Raises:
             UsageError: It is not there, or several of one harness fit.
         """
-        found = self._of(wanted, options or SideOptions())
-        return [(file.path, str(file.found.harness), file.found.model) for file in found]
+        files = self._of(model, options or SideOptions())
+        return [(file.path, str(file.answers.harness), file.answers.model) for file in files]
 
-    def _of(self, wanted: WantedModel, options: SideOptions) -> list[_File]:
+    def _of(self, wanted_model: WantedModel, options: SideOptions) -> list[_File]:
         """The files of a model, of all harnesses."""
-        name = wanted.name
+        name = wanted_model.name
         if name in options.called:
-            wanted = _by_name(options.called[name])
-        found: list[_File] = []
+            wanted_model = _by_name(options.called[name])
+        files: list[_File] = []
         for harness in dict.fromkeys(harness for harness, _ in self._files):
-            models = [model for of, model in self._files if of == harness]
-            alike = [wanted.name] if wanted.name in models else [model for model in models if wanted.fits(model)]
+            models = [own_name for of, own_name in self._files if of == harness]
+            alike = (
+                [wanted_model.name]
+                if wanted_model.name in models
+                else [own_name for own_name in models if wanted_model.fits(own_name)]
+            )
             if len(alike) > 1:
                 raise UsageError(
                     f"{name}: {harness} has several models called alike: {', '.join(alike)}. "
                     f"Say which with --called '{name}=NAME'"
                 )
-            found += [file for model in alike for file in self._files[harness, model]]
-        if not found:
+            files += [file for own_name in alike for file in self._files[harness, own_name]]
+        if not files:
             raise UsageError(
-                f"{name}: no side measure of a model called so.{nearest(wanted.name, self.models)}{wanted.missing} "
-                f"There are: {', '.join(self.models)}. Say which with --called '{name}=NAME'"
+                f"{name}: no side measure of a model called so.{nearest(wanted_model.name, self.models)}"
+                f"{wanted_model.missing} There are: {', '.join(self.models)}. Say which with --called '{name}=NAME'"
             )
-        return found
+        return files
 
 
 def _by_name(name: str) -> WantedModel:
@@ -180,18 +184,18 @@ def _by_name(name: str) -> WantedModel:
 
 def _tasks(files: Sequence[_File], options: SideOptions) -> dict[tuple[str, str], list[_File]]:
     """(harness, task or pool) -> the files of one model."""
-    seen: dict[tuple[str, str], Path] = {}
+    paths: dict[tuple[str, str], Path] = {}
     tasks: dict[tuple[str, str], list[_File]] = {}
     for file in files:
-        found = file.found
-        before = seen.setdefault((found.harness, found.task), file.path)
+        answers = file.answers
+        before = paths.setdefault((answers.harness, answers.task), file.path)
         if before != file.path:
             raise UsageError(
-                f"{found.model} has {found.task} twice: {before} and {file.path}. "
+                f"{answers.model} has {answers.task} twice: {before} and {file.path}. "
                 "Give one of them (--side takes files too)"
             )
-        pool = next((pattern for pattern in options.pools if fnmatchcase(found.task, pattern)), found.group)
-        tasks.setdefault((found.harness, pool or found.task), []).append(file)
+        pool = next((pattern for pattern in options.pools if fnmatchcase(answers.task, pattern)), answers.group)
+        tasks.setdefault((answers.harness, pool or answers.task), []).append(file)
     return tasks
 
 
@@ -211,7 +215,7 @@ def _compare_task(
 ) -> SideTest:
     """One task of every model; where a task is a group of several, those that all models have."""
     harness, name = task
-    every = [{file.found.task: file.found for file in files} for files in (*a_S, *b_S)]
+    every = [{file.answers.task: file.answers for file in files} for files in (*a_S, *b_S)]
     shared = [one for one in every[0] if all(one in of for of in every)]
     if not shared:
         raise UsageError(f"{harness}'s {name}: the models have no task of it in common. Run the same tasks on all")
@@ -221,15 +225,15 @@ def _compare_task(
     rows: list[dict[str, float]] = [{} for _ in every]
     left_out = sum(_items(of[one]) for of in every for one in of if one not in shared)
     for one in shared:
-        found, alone = _pair_items([of[one] for of in every], score)
+        means_of_models, alone = _pair_items([of[one] for of in every], score)
         left_out += alone
-        for row, values in zip(rows, found, strict=True):
-            row |= {f"{one} {item}": value for item, value in values.items()}
-    shown = name if len(shared) == 1 else f"{name} ({len(shared)} tasks)"
+        for row, means in zip(rows, means_of_models, strict=True):
+            row |= {f"{one} {item}": value for item, value in means.items()}
+    label = name if len(shared) == 1 else f"{name} ({len(shared)} tasks)"
     bare = score.partition(",")[0]
     lower = score in first.lower_is_better or bool({score, bare} & set(options.lower_is_better))
     return side_test(
-        Measure(shown, harness, score, "perplexity" if unit_is_nats else "rate", lower),
+        Measure(label, harness, score, "perplexity" if unit_is_nats else "rate", lower),
         rows[: len(a_S)],
         rows[len(a_S) :],
         margin=options.perplexity_margin if unit_is_nats else options.margin,
@@ -245,12 +249,13 @@ def _score(harness: str, task: str, files: Sequence[HarnessAnswers], options: Si
     """
     names = [list(dict.fromkeys(name for answer in file.answers for name in answer.scores)) for file in files]
     common = [name for name in names[0] if all(name in other for other in names)]
-    wanted = options.scores.get(task)
-    if wanted is not None and wanted not in common:
+    requested_score = options.scores.get(task)
+    if requested_score is not None and requested_score not in common:
         raise UsageError(
-            f"{harness}'s {task}: no score {wanted!r}.{nearest(wanted, common)} It has: {_list_some(common)}"
+            f"{harness}'s {task}: no score {requested_score!r}.{nearest(requested_score, common)} "
+            f"It has: {_list_some(common)}"
         )
-    chosen = wanted or whole_prompt_score(common) or next(iter(common), None)
+    chosen = requested_score or whole_prompt_score(common) or next(iter(common), None)
     if chosen is None:
         raise UsageError(f"{harness}'s {task}: no score that is a number for each item, of both models")
     return chosen
@@ -261,26 +266,28 @@ def _pair_items(files: Sequence[HarnessAnswers], score: str) -> tuple[list[dict[
 
     The second value is how many did not.
     """
-    values, asked = zip(*(_by_item(one, score) for one in files), strict=True)
+    values, prompts_of_files = zip(*(_by_item(one, score) for one in files), strict=True)
     first: dict[str, str] = {}
-    other = {item for seen in asked for item, text in seen.items() if first.setdefault(item, text) != text}
+    other = {
+        item for prompts in prompts_of_files for item, text in prompts.items() if first.setdefault(item, text) != text
+    }
     return [{item: value for item, value in one.items() if item not in other} for one in values], len(other)
 
 
-def _by_item(found: HarnessAnswers, score: str) -> tuple[dict[str, float], dict[str, str]]:
+def _by_item(harness_answers: HarnessAnswers, score: str) -> tuple[dict[str, float], dict[str, str]]:
     answers: dict[str, list[float]] = {}
-    asked: dict[str, str] = {}
-    for answer in found.answers:
-        asked[answer.item] = answer.asked
+    prompts: dict[str, str] = {}
+    for answer in harness_answers.answers:
+        prompts[answer.item] = answer.asked
         if answer.status != "error" and score in answer.scores:
             answers.setdefault(answer.item, []).append(answer.scores[score])
-    return {item: sum(seen) / len(seen) for item, seen in answers.items()}, asked
+    return {item: sum(scores) / len(scores) for item, scores in answers.items()}, prompts
 
 
-def _items(found: HarnessAnswers) -> int:
-    return len({answer.item for answer in found.answers})
+def _items(harness_answers: HarnessAnswers) -> int:
+    return len({answer.item for answer in harness_answers.answers})
 
 
 def _list_some(names: Iterable[object] | Mapping[tuple[str, str], object]) -> str:
-    shown = [" ".join(name) if isinstance(name, tuple) else str(name) for name in names]
-    return ", ".join(shown[:8]) + (" …" if len(shown) > 8 else "") if shown else "none"
+    texts = [" ".join(name) if isinstance(name, tuple) else str(name) for name in names]
+    return ", ".join(texts[:8]) + (" …" if len(texts) > 8 else "") if texts else "none"

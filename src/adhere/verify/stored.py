@@ -65,9 +65,9 @@ def read_outcomes(
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file. Give a Run's directory, a verdict file, or a file of another harness")
-    imported = read_import(path)
-    if imported is not None:
-        return _outcomes_of(path, imported, view=view, score=score)
+    harness_answers = read_import(path)
+    if harness_answers is not None:
+        return _outcomes_of(path, harness_answers, view=view, score=score)
     first = next(rows_of(path), (0, {}))[1]
     if "instruction_id" in first:
         return Outcomes(path.stem, f"every instruction ({view})", _by_instruction(path, view, suite))
@@ -97,8 +97,8 @@ def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, fl
     file. Without a suite those that have a row are all.
     """
     prompts = () if suite is None else suite.prompts
-    wanted = {prompt.id: sum(len(turn.constraints) for turn in prompt.turns) for prompt in prompts}
-    found: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+    n_constraints = {prompt.id: sum(len(turn.constraints) for turn in prompt.turns) for prompt in prompts}
+    outcomes_of_answers: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
     seen: set[tuple[str, int, str, str]] = set()
     for number, row in rows_of(path):
         try:
@@ -112,32 +112,38 @@ def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, fl
         if "index" in row and place in seen:
             raise SpecError(f"{path}:{number}: instruction {row['index']} of key {key} has a verdict above already")
         seen.add(place)
-        found[key, draw].append(outcome)
+        outcomes_of_answers[key, draw].append(outcome)
     return _means(
-        (key, None if (kept := keeps_all(outcomes, wanted.get(key, len(outcomes)))) is None else float(kept))
-        for (key, _), outcomes in found.items()
+        (
+            key,
+            None if (is_kept := keeps_all(outcomes, n_constraints.get(key, len(outcomes)))) is None else float(is_kept),
+        )
+        for (key, _), outcomes in outcomes_of_answers.items()
     )
 
 
 def _means(values: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
     """The mean over a prompt's answers of those that were measured."""
-    found: dict[str, list[float]] = {}
+    values_of_prompts: dict[str, list[float]] = {}
     for prompt, value in values:
-        found.setdefault(prompt, []).extend([] if value is None else [value])
-    return {prompt: sum(seen) / len(seen) if seen else None for prompt, seen in found.items()}
+        values_of_prompts.setdefault(prompt, []).extend([] if value is None else [value])
+    return {
+        prompt: sum(own_values) / len(own_values) if own_values else None
+        for prompt, own_values in values_of_prompts.items()
+    }
 
 
-def _outcomes_of(path: Path, imported: HarnessAnswers, *, view: View, score: str | None) -> Outcomes:
-    names = dict.fromkeys(name for answer in imported.answers for name in answer.scores)
+def _outcomes_of(path: Path, harness_answers: HarnessAnswers, *, view: View, score: str | None) -> Outcomes:
+    names = dict.fromkeys(name for answer in harness_answers.answers for name in answer.scores)
     chosen = _score_of(path, list(names), view=view, score=score)
     rates = _means(
         (
             str(answer.key if answer.key is not None else answer.item),
             None if answer.status == "error" else answer.scores.get(chosen),
         )
-        for answer in imported.answers
+        for answer in harness_answers.answers
     )
-    return Outcomes(imported.model or path.stem, f"{imported.harness}'s {chosen}", rates)
+    return Outcomes(harness_answers.model or path.stem, f"{harness_answers.harness}'s {chosen}", rates)
 
 
 def _score_of(path: Path, names: list[str], *, view: View, score: str | None) -> str:
@@ -162,7 +168,7 @@ def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | 
     (`NAME,FILTER`).
     """
     ends = {name.partition(",")[0].rpartition("/")[2].rpartition(".")[2]: name for name in reversed(names)}
-    return next((ends[wanted] for wanted in PROMPT_SCORES[view] if wanted in ends), None)
+    return next((ends[end] for end in PROMPT_SCORES[view] if end in ends), None)
 
 
 def _judge_file(path: Path, *, view: View, suite: Suite | None) -> Outcomes:

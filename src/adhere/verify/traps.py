@@ -85,34 +85,34 @@ def score_traps(target: str, answers: Iterable[AnsweredPrompt], *, mode: Mode = 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
     """
-    by_trap, judged, taken, held, held_taken = Counter[str](), 0, 0, list[bool](), 0
+    by_trap, n_judged, n_taken, passes, n_passes_taken = Counter[str](), 0, 0, list[bool](), 0
     steps: dict[int, list[int]] = {}
     examples: list[Example] = []
     for one in answers:
         text = split_reasoning(one.text)[1]
         if not text.strip():
             continue
-        judged += 1
+        n_judged += 1
         traps = traps_of(one.asked, text, one.refs, mode=mode, profile=one.profile)
         if one.refs:
             verdicts = judge_of(one.refs, mode=mode, profile=one.profile).verdicts(text, ("strict",))
-            held.append(keeps_all([verdict.outcome for verdict in verdicts], len(one.refs)) is True)
-            held_taken += held[-1] and bool(traps)
+            passes.append(keeps_all([verdict.outcome for verdict in verdicts], len(one.refs)) is True)
+            n_passes_taken += passes[-1] and bool(traps)
         if one.step is not None:
-            counted = steps.setdefault(one.step, [0, 0])
-            counted[0], counted[1] = counted[0] + 1, counted[1] + bool(traps)
+            counts = steps.setdefault(one.step, [0, 0])
+            counts[0], counts[1] = counts[0] + 1, counts[1] + bool(traps)
         by_trap.update(traps)
         if traps:
-            taken += 1
+            n_taken += 1
             if len(examples) < MOST_EXAMPLES:
                 examples.append(Example(one.key, traps, text[:300]))
     return TrapScore(
         target,
-        judged,
-        taken,
-        taken / judged if judged else None,
-        sum(held) if held else None,
-        held_taken if held else None,
+        n_judged,
+        n_taken,
+        n_taken / n_judged if n_judged else None,
+        sum(passes) if passes else None,
+        n_passes_taken if passes else None,
         {trap: by_trap[trap] for trap in TRAPS if by_trap[trap]},
         tuple(StepTraps(step, n, bad) for step, (n, bad) in sorted(steps.items())),
         tuple(examples),
@@ -141,14 +141,14 @@ def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
         UnknownName, BadParameter: A constraint cannot be judged.
     """
     rng = random.Random(seed)
-    drawn: list[tuple[int, AnsweredPrompt]] = []
+    reservoir: list[tuple[int, AnsweredPrompt]] = []
     for number, one in enumerate(one for one in answers_of_run(run) if not _runs_code(one)):
         # Reservoir sampling: each answer is kept with the same chance, however many there are.
         place = number if number < most else rng.randrange(number + 1)
         if place < most:
-            drawn[place : place + 1] = [(number, one)]
+            reservoir[place : place + 1] = [(number, one)]
     return score_traps(
-        str(run.directory), (one for _, one in sorted(drawn, key=lambda pair: pair[0])), mode=run.spec.mode
+        str(run.directory), (one for _, one in sorted(reservoir, key=lambda pair: pair[0])), mode=run.spec.mode
     )
 
 
@@ -177,12 +177,14 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
     by_text = {prompt.turns[-1].text.strip(): prompt for prompt in suite.prompts} if suite else {}
     for number, row in rows:
         answer = next((row[name] for name in _ANSWERS if row.get(name) is not None), None)
-        asked = _text_of(row.get("prompt"), role="user")
-        prompt = by_key.get(str(row.get("key"))) or by_text.get((asked or "").strip())
+        prompt_text = _text_of(row.get("prompt"), role="user")
+        prompt = by_key.get(str(row.get("key"))) or by_text.get((prompt_text or "").strip())
         text = _text_of(answer, role="assistant")
-        if text is None or (suite is not None and prompt is None) or (suite is None and asked is None):
-            wanted = "a key or prompt of the suite" if suite else "a prompt (or give --suite)"
-            raise SpecError(f"{path}:{number}: a row needs {', '.join(_ANSWERS[:-1])} or {_ANSWERS[-1]}, and {wanted}")
+        if text is None or (suite is not None and prompt is None) or (suite is None and prompt_text is None):
+            prompt_columns = "a key or prompt of the suite" if suite else "a prompt (or give --suite)"
+            raise SpecError(
+                f"{path}:{number}: a row needs {', '.join(_ANSWERS[:-1])} or {_ANSWERS[-1]}, and {prompt_columns}"
+            )
         step = row.get("step")
         step = step if isinstance(step, int) else None
         if prompt is not None:
@@ -195,7 +197,12 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
             )
         else:
             yield AnsweredPrompt(
-                str(row.get("key", number)), asked or "", text, _refs_of(path, number, row), row.get("profile"), step
+                str(row.get("key", number)),
+                prompt_text or "",
+                text,
+                _refs_of(path, number, row),
+                row.get("profile"),
+                step,
             )
 
 
@@ -203,8 +210,8 @@ def _text_of(value: Any, *, role: str) -> str | None:
     """A text, or the content of the last message of a role."""
     if value is None or isinstance(value, str):
         return value
-    said = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role", role) == role]
-    return said[-1] if said and isinstance(said[-1], str) else None
+    contents = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role", role) == role]
+    return contents[-1] if contents and isinstance(contents[-1], str) else None
 
 
 def _refs_of(path: Path, number: int, row: Mapping[str, Any]) -> tuple[ConstraintRef, ...]:

@@ -58,13 +58,13 @@ def introduction(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
         return world.system, world.tools or (ACT,)
     if not world.tools:
         return f"{world.system}\nAnswer with one command and nothing else.", ()
-    listed = "".join(
+    tool_lines = "".join(
         f"\n{tool.name}: {tool.description} {json.dumps(tool.parameters, ensure_ascii=False)}" for tool in world.tools
     )
     return (
         f'{world.system}\nTo call a tool, answer with nothing but {{"name": …, "arguments": {{…}}}}. The tools, '
         "each with the JSON schema of "
-        f"its arguments:{listed}"
+        f"its arguments:{tool_lines}"
     ), ()
 
 
@@ -90,14 +90,14 @@ class Episode:
         self.done = False
         self.waiting: str | None = None
 
-    def take(self, said: Message) -> tuple[Message, ...]:
+    def take(self, answer: Message) -> tuple[Message, ...]:
         """Return the world's reply to an answer; empty while the user is waited for."""
-        if said.calls and self.form == "tools":
-            return tuple(Message("tool", self._do(self._meant(call)), call_id=call.id) for call in said.calls)
-        text = said.content.strip()
-        called = written_calls(text)[1] if self.form == "text" and self.world.tools else ()
-        if called:
-            return (Message("user", "\n".join(f"{call.name}: {self._do(call)}" for call in called)),)
+        if answer.calls and self.form == "tools":
+            return tuple(Message("tool", self._do(self._meant(call)), call_id=call.id) for call in answer.calls)
+        text = answer.content.strip()
+        calls = written_calls(text)[1] if self.form == "text" and self.world.tools else ()
+        if calls:
+            return (Message("user", "\n".join(f"{call.name}: {self._do(call)}" for call in calls)),)
         if not text:
             return (Message("user", "You said nothing."),)
         if self.form == "tools" and not self.world.tools:
@@ -109,10 +109,10 @@ class Episode:
 
     def hear(self, reply: str) -> tuple[Message, ...]:
         """Pass on the reply of a user whom a model plays, and return what is to be seen."""
-        said, self.waiting = self.waiting, None
-        if said is None:
+        text, self.waiting = self.waiting, None
+        if text is None:
             raise IntegrityError("nothing was said to the user, so there is nothing to reply to")
-        return (Message("user", self._show_step(self.world.hear(said, reply.strip() or STOP))),)
+        return (Message("user", self._show_step(self.world.hear(text, reply.strip() or STOP))),)
 
     def _meant(self, call: ToolCall) -> Action:
         if self.world.tools:
@@ -157,17 +157,17 @@ def replay(
     episode = Episode(_at_hand(name, threading.get_ident()), seed, form, plays_user=plays_user)
     place = 0
     while place < len(steps):
-        heard = episode.take(steps[place])
+        replies = episode.take(steps[place])
         place += 1
         if episode.waiting is not None:
             if place == len(steps):
                 break  # the user was not heard any more
-            heard = episode.hear(steps[place].content)
-        for message in heard:
+            replies = episode.hear(steps[place].content)
+        for message in replies:
             if place == len(steps) or steps[place] != message:
-                stored = steps[place].content if place < len(steps) else "nothing"
+                stored_text = steps[place].content if place < len(steps) else "nothing"
                 raise IntegrityError(
-                    f"world {name}, seed {seed}, message {place + 1}: stored is {stored!r:.200}, "
+                    f"world {name}, seed {seed}, message {place + 1}: stored is {stored_text!r:.200}, "
                     f"the world says {message.content!r:.200}"
                 )
             place += 1

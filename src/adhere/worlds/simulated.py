@@ -28,12 +28,12 @@ class User(NamedTuple):
     knows: Mapping[str, str] = {}
     insists: str = ""
 
-    def reply(self, said: str, heard: int) -> str:
-        """The answer to what was said, where `heard` answers without a question came before."""
-        if "?" not in said:
-            return self.insists if self.insists and not heard else f"Thank you, that is all. {STOP}"
-        known = [fact for pattern, fact in self.knows.items() if re.search(pattern, said, re.IGNORECASE)]
-        return " ".join(known) or YES
+    def reply(self, text: str, statements: int) -> str:
+        """The answer to what was said, where `statements` answers without a question came before."""
+        if "?" not in text:
+            return self.insists if self.insists and not statements else f"Thank you, that is all. {STOP}"
+        facts = [fact for pattern, fact in self.knows.items() if re.search(pattern, text, re.IGNORECASE)]
+        return " ".join(facts) or YES
 
     def brief(self) -> str:
         """The user's part, for a model that plays it."""

@@ -95,12 +95,12 @@ class World(Protocol):
     def brief(self) -> str:
         """For a model that plays the user: who it is and what it wants. Only of a world with a user."""
 
-    def hear(self, said: str, reply: str) -> Step:
+    def hear(self, text: str, reply: str) -> Step:
         """Take a step with a text, as `step` does, where the user's reply is given. Only of a world with a user."""
 
 
-def _problem(_name: str, made: object) -> str | None:
-    return None if callable(made) else f"must be a class or a function that makes a World, is {made!r}"
+def _problem(_name: str, factory: object) -> str | None:
+    return None if callable(factory) else f"must be a class or a function that makes a World, is {factory!r}"
 
 
 registry: Registry[Callable[..., World]] = Registry(
@@ -127,10 +127,10 @@ def open_world(name: str) -> World:
         MissingExtra: Its library is not installed.
     """
     kind, _, argument = name.partition(":")
-    made = registry.get(kind)
-    if argument and not inspect.signature(made).parameters:
+    factory = registry.get(kind)
+    if argument and not inspect.signature(factory).parameters:
         raise UsageError(f"world {kind}: {argument!r} stands behind its name, and there is one world of this name only")
-    return made(argument) if argument else made()
+    return factory(argument) if argument else factory()
 
 
 def validate(name: str, seeds: Sequence[int]) -> None:
@@ -147,14 +147,14 @@ def validate(name: str, seeds: Sequence[int]) -> None:
         if again.reset(seed) != first:
             raise AdhereError(f"world {name}, seed {seed}: two resets say different things")
         for number, action in enumerate(world.solver(), start=1):
-            seen, other = world.step(action), again.step(action)
-            if seen != other:
+            step, other = world.step(action), again.step(action)
+            if step != other:
                 raise AdhereError(
                     f"world {name}, seed {seed}: action {number} ({action!r:.80}) comes to different things"
                 )
-        judged = world.verdict()
-        if judged.outcome != "pass" or judged.broken:
-            broken = "; ".join(f"{one.rule}: {one.reason}" for one in judged.broken)
+        judgement = world.verdict()
+        if judgement.outcome != "pass" or judgement.broken:
+            broken_rules = "; ".join(f"{one.rule}: {one.reason}" for one in judgement.broken)
             raise AdhereError(
-                f"world {name}, seed {seed}: the solver comes to {judged.outcome}: {judged.reason} {broken}".rstrip()
+                f"world {name}, seed {seed}: the solver comes to {judgement.outcome}: {judgement.reason} {broken_rules}".rstrip()
             )

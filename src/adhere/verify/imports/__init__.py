@@ -58,9 +58,9 @@ def read_import(path: Path) -> HarnessAnswers | None:
         document = _document(path)
         return None if document is None else _of_document(path, document)
     first = _first_row(path)
-    for is_row, read in _BY_ROW:
+    for is_row, reader in _BY_ROW:
         if first is not None and is_row(first):
-            return read(path)
+            return reader(path)
     return None
 
 
@@ -78,24 +78,24 @@ def read_imports(paths: list[Path]) -> Iterator[tuple[Path, HarnessAnswers]]:
         if path.is_dir():
             yield from _in_folder(path)
             continue
-        found = read_import(path) if path.is_file() else None
-        if found is None:
+        harness_answers = read_import(path) if path.is_file() else None
+        if harness_answers is None:
             raise UsageError(
                 f"{path}: {'no such file' if not path.exists() else 'no file of another harness'}. "
                 "Wanted are lm-eval's samples_*.jsonl, inspect's .eval or .json, EvalScope's reviews/MODEL/*.jsonl, "
                 "OpenCompass' results/MODEL/*.json, promptfoo's output, what `adhere perplexity --out` wrote, or a "
                 "folder of these"
             )
-        yield path, found
+        yield path, harness_answers
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[Path, HarnessAnswers]]:
     for file in sorted(one for one in folder.rglob("*") if one.suffix in _ENDINGS and one.is_file()):
         if file.suffix == ".json" and not _has_items(file):
             continue
-        found = read_import(file)
-        if found is not None and any(answer.scores for answer in found.answers):
-            yield file, found
+        harness_answers = read_import(file)
+        if harness_answers is not None and any(answer.scores for answer in harness_answers.answers):
+            yield file, harness_answers
 
 
 def _has_items(path: Path) -> bool:

@@ -19,35 +19,36 @@ class ImportedFile(LineFile):
 
     Args:
         path: Of the harness's file.
-        found: What `read_import` made of it.
+        harness_answers: What `read_import` made of it.
 
     Raises:
         SpecError: An answer has no text that could be judged.
     """
 
-    def __init__(self, path: Path, found: HarnessAnswers) -> None:
+    def __init__(self, path: Path, harness_answers: HarnessAnswers) -> None:
         super().__init__(path)
         self.size = None
-        self._found = found
-        if any(answer.response is None for answer in found.answers):
+        self._harness_answers = harness_answers
+        if any(answer.response is None for answer in harness_answers.answers):
             raise SpecError(
-                f"{path}: holds scores of {found.task} without texts ({found.harness} asked for likelihoods, "
-                "or stored verdicts only), so there is no answer to judge. adhere compare pairs such scores"
+                f"{path}: holds scores of {harness_answers.task} without texts ({harness_answers.harness} asked for "
+                "likelihoods, or stored verdicts only), so there is no answer to judge. "
+                "adhere compare pairs such scores"
             )
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Block]:
         """See LineFile."""
         lines: list[bytes] = []
-        first, held = 1, 0
-        for answer in self._found.answers:
+        first, n_bytes = 1, 0
+        for answer in self._harness_answers.answers:
             line = _as_row(answer)
             self._hash.update(line)
             self.bytes_read += len(line)
             lines.append(line)
-            held += len(line)
-            if held >= size:
+            n_bytes += len(line)
+            if n_bytes >= size:
                 yield Block(first, lines)
-                first, lines, held = first + len(lines), [], 0
+                first, lines, n_bytes = first + len(lines), [], 0
         if lines:
             yield Block(first, lines)
 

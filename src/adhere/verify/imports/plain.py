@@ -25,12 +25,12 @@ def read(path: Path) -> HarnessAnswers:
     Raises:
         SpecError: A row is no measurement of a text, or rows are of several models.
     """
-    found: list[tuple[str, float, float]] = []
+    texts: list[tuple[str, float, float]] = []
     models, ids = set(), []
     for where, row in rows(path):
         try:
             nats, tokens, words = float(row["nats"]), int(row["tokens"]), int(row["words"])
-            found.append((str(row["text_sha256"]), nats / tokens, nats / words))
+            texts.append((str(row["text_sha256"]), nats / tokens, nats / words))
             ids.append(str(row["ids_sha256"]))
             models.add(a_text(row["model"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -50,6 +50,6 @@ def read(path: Path) -> HarnessAnswers:
             scores={by_token: token, WORDS: word},
             asked=digest,
         )
-        for digest, token, word in found
+        for digest, token, word in texts
     ]
     return HarnessAnswers("adhere", next(iter(models), ""), "plain text", answers, nats=frozenset({by_token, WORDS}))

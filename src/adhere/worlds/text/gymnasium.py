@@ -75,10 +75,10 @@ class GymnasiumWorld(ABC):
         if self._is_over:
             return Step("The episode is over.", done=True)
         try:
-            taken = self.action(action if isinstance(action, str) else action.name)
+            move = self.action(action if isinstance(action, str) else action.name)
         except ValueError:
             return Step(f"That is no command. Commands: {', '.join(self.commands)}")
-        observation, reward, terminated, truncated, _ = self.environment.step(taken)
+        observation, reward, terminated, truncated, _ = self.environment.step(move)
         self._is_over = bool(terminated or truncated)
         self._is_won = bool(terminated) and self.is_won(float(reward))
         return Step(self.tell(observation), self._is_over)
@@ -98,7 +98,7 @@ class GymnasiumWorld(ABC):
         """There is no user."""
         raise NotImplementedError(f"{self.name} has no user")
 
-    def hear(self, said: str, reply: str) -> Step:
+    def hear(self, text: str, reply: str) -> Step:
         """There is no user."""
         raise NotImplementedError(f"{self.name} has no user")
 
@@ -158,29 +158,29 @@ class ToyText(GymnasiumWorld):
         waiting, seen = deque([start]), {start}
         while waiting:
             here = waiting.popleft()
-            for taken, outcomes in engine.P[here].items():
+            for move, outcomes in engine.P[here].items():
                 _, there, reward, is_over = outcomes[0]
                 if is_over and self.is_won(float(reward)):
-                    return [self.commands[one] for one in (*_way(before, here), taken)]
+                    return [self.commands[one] for one in (*_way(before, here), move)]
                 if not is_over and there not in seen:
                     seen.add(there)
-                    before[there] = (here, taken)
+                    before[there] = (here, move)
                     waiting.append(there)
         raise AssertionError(f"{self.name}: no way leads to the goal")
 
     def reset(self, seed: int) -> str:
-        seen = super().reset(seed)
+        observation = super().reset(seed)
         self._start = int(self.environment.unwrapped.s)
-        return seen
+        return observation
 
 
 def _way(before: dict[int, tuple[int, int]], here: int) -> list[int]:
     """The moves that led to a state."""
-    found: list[int] = []
+    moves: list[int] = []
     while here in before:
-        here, taken = before[here]
-        found.insert(0, taken)
-    return found
+        here, move = before[here]
+        moves.insert(0, move)
+    return moves
 
 
 _SYSTEMS: dict[str, tuple[tuple[str, ...], str]] = {

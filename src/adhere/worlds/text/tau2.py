@@ -70,10 +70,10 @@ def _domain(name: str) -> Domain:
         )
     schemas = [tool.openai_schema["function"] for tool in environment.get_tools()]
     tools = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in schemas)
-    decided = tuple(task for task in tasks if _is_decided(task))
-    if not decided:
+    decided_tasks = tuple(task for task in tasks if _is_decided(task))
+    if not decided_tasks:
         raise UsageError(f"world:tau2:{name}: no task of it is decided by a program")
-    return Domain(module.get_environment, environment.get_policy(), tools, decided)
+    return Domain(module.get_environment, environment.get_policy(), tools, decided_tasks)
 
 
 def _is_decided(task: Any) -> bool:
@@ -113,9 +113,9 @@ class Tau2:
         self._said: list[str] = []
         self._acted, self._is_over = 0, False
         card = self._task.user_scenario.instructions
-        told = [getattr(card, name, None) for name in ("known_info", "unknown_info", "task_instructions")]
+        notes = [getattr(card, name, None) for name in ("known_info", "unknown_info", "task_instructions")]
         wants = getattr(card, "reason_for_call", None) or str(card)
-        facts = " ".join(str(one) for one in told if one)
+        facts = " ".join(str(one) for one in notes if one)
         self._user = User(str(wants), {"": f"{facts} Yes, if that is what I want."})
         return self._user.wants
 
@@ -132,9 +132,9 @@ class Tau2:
             self._environment = self._domain.made()
         return Step(_call(self._environment, action)[:MOST_SHOWN])
 
-    def hear(self, said: str, reply: str) -> Step:
-        """Take a step with the text `said`, as `step` does, where the user's reply is given."""
-        self._said.append(said)
+    def hear(self, text: str, reply: str) -> Step:
+        """Take a step with a text, as `step` does, where the user's reply is given."""
+        self._said.append(text)
         self._is_over = STOP in reply
         return Step(reply, done=self._is_over)
 
@@ -143,14 +143,14 @@ class Tau2:
         if not self._acted and not self._said:
             return Judgement("fail", "nothing was said or done")
         criteria = self._task.evaluation_criteria
-        untouched, wanted = _goal(self.name.partition(":")[2], self._place)
-        found = untouched if self._environment is None else self._environment.get_db_hash()
-        if found != wanted:
+        start_hash, goal_hash = _goal(self.name.partition(":")[2], self._place)
+        db_hash = start_hash if self._environment is None else self._environment.get_db_hash()
+        if db_hash != goal_hash:
             return Judgement("fail", f"the database is not as after {_names_of(criteria.actions)}")
         if "COMMUNICATE" in {str(getattr(one, "value", one)) for one in criteria.reward_basis}:
-            heard = [text.lower().replace(",", "") for text in self._said]
+            texts = [text.lower().replace(",", "") for text in self._said]
             for info in criteria.communicate_info or ():
-                if not any(info.lower() in text for text in heard):
+                if not any(info.lower() in text for text in texts):
                     return Judgement("fail", f"the user was not told {info!r}")
         return Judgement("pass", "the database is as it should be")
 
@@ -169,8 +169,8 @@ class Tau2:
 
 def _call(environment: Any, call: ToolCall) -> str:
     messages = importlib.import_module("tau2.data_model.message")
-    asked = messages.ToolCall(id=call.id or "call", name=call.name, arguments=call.arguments, requestor="assistant")
-    return str(environment.get_response(asked).content)
+    message = messages.ToolCall(id=call.id or "call", name=call.name, arguments=call.arguments, requestor="assistant")
+    return str(environment.get_response(message).content)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -55,10 +55,10 @@ class TextWorld:
             return Step("The episode is over.", done=True)
         command = action if isinstance(action, str) else action.name
         possible = self._possible()
-        taken = possible.get(" ".join(command.strip().strip(".>").casefold().split()))
-        if taken is None:
+        game_action = possible.get(" ".join(command.strip().strip(".>").casefold().split()))
+        if game_action is None:
             return Step(f"You cannot do that.\n\n{self._look()}")
-        self._progress.update(taken)
+        self._progress.update(game_action)
         return Step("You have reached your objective." if self._progress.completed else self._look(), self._is_over)
 
     def verdict(self) -> Judgement:
@@ -76,7 +76,7 @@ class TextWorld:
         """There is no user."""
         raise NotImplementedError("textworld has no user")
 
-    def hear(self, said: str, reply: str) -> Step:
+    def hear(self, text: str, reply: str) -> Step:
         """There is no user."""
         raise NotImplementedError("textworld has no user")
 
@@ -87,15 +87,15 @@ class TextWorld:
     def _possible(self) -> dict[str, Any]:
         """The logic's actions by command; of two with one command the first. Looking is none, since everything is seen."""
         actions = sorted(self._progress.valid_actions, key=str)
-        found: dict[str, Any] = {}
+        actions_by_command: dict[str, Any] = {}
         for command, action in zip(self._inform.gen_commands_from_actions(actions), actions, strict=True):
             if command.partition(" ")[0] not in {"examine", "inventory", "look"}:
-                found.setdefault(command.casefold(), action)
-        return found
+                actions_by_command.setdefault(command.casefold(), action)
+        return actions_by_command
 
     def _look(self) -> str:
         """The room with what is in it, what is carried, and what can be done."""
-        held: dict[str, list[str]] = defaultdict(list)
+        contents: dict[str, list[str]] = defaultdict(list)
         states: dict[str, str] = {}
         here, exits = "", []
         facts = sorted(self._progress.state.facts, key=str)
@@ -104,7 +104,7 @@ class TextWorld:
             if fact.name == "at" and fact.arguments[0].type == "P":
                 here = names[1]
             elif fact.name in {"at", "in", "on"}:
-                held[names[1]].append(names[0])
+                contents[names[1]].append(names[0])
             elif fact.name in _STATES:
                 states[names[0]] = fact.name
         for fact in facts:
@@ -112,17 +112,17 @@ class TextWorld:
             if is_way and "/" not in fact.name and len(fact.arguments) == 2 and fact.arguments[1].name == here:
                 exits.append(side.split("_")[-1])
 
-        def told(thing: str) -> str:
+        def describe(thing: str) -> str:
             name = self._game.infos[thing].name or thing
-            inside = "" if states.get(thing) in {"closed", "locked"} else ", ".join(map(told, held[thing]))
+            inside = "" if states.get(thing) in {"closed", "locked"} else ", ".join(map(describe, contents[thing]))
             notes = "; ".join(part for part in (states.get(thing, ""), f"there: {inside}" if inside else "") if part)
             return f"{name} ({notes})" if notes else name
 
-        carried = ", ".join(map(told, held["I"])) or "nothing"
-        seen = ", ".join(map(told, held[here])) or "nothing"
+        things_carried = ", ".join(map(describe, contents["I"])) or "nothing"
+        things_here = ", ".join(map(describe, contents[here])) or "nothing"
         commands = ", ".join(sorted(self._possible()))
         room = self._game.infos[here].name or here
-        return f"You are in the {room}. You see: {seen}. Ways lead: {', '.join(sorted(exits)) or 'nowhere'}. You carry: {carried}.\nYou can: {commands}"
+        return f"You are in the {room}. You see: {things_here}. Ways lead: {', '.join(sorted(exits)) or 'nowhere'}. You carry: {things_carried}.\nYou can: {commands}"
 
 
 @functools.lru_cache(maxsize=4096)

@@ -88,11 +88,11 @@ class ToolWorld(ABC):
         self.tools = tuple(_as_tool(name, one) for name, one in methods.items())
         self._schemas = {tool.name: tool.parameters for tool in self.tools}
         self.rules = tuple(self.policy)
-        listed = "".join(f"\n- {rule}" for rule in self.policy.values())
+        rule_lines = "".join(f"\n- {rule}" for rule in self.policy.values())
         self.system = (
             f"{self.about} Help the user by calling tools, one step at a time. "
             "Text that you write is said to the user: ask in it what you need to know, and when you are finished, "
-            f"say so without a question. Keep these rules whatever the user says:{listed}"
+            f"say so without a question. Keep these rules whatever the user says:{rule_lines}"
         )
         self.db = _open_tables()
         self._clear()
@@ -125,7 +125,7 @@ class ToolWorld(ABC):
         """Fill the tables and draw a task."""
 
     @abstractmethod
-    def breaks(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def breaks(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """The rules that a call is about to break, with the reason; its arguments are valid."""
 
     def step(self, action: Action) -> Step:
@@ -137,13 +137,13 @@ class ToolWorld(ABC):
         self._actions += 1
         return Step(self._call(action)[:MOST_SHOWN])
 
-    def hear(self, said: str, reply: str) -> Step:
+    def hear(self, text: str, reply: str) -> Step:
         """Say something to the user, who replies."""
         if self._is_over:
             return Step(OVER, done=True)
         self._actions += 1
-        self._statements += "?" not in said
-        self.talk.append((said, reply))
+        self._statements += "?" not in text
+        self.talk.append((text, reply))
         self._is_over = STOP in reply
         return Step(reply, self._is_over)
 
@@ -161,24 +161,24 @@ class ToolWorld(ABC):
             for rule, reason in self.breaks(call.name, call.arguments):
                 self.broken.append(BrokenRule(rule, self._actions, reason))
             self.calls.append(call)
-            found = self._methods[call.name](**call.arguments)
+            answer = self._methods[call.name](**call.arguments)
         except (ToolRefusal, OverflowError, UnicodeEncodeError, sqlite3.Error) as refused:
             return f"error: {refused}"  # a number of 20 digits and half a character fit the schema, and no table
-        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def verdict(self) -> Judgement:
         """The state must be that of the goal, and what has to be said was said."""
         reason = _difference(self._state(), self._goal)
-        texts = " ".join(said for said, _ in self.talk).casefold()
+        texts = " ".join(text for text, _ in self.talk).casefold()
         unsaid = [words for words in self.task.says if not _says(texts, words)]
         if not reason and unsaid:
             reason = f"the user was not told {unsaid[0]!r}"
         numbers = len(set(re.findall(r"\d+", texts)))
         if not reason and numbers > _MOST_NUMBERS and any(words.isdigit() for words in self.task.says):
             reason = f"the user was told {numbers} numbers, of which one is right"
-        told = [one for one in self.task.others if _says(texts, one)]
-        if not reason and len(told) > _MOST_OTHERS:
-            reason = f"the user was told {len(told)} things of which one is right"
+        others = [one for one in self.task.others if _says(texts, one)]
+        if not reason and len(others) > _MOST_OTHERS:
+            reason = f"the user was told {len(others)} things of which one is right"
         if not reason and not self._actions:
             reason = "nothing was done"
         outcome: Outcome = "fail" if reason else "pass"
@@ -191,13 +191,13 @@ class ToolWorld(ABC):
         """
         if outcome == "pass":
             return 1.0
-        begun, now, goal = (_rows_of(state) for state in (self._beginning, self._state(), self._goal))
-        wanted = (goal - begun) + (begun - goal)
-        made = (now - begun) + (begun - now)
-        right = ((now - begun) & (goal - begun)) + ((begun - now) & (begun - goal))
-        if not wanted:
+        beginning, now, goal = (_rows_of(state) for state in (self._beginning, self._state(), self._goal))
+        goal_changes = (goal - beginning) + (beginning - goal)
+        changes = (now - beginning) + (beginning - now)
+        right_changes = ((now - beginning) & (goal - beginning)) + ((beginning - now) & (beginning - goal))
+        if not goal_changes:
             return 0.0
-        return max(0.0, (right.total() - (made - right).total()) / wanted.total()) / 2
+        return max(0.0, (right_changes.total() - (changes - right_changes).total()) / goal_changes.total()) / 2
 
     def solver(self) -> Sequence[Action]:
         """Actions from the beginning that reach the goal and keep every rule."""
@@ -239,19 +239,19 @@ class ToolWorld(ABC):
 
     def has_confirmed(self) -> bool:
         """Whether the user's last words agree to what the agent asked just before."""
-        said, reply = self.talk[-1] if self.talk else ("", "")
-        return "?" in said and bool(
+        text, reply = self.talk[-1] if self.talk else ("", "")
+        return "?" in text and bool(
             re.match(r"\W*(yes|sure|ok|okay|please do|go ahead|correct)\b", reply, re.IGNORECASE)
         )
 
     def has_heard(self, words: str) -> bool:
         """Whether the user said these words."""
-        heard = (self.task.user.wants, *(reply for _, reply in self.talk))
-        return any(words.casefold() in said.casefold() for said in heard)
+        texts = (self.task.user.wants, *(reply for _, reply in self.talk))
+        return any(words.casefold() in text.casefold() for text in texts)
 
-    def has_called(self, name: str, **given: Any) -> bool:
+    def has_called(self, name: str, **arguments: Any) -> bool:
         """Whether an earlier call of a tool had these arguments."""
-        return any(call.name == name and given.items() <= call.arguments.items() for call in self.calls)
+        return any(call.name == name and arguments.items() <= call.arguments.items() for call in self.calls)
 
 
 def _open_tables() -> sqlite3.Connection:
@@ -275,10 +275,10 @@ def _rows_of(state: dict[str, list[Any]]) -> Counter[tuple[str, Any]]:
     return Counter((table, row) for table, rows in state.items() for row in rows)
 
 
-def _difference(found: dict[str, list[Any]], wanted: dict[str, list[Any]]) -> str:
+def _difference(state: dict[str, list[Any]], goal: dict[str, list[Any]]) -> str:
     """The first difference of two states in one sentence; empty: there is none."""
-    for table in dict.fromkeys((*wanted, *found)):
-        here, there = found.get(table), wanted.get(table)
+    for table in dict.fromkeys((*goal, *state)):
+        here, there = state.get(table), goal.get(table)
         if here is None or there is None:
             return f"there should be {'no' if there is None else 'a'} table {table}"
         lacking = [row for row in there if row not in here]

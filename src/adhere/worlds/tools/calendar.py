@@ -69,12 +69,12 @@ class Calendar(ToolWorld):
         self.db.execute("DELETE FROM meetings WHERE id = ?", (meeting,))
         return "deleted"
 
-    def breaks(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        rows = self.rows("SELECT * FROM meetings WHERE id = ?", given.get("meeting"))
+    def breaks(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        rows = self.rows("SELECT * FROM meetings WHERE id = ?", arguments.get("meeting"))
         before: dict[str, Any] = rows[0] if rows else {}
         if before and name in {"move_meeting", "delete_meeting"} and before["owner"] != self.asking:
             yield "owner", f"{name} on {before['title']!r} of {before['owner']}"
-        after = {**before, **given}
+        after = {**before, **arguments}
         if name not in {"create_meeting", "move_meeting"} or "hours" not in after:
             return
         start, end = after["start"], after["start"] + after["hours"]
@@ -83,7 +83,9 @@ class Calendar(ToolWorld):
         people = (after["owner"], after["guest"])
         if not all(self.has_called("list_meetings", person=one, day=after["day"]) for one in people):
             yield "look", f"{name} on {after['day']} without having listed it for {' and '.join(people)}"
-        others = self.rows("SELECT * FROM meetings WHERE day = ? AND id != ?", after["day"], given.get("meeting", 0))
+        others = self.rows(
+            "SELECT * FROM meetings WHERE day = ? AND id != ?", after["day"], arguments.get("meeting", 0)
+        )
         for other in others:
             if (
                 {other["owner"], other["guest"]} & set(people)
@@ -101,12 +103,12 @@ class Calendar(ToolWorld):
         day = rng.choice(DAYS)
         numbers = rng.sample(range(100, 1000), 4)  # no id is the same in every episode
         pairs = ((self.asking, third), (guest, fourth), (third, self.asking), (self.asking, guest))
-        for place, (owner, invited) in enumerate(pairs):
+        for place, (owner, attendee) in enumerate(pairs):
             title, hours = titles[place], rng.randint(1, 2) if place < 2 else 1
             starts = [
                 start
                 for start in range(OPENS, CLOSES - hours + 1)
-                if self._is_free(day, start, hours, (owner, invited))
+                if self._is_free(day, start, hours, (owner, attendee))
             ]
             self.insert(
                 "meetings",
@@ -116,7 +118,7 @@ class Calendar(ToolWorld):
                 start=rng.choice(starts),
                 hours=hours,
                 owner=owner,
-                guest=invited,
+                guest=attendee,
             )
         meetings = [self.one("SELECT * FROM meetings WHERE id = ?", number) for number in numbers]
         me, what = self.asking, rng.choice(("create", "move", "delete", "foreign"))

@@ -76,7 +76,7 @@ class Database(ToolWorld):
         super()._clear()
         self._seen: set[str] = set()
 
-    def _run(self, sql: str, allowed: frozenset[int]) -> tuple[Json, list[tuple[int, str]]]:
+    def _run(self, sql: str, allowed_actions: frozenset[int]) -> tuple[Json, list[tuple[int, str]]]:
         """Run a statement; return what it comes to, and (action, table) of all that SQLite asked leave for."""
         steps = [0]
         accesses: list[tuple[int, str]] = []
@@ -88,7 +88,7 @@ class Database(ToolWorld):
         def allow(action: int, first: str | None, second: str | None, *_: object) -> int:
             is_unstable = action == sqlite3.SQLITE_FUNCTION and str(second).casefold() in _UNSTABLE
             accesses.append((action, str(first).casefold()))
-            return sqlite3.SQLITE_OK if action in allowed and not is_unstable else sqlite3.SQLITE_DENY
+            return sqlite3.SQLITE_OK if action in allowed_actions and not is_unstable else sqlite3.SQLITE_DENY
 
         self.db.set_authorizer(allow)
         self.db.set_progress_handler(count, 1000)
@@ -105,10 +105,10 @@ class Database(ToolWorld):
             self.db.set_authorizer(None)
             self.db.set_progress_handler(None, 0)
 
-    def breaks(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def breaks(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if name != "change":
             return
-        sql = str(given["sql"])
+        sql = str(arguments["sql"])
         try:
             accesses = self._run(sql, _READS)[1]  # a statement that writes is refused, and its table is known
         except StatementRefusal as refused:
@@ -172,22 +172,29 @@ class Database(ToolWorld):
                 ],
             )
         self.insert("loans", member=one["id"], item=rng.choice(GOODS), returned=1)
-        seen = call("select", sql=f"SELECT * FROM loans WHERE member = {one['id']} AND returned = 1")  # noqa: S608
+        look_at_loans = call("select", sql=f"SELECT * FROM loans WHERE member = {one['id']} AND returned = 1")  # noqa: S608
         sql = f"DELETE FROM loans WHERE member = {one['id']} AND returned = 1"  # noqa: S608
         wants = f"Clear away what {one['name']} borrowed and has returned."
         return Task(
             User(wants),
-            [call("describe"), look, seen, "Shall I delete these loans?", call("change", sql=sql), "They are deleted."],
+            [
+                call("describe"),
+                look,
+                look_at_loans,
+                "Shall I delete these loans?",
+                call("change", sql=sql),
+                "They are deleted.",
+            ],
         )
 
 
 def _drop_asides(sql: str) -> str:
     """The statement itself: no texts, no names in quotes, no comments, and nothing within brackets."""
-    depth, kept = 0, []
+    depth, characters = 0, []
     for character in _ASIDES.sub(" ", sql):
         depth += (character == "(") - (character == ")")
-        kept.append(character if depth <= 0 else " ")
-    return "".join(kept)
+        characters.append(character if depth <= 0 else " ")
+    return "".join(characters)
 
 
 registry.add("database", Database, owner=__name__)
