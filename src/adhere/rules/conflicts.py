@@ -32,8 +32,8 @@ def _reason(one: Rule, two: Rule) -> str:
         return _of_texts(one.check, two.check)
     for barring, wanting in ((one.check, two.check), (two.check, one.check)):
         for event in _wants(wanting):
-            for barred in _bars(barring):
-                if _covers(barred, event):
+            for barred_event in _bars(barring):
+                if _covers(barred_event, event):
                     return f"one wants {_name_of(event)}, the other bars it"
     return ""
 
@@ -51,16 +51,16 @@ def _bars(check: Check | None) -> Iterator[Event]:
         yield check.event  # type: ignore[union-attr]
 
 
-def _covers(barred: Event, wanted: Event) -> bool:
+def _covers(barred_event: Event, wanted_event: Event) -> bool:
     """Whether everything that would be the wanted event is barred."""
-    if barred.command and wanted.command and not barred.on:
-        bars = [one for text in barred.command for one in patterns_of(text)]
-        wants = [one for text in wanted.command for one in patterns_of(text)]
+    if barred_event.command and wanted_event.command and not barred_event.on:
+        bars = [one for text in barred_event.command for one in patterns_of(text)]
+        wants = [one for text in wanted_event.command for one in patterns_of(text)]
         return all(any(want[: len(bar)] == bar for bar in bars) for want in wants)
-    if barred.edits and wanted.edits and barred.how in {"any", wanted.how}:
-        plain = [path for path in wanted.edits if "*" not in path and not path.startswith("!")]
-        return bool(plain) and all(path_matches(path, barred.edits) for path in plain)
-    return bool(barred.tool and wanted.tool and set(wanted.tool) <= set(barred.tool))
+    if barred_event.edits and wanted_event.edits and barred_event.how in {"any", wanted_event.how}:
+        plain = [path for path in wanted_event.edits if "*" not in path and not path.startswith("!")]
+        return bool(plain) and all(path_matches(path, barred_event.edits) for path in plain)
+    return bool(barred_event.tool and wanted_event.tool and set(wanted_event.tool) <= set(barred_event.tool))
 
 
 def _of_texts(one: Text, two: Text) -> str:
@@ -80,9 +80,9 @@ def _of_texts(one: Text, two: Text) -> str:
             return f"no text passes both {first.id} and {second.id}"
         if one.constraint.id == two.constraint.id == "language:answer_in" and one.constraint != two.constraint:
             return "they want different languages"
-    wanted = {text.lower() for check in (one, two) for text in (*check.begins, *check.ends, check.has) if text}
-    barred = {text.lower() for check in (one, two) for text in check.without}
-    both = wanted & barred
+    wanted_texts = {text.lower() for check in (one, two) for text in (*check.begins, *check.ends, check.has) if text}
+    barred_texts = {text.lower() for check in (one, two) for text in check.without}
+    both = wanted_texts & barred_texts
     return f"one wants {min(both)!r} in the text, the other bars it" if both else ""
 
 

@@ -88,13 +88,13 @@ class Examination(Record, frozen=True):
     @property
     def of_solved(self) -> Rate | None:
         """The rate over the sessions that solved their task; None where no log says whether it did."""
-        known = {one.session: one.solved for one in self.sessions if one.solved is not None}
-        return rate_of("solved", [one for one in self.verdicts if known.get(one.session)]) if known else None
+        is_solved = {one.session: one.solved for one in self.sessions if one.solved is not None}
+        return rate_of("solved", [one for one in self.verdicts if is_solved.get(one.session)]) if is_solved else None
 
     def by_rule(self) -> list[Rate]:
         """Return the rate of each rule that has a check."""
-        known = {one.name: one for one in rates_by(self.verdicts, lambda verdict: verdict.rule)}
-        return [known.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
+        rates = {one.name: one for one in rates_by(self.verdicts, lambda verdict: verdict.rule)}
+        return [rates.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
 
     def by(self, field: str) -> list[Rate]:
         """Return the rate of each agent, model or version."""
@@ -103,14 +103,14 @@ class Examination(Record, frozen=True):
 
     def by_told(self) -> list[ToldRate]:
         """Return a ToldRate for each number of rules that sessions were told, fewest first."""
-        found = []
-        for told in sorted({one.told for one in self.sessions}):
-            own = [one for one in self.sessions if one.told == told]
+        told_rates = []
+        for n_told in sorted({one.told for one in self.sessions}):
+            own = [one for one in self.sessions if one.told == n_told]
             names = {one.session for one in own}
-            known = [one.solved for one in own if one.solved is not None]
-            rate = rate_of(f"told {told}", [one for one in self.verdicts if one.session in names])
-            found.append(ToldRate(told, rate, sum(known), len(known)))
-        return found
+            outcomes = [one.solved for one in own if one.solved is not None]
+            rate = rate_of(f"told {n_told}", [one for one in self.verdicts if one.session in names])
+            told_rates.append(ToldRate(n_told, rate, sum(outcomes), len(outcomes)))
+        return told_rates
 
     def conflicts(self) -> list[Conflict]:
         """Rules that nobody can keep at once."""
@@ -118,8 +118,8 @@ class Examination(Record, frozen=True):
 
     def never_fired(self) -> list[str]:
         """Rules with a check that no session triggered."""
-        fired = {one.rule for one in self.verdicts if one.outcome != "untriggered"}
-        return [rule.id for rule in self.rules if rule.check is not None and rule.id not in fired]
+        triggered_ids = {one.rule for one in self.verdicts if one.outcome != "untriggered"}
+        return [rule.id for rule in self.rules if rule.check is not None and rule.id not in triggered_ids]
 
     def pairs(self) -> list[Pairing]:
         """Differences from the sessions of `--against`, by task."""
@@ -240,9 +240,9 @@ class _Set:
     def read(self, rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Validity | None) -> None:
         """Hold the sessions below each path against rules, one after another."""
         for path, session in _each_once(paths):
-            held = [rule for rule in rules if versions is None or not versions.absent(rule, session)]
-            told = sum(rule.check is not None for rule in held)
-            self.infos.append(msgspec.structs.replace(_info(session, versions), told=told))
+            valid_rules = [rule for rule in rules if versions is None or not versions.absent(rule, session)]
+            n_told = sum(rule.check is not None for rule in valid_rules)
+            self.infos.append(msgspec.structs.replace(_info(session, versions), told=n_told))
             self.tasks.append(task_names(session, path))
             self.verdicts += judge_session(rules, session, repo=repo, versions=versions)
 

@@ -64,8 +64,8 @@ class Versions:
         return "git" if self._by_git(session) is not None else "unknown"
 
     def _text(self, session: Session) -> str | None:
-        told = self._told(session)
-        return told if told is not None else self._by_git(session)
+        text = self._told(session)
+        return text if text is not None else self._by_git(session)
 
     def _told(self, session: Session) -> str | None:
         """The rule file as the session read it whole; None: the log does not show that."""

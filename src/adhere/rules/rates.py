@@ -50,14 +50,14 @@ def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
         counts[one.outcome] += 1
         if one.outcome in {"kept", "broken"}:
             by_session[one.session].append(one.outcome == "kept")
-    kept, broken = counts["kept"], counts["broken"]
+    n_kept, n_broken = counts["kept"], counts["broken"]
     groups = list(by_session.values())
     interval = wilson_clustered([sum(group) for group in groups], [len(group) for group in groups])
     return Rate(
-        name, kept, broken, counts["untriggered"], counts["undecided"], len(groups),
-        kept / (kept + broken) if kept + broken else None,
+        name, n_kept, n_broken, counts["untriggered"], counts["undecided"], len(groups),
+        n_kept / (n_kept + n_broken) if n_kept + n_broken else None,
         interval.low if interval else None, interval.high if interval else None,
-        "" if kept + broken else "no session triggered it and shows what came of it",
+        "" if n_kept + n_broken else "no session triggered it and shows what came of it",
     )  # fmt: skip
 
 
@@ -90,12 +90,12 @@ _Shares = dict[tuple[str, str], float]
 
 def _shares(verdicts: Iterable[RuleVerdict], tasks: Mapping[str, str]) -> _Shares:
     """The share of sessions of a task that kept a rule, by (task, rule)."""
-    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    outcomes: dict[tuple[str, str], list[int]] = defaultdict(list)
     for one in verdicts:
         task = tasks.get(one.session, "")
         if one.outcome in {"kept", "broken"} and task:
-            found[task, one.rule].append(one.outcome == "kept")
-    return {key: sum(values) / len(values) for key, values in found.items()}
+            outcomes[task, one.rule].append(one.outcome == "kept")
+    return {key: sum(values) / len(values) for key, values in outcomes.items()}
 
 
 def _difference(name: str, keys: Sequence[tuple[str, str]], ours: _Shares, theirs: _Shares) -> Pairing:

@@ -90,11 +90,11 @@ def _is_restored(act: Act) -> bool:
 def _mentions(text: str, patterns: Sequence[str]) -> bool:
     """Whether a program's text names a file that the patterns name; a bare `**` names none."""
     for pattern in patterns:
-        fixed = [part for part in re.split(r"[*?\[\]{}]+", pattern) if len(part.strip("/.")) > 2]
+        fixed_parts = [part for part in re.split(r"[*?\[\]{}]+", pattern) if len(part.strip("/.")) > 2]
         if (
             not pattern.startswith("!")
-            and fixed
-            and all(part.strip("/") in text for part in fixed)
+            and fixed_parts
+            and all(part.strip("/") in text for part in fixed_parts)
             and re.search(r"write|open\(|rename|remove|unlink|>|replace|-i", text)
         ):
             return True

@@ -56,10 +56,12 @@ def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict
     if rule.scope:
         acts = _in_scope(rule.scope, acts)
     occasions = _occasions(rule.check, acts)
-    decided = [one for one in occasions if one.kept is not None]
-    kept = sum(one.kept is True for one in decided)
-    outcome, reason, shown = _outcome(occasions, session)
-    return RuleVerdict(rule.id, session.name, outcome, redact(reason), _evidence(shown), len(decided), kept)
+    decided_occasions = [one for one in occasions if one.kept is not None]
+    n_kept = sum(one.kept is True for one in decided_occasions)
+    outcome, reason, evidence = _outcome(occasions, session)
+    return RuleVerdict(
+        rule.id, session.name, outcome, redact(reason), _evidence(evidence), len(decided_occasions), n_kept
+    )
 
 
 def _in_scope(scope: tuple[str, ...], acts: Sequence[Act]) -> Sequence[Act]:
@@ -77,19 +79,20 @@ _READERS: dict[type, Callable[[Any, Sequence[Act]], Iterator[Occasion]]] = {
 
 def _occasions(check: Check, acts: Sequence[Act]) -> list[Occasion]:
     """The places where a check applied; with `conditional` a breach is left to a person."""
-    found = list(_READERS[type(check)](check, acts))
+    occasions = list(_READERS[type(check)](check, acts))
     if not getattr(check, "conditional", False):
-        return found
+        return occasions
     return [
-        one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one for one in found
+        one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one
+        for one in occasions
     ]
 
 
 def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOutcome, str, Sequence[Occasion]]:
-    broken = [one for one in occasions if one.kept is False]
-    if broken:
-        more = f" ({len(broken)} times)" if len(broken) > 1 else ""
-        return "broken", broken[0].reason + more, broken
+    breaches = [one for one in occasions if one.kept is False]
+    if breaches:
+        more = f" ({len(breaches)} times)" if len(breaches) > 1 else ""
+        return "broken", breaches[0].reason + more, breaches
     unsure = [one for one in occasions if one.kept is None]
     if unsure:
         return "undecided", unsure[0].reason, unsure

@@ -47,17 +47,17 @@ ANY_EDIT = Event(edits=("**",))
 
 def never(check: Never, acts: Acts) -> Iterator[Occasion]:
     """One occasion for each breach; where there is none, one for the session."""
-    lifted = False
+    is_lifted = False
     triggers = [act for act in acts if _triggers(check.when, check.event, act)]
-    kept = taken_back(acts) if check.at == "final" and check.event.edits else lambda _act: False
+    is_undone = taken_back(acts) if check.at == "final" and check.event.edits else lambda _act: False
     doubts: list[Act] = []
     is_broken = False
     for act in acts:
-        lifted = lifted or (check.unless is not None and meets(check.unless, act) is True)
-        met = meets(check.event, act)
-        if met is False or lifted or kept(act):
+        is_lifted = is_lifted or (check.unless is not None and meets(check.unless, act) is True)
+        is_met = meets(check.event, act)
+        if is_met is False or is_lifted or is_undone(act):
             continue
-        if met is None:
+        if is_met is None:
             doubts.append(act)
         elif check.when is None or triggers:
             is_broken = True
@@ -65,8 +65,8 @@ def never(check: Never, acts: Acts) -> Iterator[Occasion]:
     if doubts and not is_broken:
         yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:3]))
     elif not is_broken and triggers:
-        said = "it was lifted before" if lifted else "it did not happen"
-        yield _keeping(said, tuple(triggers[:1]))
+        reason = "it was lifted before" if is_lifted else "it did not happen"
+        yield _keeping(reason, tuple(triggers[:1]))
 
 
 def _triggers(when: Event | None, event: Event, act: Act) -> bool:
@@ -86,8 +86,8 @@ def taken_back(acts: Acts) -> Callable[[Act], bool]:
         begin, end = first.get(act.path), last.get(act.path)
         if begin is None or end is None or begin is end:
             return False
-        restored = end.run is not None and end.run.words[:1] == ("git",) and end.how == "modify"
-        return restored or (begin.how == "create" and end.how == "delete")
+        is_restored = end.run is not None and end.run.words[:1] == ("git",) and end.how == "modify"
+        return is_restored or (begin.how == "create" and end.how == "delete")
 
     return is_undone
 
@@ -118,10 +118,10 @@ def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
     """The first act that is the event, and the first that may be."""
     doubt = None
     for act in acts:
-        met = meets(event, act)
-        if met is True:
+        is_met = meets(event, act)
+        if is_met is True:
             return act, doubt
-        doubt = act if met is None and doubt is None else doubt
+        doubt = act if is_met is None and doubt is None else doubt
     return None, doubt
 
 
@@ -131,9 +131,9 @@ def before(check: Before, acts: Acts) -> Iterator[Occasion]:
     maybe: Act | None = None
     stale: Act | None = None
     for act in acts:
-        met = meets(check.then, act)
-        if met is not False:
-            yield _precedes(act, met, done=done, maybe=maybe, stale=stale)
+        is_met = meets(check.then, act)
+        if is_met is not False:
+            yield _precedes(act, is_met, done=done, maybe=maybe, stale=stale)
         if check.since is not None and meets(check.since, act) is not False and (done or maybe):
             if meets(check.since, act) is None:
                 maybe, done = maybe or done, None
@@ -146,12 +146,12 @@ def before(check: Before, acts: Acts) -> Iterator[Occasion]:
             maybe = act
 
 
-def _precedes(act: Act, met: Met, *, done: Act | None, maybe: Act | None, stale: Act | None) -> Occasion:
+def _precedes(act: Act, is_met: Met, *, done: Act | None, maybe: Act | None, stale: Act | None) -> Occasion:
     if done is not None:
         return _keeping(f"{_did(done)} before it", (done, act))
     if maybe is not None:
         return _open(f"the log does not show whether {_doubt(maybe)}", (maybe, act))
-    if met is None:
+    if is_met is None:
         return _open(f"the log does not show whether {_doubt(act)}", (act,))
     if stale is not None:
         return _breach(f"{_did(stale)} came before, and files changed after it", (stale, act))
@@ -197,40 +197,40 @@ def _after(check: After, acts: Acts) -> Iterator[Occasion]:
 
 def between(check: Between, acts: Acts) -> Iterator[Occasion]:
     """One occasion for each span from `begin` to `end`."""
-    begun: Act | None = None
+    begin: Act | None = None
     hit: Act | None = None
     doubt: Act | None = None
     for act in acts:
-        if begun is not None and meets(check.end, act) is True:
-            yield _span(check, begun, act, hit, doubt)
-            begun = None
-        if begun is not None:
-            met = meets(check.event, act)
-            hit = hit or (act if met is True else None)
-            doubt = doubt or (act if met is None else None)
-        if begun is None and meets(check.begin, act) is True:
-            begun, hit, doubt = act, None, None
+        if begin is not None and meets(check.end, act) is True:
+            yield _span(check, begin, act, hit, doubt)
+            begin = None
+        if begin is not None:
+            is_met = meets(check.event, act)
+            hit = hit or (act if is_met is True else None)
+            doubt = doubt or (act if is_met is None else None)
+        if begin is None and meets(check.begin, act) is True:
+            begin, hit, doubt = act, None, None
 
 
-def _span(check: Between, begun: Act, end: Act, hit: Act | None, doubt: Act | None) -> Occasion:
+def _span(check: Between, begin: Act, end: Act, hit: Act | None, doubt: Act | None) -> Occasion:
     if hit is not None:
-        return Occasion(check.must, f"{_did(hit)} in between", (begun, hit, end))
+        return Occasion(check.must, f"{_did(hit)} in between", (begin, hit, end))
     if doubt is not None:
         return _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))
-    return Occasion(not check.must, "it did not happen in between", (begun, end))
+    return Occasion(not check.must, "it did not happen in between", (begin, end))
 
 
 def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
     """One occasion for each use of either."""
     doubts: list[Act] = []
     for act in acts:
-        avoided = meets(check.avoid, act)
-        used = meets(check.use, act)
-        if used is True:
+        meets_avoid = meets(check.avoid, act)
+        meets_use = meets(check.use, act)
+        if meets_use is True:
             yield _keeping(_did(act), (act,))
-        elif avoided is True:
+        elif meets_avoid is True:
             yield _breach(_did(act), (act,))
-        elif avoided is None:
+        elif meets_avoid is None:
             doubts.append(act)
     if doubts:
         yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:2]))
@@ -238,22 +238,24 @@ def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
 
 def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
     """One occasion for each event; a question counts until the next event."""
-    asked: Act | None = None
-    answered = False
+    question: Act | None = None
+    is_answered = False
     for act in acts:
         if asks(act):
-            asked, answered = act, act.kind == "call"
+            question, is_answered = act, act.kind == "call"
         elif act.kind == "user":
-            answered = asked is not None
+            is_answered = question is not None
             if _is_granted(check.granted, act.text or ""):
-                asked, answered = act, True
-        met = meets(check.event, act)
-        if met is True:
-            is_kept = asked is not None and answered
+                question, is_answered = act, True
+        is_met = meets(check.event, act)
+        if is_met is True:
+            is_kept = question is not None and is_answered
             yield Occasion(
-                is_kept, _did(act) if not is_kept else "the user was asked first", (asked, act) if asked else (act,)
+                is_kept,
+                _did(act) if not is_kept else "the user was asked first",
+                (question, act) if question else (act,),
             )
-        elif met is None and not answered:
+        elif is_met is None and not is_answered:
             yield _open(f"the log does not show whether {_doubt(act)}", (act,))
 
 
@@ -261,9 +263,9 @@ def _is_granted(words: Sequence[str], text: str) -> bool:
     """Whether a user asks for it, and does not bar it: `do not push` grants nothing."""
     for word in words:
         stem = re.escape(word)
-        wanted = re.search(rf"(?<!\w){stem}", text, re.IGNORECASE)
-        barred = re.search(rf"(?:don't|don’t|not|never|without|no) (?:\w+ ){{0,2}}{stem}", text, re.IGNORECASE)
-        if wanted and not barred:
+        request = re.search(rf"(?<!\w){stem}", text, re.IGNORECASE)
+        prohibition = re.search(rf"(?:don't|don’t|not|never|without|no) (?:\w+ ){{0,2}}{stem}", text, re.IGNORECASE)
+        if request and not prohibition:
             return True
     return False
 
@@ -276,13 +278,13 @@ def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
         hits = list({act.path: act for act in reversed(hits)}.values())[::-1]
     if not hits and not doubts:
         return
-    said = f"{len(hits)} times, allowed {check.limit}"
+    reason = f"{len(hits)} times, allowed {check.limit}"
     if len(hits) > check.limit:
-        yield _breach(said, tuple(hits[: check.limit + 1]))
+        yield _breach(reason, tuple(hits[: check.limit + 1]))
     elif len(hits) + len(doubts) > check.limit:
         yield _open(f"the log does not show whether {_doubt(doubts[0])}", (doubts[0],))
     else:
-        yield _keeping(said, tuple(hits[:1]))
+        yield _keeping(reason, tuple(hits[:1]))
 
 
 def _has_failed(act: Act) -> bool:

@@ -78,8 +78,8 @@ class Event(Record, frozen=True, omit_defaults=True):
         names = ("command", "edits", "reads", "tool", "reply", "user", "asks", "done")
         if sum(bool(getattr(self, name)) for name in names) != 1:
             raise ValueError(f"an event has exactly one of {', '.join(names)}")
-        for written in self.command:
-            patterns_of(written)
+        for command in self.command:
+            patterns_of(command)
 
 
 class Never(Record, frozen=True, tag="never", tag_field="kind", omit_defaults=True):
@@ -262,9 +262,9 @@ def parse_rules(text: str, name: str) -> tuple[Rule, ...]:
     return _check_ids(lambda: parse_toml(text, RuleFile, name=name), name)
 
 
-def _check_ids(read: Callable[[], RuleFile], name: str) -> tuple[Rule, ...]:
+def _check_ids(read_file: Callable[[], RuleFile], name: str) -> tuple[Rule, ...]:
     try:
-        rules = read().rules
+        rules = read_file().rules
     except SpecError:
         raise
     except AdhereError as error:

@@ -49,10 +49,10 @@ def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
         if _is_too_short(check, text) or (check.use and not any(one in text for one in (*check.use, *check.without))):
             continue
         part = text.strip().split("\n", 1)[0] if check.first_line else text
-        kept, reason = _judge(check, part, is_whole=is_whole)
+        is_kept, reason = _judge(check, part, is_whole=is_whole)
         if act.ran:
-            yield Occasion(kept, reason, (act,))
-        elif not kept:  # it keeps to it, if it was made at all
+            yield Occasion(is_kept, reason, (act,))
+        elif not is_kept:  # it keeps to it, if it was made at all
             yield Occasion(None, f"{reason}, if it was made", (act,))
 
 

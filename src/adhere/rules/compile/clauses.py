@@ -43,23 +43,23 @@ class _Clauses(NamedTuple):
     other: str
 
 
-def clause_check(said: str) -> Check | None:
+def clause_check(text: str) -> Check | None:
     """The check of a statement about what is done; None: it is none that a program decides."""
-    said = re.sub(
+    text = re.sub(
         r"^(?:never|do not|don't|must not) (?:skip|omit|forget(?: to)?|bypass) (?=.+(?:before|after)\b)",
         "",
-        said.strip().rstrip(".!:"),
+        text.strip().rstrip(".!:"),
         flags=re.IGNORECASE,
     )
-    barred = pattern("not").match(said)
-    rest = said[barred.end() :] if barred is not None else None
-    texts = {"whole": said, "barred": rest, "open": said if barred is None else None}
+    prohibition = pattern("not").match(text)
+    rest = text[prohibition.end() :] if prohibition is not None else None
+    texts = {"whole": text, "barred": rest, "open": text if prohibition is None else None}
     for form in forms():
-        text = texts[form.where]
-        match = form.pattern.search(text) if text is not None else None
+        part = texts[form.where]
+        match = form.pattern.search(part) if part is not None else None
         if match is not None and (check := _MAKERS[form.makes](match)) is not None:
             return check
-    return _order_check(said)
+    return _order_check(text)
 
 
 def _group(match: Match) -> str:
@@ -115,14 +115,14 @@ def _pass_before(match: Match) -> Check | None:
 
 
 def _searches(match: Match) -> Check | None:
-    used = _usable(_group(match))
-    rivals = tuple(one for one in ("grep", "egrep", "rg") if used is not None and one not in used.command)
-    return Instead(used, Event(command=rivals)) if used is not None else None
+    event = _usable(_group(match))
+    rivals = tuple(one for one in ("grep", "egrep", "rg") if event is not None and one not in event.command)
+    return Instead(event, Event(command=rivals)) if event is not None else None
 
 
 def _does(match: Match) -> Check | None:
-    used = _usable(match[1])
-    return Does(used) if used is not None else None
+    event = _usable(match[1])
+    return Does(event) if event is not None else None
 
 
 def _needs_test(_match: Match) -> Check:
@@ -168,8 +168,8 @@ def _forbidden(match: Match) -> Check | None:
     event = _usable(match[1])
     if event is None and (paths := paths_in(match[1])):
         event = Event(edits=paths)
-    if event is None and (named := bare_programs(f"use {re.sub(r' ?[(][^)]*[)]', '', match[1])}")):
-        event = Event(command=named)
+    if event is None and (programs := bare_programs(f"use {re.sub(r' ?[(][^)]*[)]', '', match[1])}")):
+        event = Event(command=programs)
     return Never(event) if event is not None else None
 
 
@@ -192,29 +192,29 @@ _MAKERS: Mapping[str, Callable[[Match], Check | None]] = {
 }  # fmt: skip
 
 
-def _cut(said: str) -> _Clauses | None:
+def _cut(text: str) -> _Clauses | None:
     """A statement as its main clause, its link and its other clause, whichever stands first."""
-    match = pattern("link").search(said)
+    match = pattern("link").search(text)
     if match is None:
         return None
-    link, rest = match[1].lower(), said[match.end() :]
+    link, rest = match[1].lower(), text[match.end() :]
     if match.start() > 1:
-        return _Clauses(said[: match.start()].strip(" ,;"), link, re.split(r", (?=so|and|because)|;", rest)[0])
+        return _Clauses(text[: match.start()].strip(" ,;"), link, re.split(r", (?=so|and|because)|;", rest)[0])
     bare = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), rest)
     comma = re.search(r"[,:]\s|\s(?=(?:always|you must|make sure|please|run)\s)", bare)
     return None if comma is None else _Clauses(rest[comma.start() :].strip(" ,:"), link, rest[: comma.start()])
 
 
-def _order_check(said: str) -> Check | None:
-    clauses = _cut(said)
+def _order_check(text: str) -> Check | None:
+    clauses = _cut(text)
     if clauses is None:
-        return _plain(said)
+        return _plain(text)
     main, link, other = clauses
-    if pattern("last_edit").search(said) and (check := _after_last(said, main, other)) is not None:
+    if pattern("last_edit").search(text) and (check := _after_last(text, main, other)) is not None:
         return check
-    barred = pattern("not").match(main)
-    if barred is not None:
-        return _bars(main[barred.end() :], link, other)
+    prohibition = pattern("not").match(main)
+    if prohibition is not None:
+        return _bars(main[prohibition.end() :], link, other)
     event, second = event_of(pattern("lead").sub("", main)), event_of(other)
     if event is None or second is None or event == second:
         return None
@@ -224,16 +224,16 @@ def _order_check(said: str) -> Check | None:
     return _requirement(replace(event, status="passes") if is_passing else event, link, second)
 
 
-def _after_last(said: str, main: str, other: str) -> Check | None:
+def _after_last(text: str, main: str, other: str) -> Check | None:
     """Run the tests before committing, after your last edit: nothing changes between the run and the commit."""
     events = [event_of(part) for part in (pattern("lead").sub("", main), other)]
     run = next((one for one in events if one is not None and one.command), None)
-    if run is None or re.match(r"(?:if|when)\b", said, re.IGNORECASE):
+    if run is None or re.match(r"(?:if|when)\b", text, re.IGNORECASE):
         return None
-    run = replace(run, status="passes") if pattern("passing").search(said) else run
-    paths = paths_in(said)
+    run = replace(run, status="passes") if pattern("passing").search(text) else run
+    paths = paths_in(text)
     edits = Event(edits=paths) if paths else _ANY_EDIT
-    is_commit = re.search(r"(?<!\w)commit", said)
+    is_commit = re.search(r"(?<!\w)commit", text)
     return Before(run, Event(command=("git commit",)), since=edits) if is_commit else After(edits, run)
 
 
@@ -271,16 +271,18 @@ def _requirement(event: Event, link: str, second: Event) -> Check | None:
 
 def _goes_stale(event: Event) -> bool:
     """Whether an event is a check of files, which any edit makes stale."""
-    known = {one[0] for name in _STALE for text in groups()[name] for one in patterns_of(text)}
-    return any(text[1:] in _STALE or any(one[0] in known for one in patterns_of(text)) for text in event.command)
+    stale_programs = {one[0] for name in _STALE for text in groups()[name] for one in patterns_of(text)}
+    return any(
+        text[1:] in _STALE or any(one[0] in stale_programs for one in patterns_of(text)) for text in event.command
+    )
 
 
-def _plain(said: str) -> Check | None:
-    barred = pattern("not").match(said)
-    if barred is not None:
-        return _plainly_barred(said[barred.end() :])
-    bare = pattern("lead").sub("", said)
-    is_strong = bare != said or re.match(r"(?:run|use|execute|update|read|create|write)\b", said, re.IGNORECASE)
+def _plain(text: str) -> Check | None:
+    prohibition = pattern("not").match(text)
+    if prohibition is not None:
+        return _plainly_barred(text[prohibition.end() :])
+    bare = pattern("lead").sub("", text)
+    is_strong = bare != text or re.match(r"(?:run|use|execute|update|read|create|write)\b", text, re.IGNORECASE)
     event, is_all = begun_event(bare)
     if event is None or not is_strong or event.done or event.asks or "**" in event.edits:
         return None
@@ -288,10 +290,10 @@ def _plain(said: str) -> Check | None:
         return None
     verbs = r"(?:run|execute|use)\b" if event.command else r"(?:update|add|write|create|maintain|keep)\b"
     if re.match(r"read\b" if event.reads else verbs, bare, re.IGNORECASE):
-        is_demanded = says(said[: len(said) - len(bare)], "must|always|shall|make sure|ensure|required|sure")
+        is_demanded = says(text[: len(text) - len(bare)], "must|always|shall|make sure|ensure|required|sure")
         is_sure = is_all and is_demanded and not re.search(" to | for ", bare)
         return Does(event, conditional=not is_sure) if is_all or event.command else None
-    is_passing = event.command and is_all and says(said, "(?:must|should) pass")
+    is_passing = event.command and is_all and says(text, "(?:must|should) pass")
     return After(_ANY_EDIT, replace(event, status="passes")) if is_passing else None
 
 

@@ -115,37 +115,41 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
         and not re.search(" on `?main", text)
         and not re.search(r"(?:never|not|don't) (?:in|on|at|with|for|just) ", text)
     ):
-        known = [(part.strip(), checks_of(one._replace(text=part.strip(), code=""))) for part in clauses]
+        part_checks = [(part.strip(), checks_of(one._replace(text=part.strip(), code=""))) for part in clauses]
         is_open = any(
             not checks and tells(part) and not re.search(_BACK, part) and (not number or _OWN.search(part))
-            for number, (part, checks) in enumerate(known)
+            for number, (part, checks) in enumerate(part_checks)
         )
-        loose = [one for one in known[0][1] if isinstance(one, Does) and re.match(r"use\b", text, re.IGNORECASE)]
-        found = [check for _, checks in known for check in checks]
-        kept = [check for check in found if check not in loose] if any(checks for _, checks in known[1:]) else found
-        return [*kept, None] if kept and is_open else kept
-    for said in _readings(one._replace(text=text)):
+        loose = [one for one in part_checks[0][1] if isinstance(one, Does) and re.match(r"use\b", text, re.IGNORECASE)]
+        all_checks = [check for _, checks in part_checks for check in checks]
+        firm_checks = (
+            [check for check in all_checks if check not in loose]
+            if any(checks for _, checks in part_checks[1:])
+            else all_checks
+        )
+        return [*firm_checks, None] if firm_checks and is_open else firm_checks
+    for reading in _readings(one._replace(text=text)):
         both = re.match(
             r"(?:never|do not|don't|must not) read (?:or|and) (?:write|edit|modify|change)\w*(?: to)? (.+)",
-            said,
+            reading,
             re.IGNORECASE,
         )
         if both is not None and (paths := paths_in(both[1])):
             return [Never(Event(reads=paths)), Never(Event(edits=paths))]
-        check = text_check(said, heading=one.heading) or clause_check(said)
+        check = text_check(reading, heading=one.heading) or clause_check(reading)
         if check is not None:
-            return _apart(check, said)
+            return _apart(check, reading)
     return []
 
 
-def _apart(check: Check, said: str) -> list[Check]:
+def _apart(check: Check, text: str) -> list[Check]:
     """A check for each command or file that is required, where a statement joins them by `and`."""
     name = REQUIRED.get(type(check), "")
     event = getattr(check, name) if name else None
     field = next(
         (one for one in ("command", "reads", "edits") if event is not None and len(getattr(event, one)) > 1), ""
     )
-    is_joined = re.search(r"`,? (?:and|then|and then|\+) `|`, `", said) and " or `" not in said
+    is_joined = re.search(r"`,? (?:and|then|and then|\+) `|`, `", text) and " or `" not in text
     if (
         not field
         or not is_joined
@@ -183,7 +187,7 @@ def _readings(one: Statement) -> Iterator[str]:
         )
     )
     text = re.sub(r"^\W*?(?=[\w`\"“])", "", text, count=1)
-    lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", said) for said in (one.lead, one.heading))
+    lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", phrase) for phrase in (one.lead, one.heading))
     lead = lead or (
         title
         if re.fullmatch(_BARRING_TITLE, title, re.IGNORECASE) or re.fullmatch(_ASKING_TITLE, title, re.IGNORECASE)
@@ -236,13 +240,13 @@ def _modality(text: str) -> Modality:
     )
 
 
-def _name(text: str, taken: set[str]) -> str:
+def _name(text: str, names: set[str]) -> str:
     """An id of the statement's first words."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     stop = frozenset("the a an to of in and or be is are you your it that this must should".split())
     base = "-".join([word for word in words if word not in stop][:6]) or "rule"
     name, number = base[:60], 2
-    while name in taken:
+    while name in names:
         name, number = f"{base[:56]}-{number}", number + 1
-    taken.add(name)
+    names.add(name)
     return name

@@ -158,8 +158,8 @@ def pattern_of(code: str) -> str:
 
 def paths_in(text: str) -> tuple[str, ...]:
     """Patterns of the files that a text names, in code or bare."""
-    named = [one for one in codes_of(text) if is_path(one)] or _BARE_FILE.findall(text)
-    return tuple(dict.fromkeys(map(pattern_of, named)))
+    files = [one for one in codes_of(text) if is_path(one)] or _BARE_FILE.findall(text)
+    return tuple(dict.fromkeys(map(pattern_of, files)))
 
 
 def commands_in(text: str) -> tuple[str, ...]:
@@ -184,9 +184,9 @@ def bare_programs(text: str) -> tuple[str, ...]:
     text = text.lower()
     match = pattern("programs").match(text)
     words = re.split(r",? (?:or|and) |, ", match[1].strip()) if match else []
-    known = _PROGRAMS if re.match(r"us|run|call", text) else _PROGRAMS - _WORDS_TOO
-    is_named = all(word in known for word in words) or (
-        any(word in known for word in words) and "commands" in text and len(words) > 1
+    programs = _PROGRAMS if re.match(r"us|run|call", text) else _PROGRAMS - _WORDS_TOO
+    is_named = all(word in programs for word in words) or (
+        any(word in programs for word in words) and "commands" in text and len(words) > 1
     )
     return tuple(words) if is_named else ()
 
@@ -198,8 +198,8 @@ def begun_event(text: str) -> tuple[Event | None, bool]:
         is_named = event.command and commands_in(text)
         return event, not is_named or is_small(re.sub("`[^`]*`", " ", text))
     masked = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), text)
-    for cut in reversed([one.start() for one in _QUALIFIER.finditer(masked)]):
-        if (event := event_of(text[:cut])) is not None:
+    for end in reversed([one.start() for one in _QUALIFIER.finditer(masked)]):
+        if (event := event_of(text[:end])) is not None:
             return event, False
     return None, False
 

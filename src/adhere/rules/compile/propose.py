@@ -61,18 +61,18 @@ def propose(rules: Sequence[Rule], model: Model, *, seed: int = 0) -> Outcome:
         for name, question in questions.items()
     ]
     answers = asyncio.run(_gather(model, requests))
-    refused: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     new: list[Rule] = []
     for rule in rules:
         if rule.id in questions:
             proposal, problem = questions[rule.id].read(answers.get(rule.id))
             check, why = _try(rule, proposal) if proposal is not None else (None, problem)
             if check is None:
-                refused[rule.id] = why
+                refusals[rule.id] = why
             else:
                 rule = replace(rule, check=check, why=f"proposed by {model.name}")  # noqa: PLW2901 - the rule, filled
         new.append(rule)
-    return Outcome(tuple(new), refused)
+    return Outcome(tuple(new), refusals)
 
 
 async def _gather(model: Model, requests: Sequence[Request]) -> dict[str, Response]:
@@ -90,12 +90,12 @@ def _try(rule: Rule, proposal: Proposal) -> tuple[Check | None, str]:
         check: Check = convert(proposal.check, Check)  # type: ignore[arg-type]
     except (msgspec.ValidationError, AdhereError) as error:
         return None, f"the check cannot be: {error}"
-    for steps, wanted in ((proposal.keeps, "kept"), (proposal.breaks, "broken")):
+    for steps, expected in ((proposal.keeps, "kept"), (proposal.breaks, "broken")):
         session = session_of(steps)
         verdict = judge_rule(replace(rule, check=check), session, acts_of(session))
         outcome = verdict.outcome if verdict is not None else "undecided"
-        if outcome != wanted:
-            return None, f"of the session that is {wanted} the check says {outcome}"
+        if outcome != expected:
+            return None, f"of the session that is {expected} the check says {outcome}"
     return check, ""
 
 

@@ -48,13 +48,13 @@ class Statement(NamedTuple):
     code: str = ""
 
 
-def statements_of(path: Path, *, root: Path | None = None, nested: bool = True) -> Iterator[Statement]:
+def statements_of(path: Path, *, root: Path | None = None, with_nested: bool = True) -> Iterator[Statement]:
     """Return every statement of a rule file, of those that it imports (`@` and a path), and of nested ones.
 
     Args:
         path: The file.
         root: The folder that names of files are shown below; None: that of the file.
-        nested: Whether files of the same names in folders below are read; they are about their folder.
+        with_nested: Whether files of the same names in folders below are read; they are about their folder.
 
     Raises:
         SpecError: The file is absent, or is no UTF-8 text.
@@ -62,7 +62,7 @@ def statements_of(path: Path, *, root: Path | None = None, nested: bool = True) 
     root = (root or path.parent).resolve()
     seen: set[Path] = set()
     yield from _of_file(path.resolve(), root, (), seen, 0)
-    if nested and path.name in NAMES:
+    if with_nested and path.name in NAMES:
         for file in sorted(_below(path.parent.resolve())):
             if file.resolve() not in seen:
                 folder = file.parent.resolve().relative_to(path.parent.resolve()).as_posix()
@@ -96,9 +96,9 @@ def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], de
         raise SpecError(f"{path}: no such file") from error
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    file = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     bare, offset, own = _front_matter(text)
-    for one in _of_text(bare, shown, own or scope, offset=offset):
+    for one in _of_text(bare, file, own or scope, offset=offset):
         yield one
         for name in _IMPORT.findall(one.text):
             target = (path.parent / name).resolve()
@@ -121,12 +121,12 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
     heading, own = "", scope
     leads: list[tuple[int, str]] = []  # sentences with a colon, and how far they are indented
     block: list[tuple[int, str]] = []
-    fenced = False
+    is_fenced = False
     lines = [*text.splitlines(), ""]
     for number, line in enumerate(lines, start=1 + offset):
         if _FENCE.match(line):
-            fenced = not fenced
-        is_text = not (fenced or _FENCE.match(line) or line.lstrip().startswith(("|", "<!--", ">")))
+            is_fenced = not is_fenced
+        is_text = not (is_fenced or _FENCE.match(line) or line.lstrip().startswith(("|", "<!--", ">")))
         title, bullet = _HEADING.match(line), _BULLET.match(line)
         if block and (title or bullet or not line.strip() or not is_text):
             code = _code_below(lines[number - 1 - offset :])
@@ -134,11 +134,15 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
             block = []
         if title and is_text:
             heading, leads = _bare(title[1]), []
-            named = _SCOPE_HEADING.search(title[1])
-            own = (pattern_of(named[1] or named[2]),) if named and is_path(named[1] or named[2]) else scope
+            scope_match = _SCOPE_HEADING.search(title[1])
+            own = (
+                (pattern_of(scope_match[1] or scope_match[2]),)
+                if scope_match and is_path(scope_match[1] or scope_match[2])
+                else scope
+            )
         elif line.strip() and is_text:
             block.append((number, line if bullet else line.strip()))
-        elif not fenced and line.lstrip().startswith("|"):
+        elif not is_fenced and line.lstrip().startswith("|"):
             yield from _of_table_row(line, Statement("", file, number, heading, own))
 
 
@@ -172,17 +176,17 @@ def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place:
         leads.pop()
     lead = leads[-1][1] if leads and bullet else ""
     pieces = [_bare(_BULLET.sub("", text, count=1)) for _, text in block]
-    joined, starts = "", []
+    paragraph, starts = "", []
     for piece in pieces:
-        starts.append(len(joined))
-        joined += f"{piece} "
+        starts.append(len(paragraph))
+        paragraph += f"{piece} "
     at, last = 0, ""
-    for one in _SENTENCE.split(joined):
+    for one in _SENTENCE.split(paragraph):
         if one.strip():
-            at = joined.index(one, at)
+            at = paragraph.index(one, at)
             row = max(number for number, start in enumerate(starts) if start <= at)
             behind, last = last, one.strip()
-            code = place.code if last.endswith(":") and at + len(last) >= len(joined.rstrip()) else ""
+            code = place.code if last.endswith(":") and at + len(last) >= len(paragraph.rstrip()) else ""
             yield place._replace(text=last, line=block[row][0], lead=lead, behind=behind, code=code)
             at += len(one)
     if last.endswith(":"):

@@ -53,73 +53,73 @@ _KNOWN_TAIL = (
 )
 
 
-def text_check(said: str, *, heading: str = "") -> Check | None:
+def text_check(text: str, *, heading: str = "") -> Check | None:
     """The check of a statement about texts; None: it is not about one, or not one that a program decides."""
-    said = said.strip().rstrip(".!:")
-    of = _subject(said, heading)
-    return next((check for make in _MAKERS if (check := make(said, of)) is not None), None)
+    text = text.strip().rstrip(".!:")
+    of = _subject(text, heading)
+    return next((check for make in _MAKERS if (check := make(text, of)) is not None), None)
 
 
-def _subject(said: str, heading: str) -> Of | None:
+def _subject(text: str, heading: str) -> Of | None:
     """Return the sort of texts that a statement is about; None: it does not say."""
-    said = re.sub(r"`[^`]*`|[\"“][^\"”]*[\"”]", lambda piece: piece[0] if is_path(piece[0].strip("`")) else " x ", said)
+    text = re.sub(r"`[^`]*`|[\"“][^\"”]*[\"”]", lambda piece: piece[0] if is_path(piece[0].strip("`")) else " x ", text)
     subjects: tuple[tuple[Of, str], ...] = (
         ("pull_requests", "pr_text"), ("commits", "commit_text"), ("branches", "branch_text"), ("final", "final_text"),
         ("replies", "reply_text"),
     )  # fmt: skip
-    for where in (said, heading):
+    for where in (text, heading):
         for of, name in subjects:
             if pattern(name).search(where) and not (
                 of == "commits" and says(where, r"(?:before|after|without) (?:\w+ )?commit\w*")
             ):
                 return of
-        if where is said and (pattern("file_text").search(said) or paths_in(said)):
+        if where is text and (pattern("file_text").search(text) or paths_in(text)):
             return "files"
     return None
 
 
-def _paths(said: str) -> tuple[str, ...]:
-    if named := paths_in(said):
-        return named
-    files = language_files(said)
-    if not files and says(said, "code|comments?|source|functions?|components?"):
+def _paths(text: str) -> tuple[str, ...]:
+    if paths := paths_in(text):
+        return paths
+    files = language_files(text)
+    if not files and says(text, "code|comments?|source|functions?|components?"):
         files = _CODE_FILES
-    if says(said, "(?:production|application) code"):
+    if says(text, "(?:production|application) code"):
         return (*files, *(f"!{one}" for one in TESTS))
-    return tuple(TESTS) if says(said, "tests?") and not files else files or ("**",)
+    return tuple(TESTS) if says(text, "tests?") and not files else files or ("**",)
 
 
-def _co_author(said: str, of: Of | None) -> Check | None:
-    is_about = re.search(r"co-?authored?(?:-by)?|attribution|\"?generated with", said, re.IGNORECASE)
-    if is_about and says(said, _NOT) and of in {"commits", None} and not says(said, "prs?|pull requests?"):
+def _co_author(text: str, of: Of | None) -> Check | None:
+    is_about = re.search(r"co-?authored?(?:-by)?|attribution|\"?generated with", text, re.IGNORECASE)
+    if is_about and says(text, _NOT) and of in {"commits", None} and not says(text, "prs?|pull requests?"):
         return Text(of="commits", without=("Co-Authored-By", "Co-authored-by", "Generated with"))
     return None
 
 
-def _things(said: str, of: Of | None) -> Check | None:
+def _things(text: str, of: Of | None) -> Check | None:
     """No emoji, headings, tables, bullets, blocks of code, exclamation marks."""
-    if not says(said, _NOT):
+    if not says(text, _NOT):
         return None
-    if says(said, "exclamation (?:marks?|points?)") and of in {"replies", "final", None}:
+    if says(text, "exclamation (?:marks?|points?)") and of in {"replies", "final", None}:
         return Text(of=of or "replies", constraint=ConstraintRef("punctuation:no_exclamation"))
-    barred = r"(?:no|never|without|avoid|not|don't|don’t)(?: (?:use|add|put|write|include|using|any|of|or|and|emojis?|tables?|headings?|bullet points?|bullets|in|the)\b,?)*"
+    prohibition = r"(?:no|never|without|avoid|not|don't|don’t)(?: (?:use|add|put|write|include|using|any|of|or|and|emojis?|tables?|headings?|bullet points?|bullets|in|the)\b,?)*"
     head = r"^(?:[\w']+[ :,]+){0,5}?"
     hits = {
         name: hit for name, words in _THINGS.items()
-        if (hit := re.search(rf"{head}{barred} (?:\w+ )?(?:{words})(?!\w)", said, re.IGNORECASE))
+        if (hit := re.search(rf"{head}{prohibition} (?:\w+ )?(?:{words})(?!\w)", text, re.IGNORECASE))
     }  # fmt: skip
     if not hits or (list(hits) != ["emoji"] and of not in {"replies", "final"}):
         return None
-    is_known = _is_known(said[max(hit.end() for hit in hits.values()) :])
-    paths = _paths(said) if of == "files" else ("**",)
+    is_known = _is_known(text[max(hit.end() for hit in hits.values()) :])
+    paths = _paths(text) if of == "files" else ("**",)
     return Text(of=of or "replies", no=tuple(hits), paths=paths, conditional=not is_known)  # type: ignore[arg-type]
 
 
-def _limits(said: str, of: Of | None) -> Check | None:
-    match = pattern("limit").search(said)
+def _limits(text: str, of: Of | None) -> Check | None:
+    match = pattern("limit").search(text)
     if match is not None and of is None and "word" in match[0].lower():
         of = "final"
-    if match is None or of is None or says(said, "at least"):
+    if match is None or of is None or says(text, "at least"):
         return None
     digits = (match["number"] or match["number2"]).replace(",", "").lower()
     limit = int(digits) if digits.isdigit() else _NUMBERS[digits]
@@ -127,41 +127,41 @@ def _limits(said: str, of: Of | None) -> Check | None:
     limit -= says(match[0], "under|below|fewer than|less than|shorter than")
     if unit.startswith("word"):
         most = ConstraintRef("length:at_most", {"limit": limit})
-        return Text(of=of, constraint=most, paths=_paths(said)) if limit else None
+        return Text(of=of, constraint=most, paths=_paths(text)) if limit else None
     if unit.startswith("line"):
-        if says(said, "functions?|methods?|class(?:es)?|components?|blocks?|prs?|changes?|diffs?"):
+        if says(text, "functions?|methods?|class(?:es)?|components?|blocks?|prs?|changes?|diffs?"):
             return None
-        return Text(of=of, most_lines=limit, paths=_paths(said), at="final")
+        return Text(of=of, most_lines=limit, paths=_paths(text), at="final")
     if unit.startswith(("char", "column")) and of not in {"replies", "final"}:
-        is_title = of in {"commits", "pull_requests"} and (not says(said, "body") or says(said, "subject|title"))
-        return Text(of=of, longest_line=limit, first_line=is_title, paths=_paths(said))
+        is_title = of in {"commits", "pull_requests"} and (not says(text, "body") or says(text, "subject|title"))
+        return Text(of=of, longest_line=limit, first_line=is_title, paths=_paths(text))
     return None
 
 
-def _language(said: str, of: Of | None) -> Check | None:
-    match = re.search(rf"(?<!\w)(?:in|use|using|speak|write) ({_LANGUAGES})(?: only)?(?!\w)", said)
-    if match is None or says(said[: match.start()], _NOT) or of in {"files", "branches"}:
+def _language(text: str, of: Of | None) -> Check | None:
+    match = re.search(rf"(?<!\w)(?:in|use|using|speak|write) ({_LANGUAGES})(?: only)?(?!\w)", text)
+    if match is None or says(text[: match.start()], _NOT) or of in {"files", "branches"}:
         return None
-    if of is None and not says(said, "reply|respond|answer|communicate|speak|talk"):
+    if of is None and not says(text, "reply|respond|answer|communicate|speak|talk"):
         return None
     return Text(of=of or "replies", constraint=ConstraintRef("language:answer_in", {"language": match[1]}))
 
 
-def _ends(said: str, of: Of | None) -> Check | None:
+def _ends(text: str, of: Of | None) -> Check | None:
     """Begin or end with a text."""
-    begins, ends = pattern("begins").search(said), pattern("ends").search(said)
+    begins, ends = pattern("begins").search(text), pattern("ends").search(text)
     mark = begins or ends
-    rest = said[mark.end() :] if mark is not None else ""
+    rest = text[mark.end() :] if mark is not None else ""
     pieces = [one for one in [*codes_of(rest), *re.findall(r"[\"“]([^\"”]+)[\"”]", rest)] if one]
-    is_other = of in {None, "files"} or (of == "commits" and "conventional" in said.lower())
+    is_other = of in {None, "files"} or (of == "commits" and "conventional" in text.lower())
     if not pieces or is_other or not (begins or ends):
         return None
-    if says(said, r"such as|like|e\.g\.|for example"):
-        return Text(of="commits", shape="ticket") if of == "commits" and says(said, "ticket|issue|jira") else None
+    if says(text, r"such as|like|e\.g\.|for example"):
+        return Text(of="commits", shape="ticket") if of == "commits" and says(text, "ticket|issue|jira") else None
     texts = tuple(re.sub(r"<[^>]*>$|\{[^}]*\}$|\.{3}$|…$|\*+$", "", one) for one in pieces)
     if not all(texts) or any("<" in one for one in texts):
         return None
-    if says(said, _NOT) and begins:
+    if says(text, _NOT) and begins:
         if of == "branches":
             return None
         word = ConstraintRef("startend:first_word", {"word": texts[0]})
@@ -170,20 +170,20 @@ def _ends(said: str, of: Of | None) -> Check | None:
     return Text(of=own, begins=texts if begins else (), ends=texts if ends and not begins else ())
 
 
-def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one return a shape
-    low = said.lower()
-    if says(said, _NOT) and not (of == "commits" and pattern("no_stop").search(low)):
+def _shapes(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one return a shape
+    low = text.lower()
+    if says(text, _NOT) and not (of == "commits" and pattern("no_stop").search(low)):
         return None
-    form = next((one for one in codes_of(said) if re.match(r"<?[a-z]+>?(?:\(<?\w+>?\))?!?: \S", one)), None)
+    form = next((one for one in codes_of(text) if re.match(r"<?[a-z]+>?(?:\(<?\w+>?\))?!?: \S", one)), None)
     is_form = (
         form is not None and form.lstrip("<").startswith("type") and (of == "commits" or re.match(r"messages?\b", low))
     )
-    if is_form or (of != "branches" and pattern("conventional").match(said)):
+    if is_form or (of != "branches" and pattern("conventional").match(text)):
         return Text(of="pull_requests" if of == "pull_requests" else "commits", shape="conventional", first_line=True)
     if of == "branches":
         if not re.match(r"(?:[\w']+[ :]+){0,4}?branch(?! coverage)", low):
             return None
-        prefixes = [re.split(r"…|<|\*|\{|\.\.\.", one)[0] for one in codes_of(said) if "/" in one]
+        prefixes = [re.split(r"…|<|\*|\{|\.\.\.", one)[0] for one in codes_of(text) if "/" in one]
         if prefixes and all(prefixes):
             return Text(of="branches", begins=tuple(prefixes))
         shape = "kebab" if "kebab" in low else "snake" if re.search("snake[_ ]case", low) else ""
@@ -197,36 +197,36 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
     return None
 
 
-def _one_sentence(said: str, of: Of | None) -> Check | None:
+def _one_sentence(text: str, of: Of | None) -> Check | None:
     said_so = r"(?:repl\w*|respon\w*|answers?|messages?|summar\w*)\b.*(?<!\w)(?:in|with|to|only) (?:one|a single) (?:sentence|line)$"
-    if of not in {"replies", "final"} or not re.search(said_so, said, re.IGNORECASE):
+    if of not in {"replies", "final"} or not re.search(said_so, text, re.IGNORECASE):
         return None
-    if "sentence" in said.lower():
+    if "sentence" in text.lower():
         return Text(of=of, constraint=ConstraintRef("length:sentences", {"count": 1}))
     return Text(of=of, most_lines=1)
 
 
-def _address(said: str, _of: Of | None) -> Check | None:
+def _address(text: str, _of: Of | None) -> Check | None:
     """Address me as "NAME"."""
-    match = re.search(r"(?:address|call) me (?:as )?[\"“`]([^\"”`]+)[\"”`]", said, re.IGNORECASE)
-    return Text(of="final", has=match[1], words=True) if match is not None and not says(said, _NOT) else None
+    match = re.search(r"(?:address|call) me (?:as )?[\"“`]([^\"”`]+)[\"”`]", text, re.IGNORECASE)
+    return Text(of="final", has=match[1], words=True) if match is not None and not says(text, _NOT) else None
 
 
-def _forbidden_texts(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one return a form
+def _forbidden_texts(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one return a form
     """Texts in code or quotes that must not stand in replies, messages or files."""
-    if says(said, _NOT) and re.search(r"(?<!\w)apologi[sz]", said, re.IGNORECASE):
+    if says(text, _NOT) and re.search(r"(?<!\w)apologi[sz]", text, re.IGNORECASE):
         return Text(of="replies", without=("sorry", "apologies", "apologize", "apologise"), words=True)
-    barred = pattern("not").match(said)
-    if barred is None:
-        used = _USED_NOT.match(pattern("lead").sub("", said))
-        return _used_instead(used) if used is not None and of in {None, "files"} else None
-    rest = said[barred.end() :]
+    prohibition = pattern("not").match(text)
+    if prohibition is None:
+        use_not = _USED_NOT.match(pattern("lead").sub("", text))
+        return _used_instead(use_not) if use_not is not None and of in {None, "files"} else None
+    rest = text[prohibition.end() :]
     if pattern("todo").match(rest):
         return Text(of="files", without=tuple(re.findall("TODO|FIXME|XXX", rest)))
     match = _BARRED_ITEMS.match(rest)
     if match is None or says(match["tail"], "unless|instead of|rather than|before|until|without"):
         return None
-    if not match["verb"] and (says(barred[0], "never|not|don't") or "`" not in match["items"]):
+    if not match["verb"] and (says(prohibition[0], "never|not|don't") or "`" not in match["items"]):
         return None  # `never X` without a verb is a piece of a sentence
     quoted, codes = tuple(re.findall(r"[\"“]([^\"”]+)[\"”]", match["items"])), _codes(match["items"])
     if of in {"replies", "final", "commits", "pull_requests"} or (of is None and quoted and not codes):
@@ -269,13 +269,13 @@ def _not_in_files(codes: tuple[str, ...], tail: str) -> Text | None:
     return Text(of="files", paths=_code_paths(tail), without=without, words=True, conditional=not _is_known(tail))
 
 
-def _things_in_code(said: str, _of: Of | None) -> Check | None:
+def _things_in_code(text: str, _of: Of | None) -> Check | None:
     """No print statements, no mocks in tests."""
     for thing in things():
         match = re.match(
             rf"(?:(?:we |you )?(?:{_NOT})\s+(?:(?:us(?:e|ing)|add(?:ing)?|write|introduce|leave|commit|have|rely on|any|a|an|the|new)\s+)*"
             rf"|(?:use|prefer|write) [^,;()]+? \(?(?:not|over|instead of|rather than|never) (?:any |the )?)(?:{thing.says})(?!\w)(?P<tail>.*)",
-            said, re.IGNORECASE,
+            text, re.IGNORECASE,
         )  # fmt: skip
         if match is not None:
             paths = TESTS if thing.tests else _code_paths(match["tail"])
@@ -285,21 +285,21 @@ def _things_in_code(said: str, _of: Of | None) -> Check | None:
     return None
 
 
-def _styles(said: str, _of: Of | None) -> Check | None:
+def _styles(text: str, _of: Of | None) -> Check | None:
     """Length of lines, tabs or spaces, types of Python."""
-    if (indent := pattern("indent").match(said)) is not None:
+    if (indent := pattern("indent").match(text)) is not None:
         no, is_counted = ("spaces", False) if indent["what"] == "tabs" else ("tabs", indent["what"] != "spaces")
-        return Text(of="files", paths=_code_paths(said), no=(no,), conditional=is_counted)  # type: ignore[arg-type]
-    if (line := pattern("line_length").search(said)) is not None and not says(said, "commits?|subject|body|title"):
-        return Text(of="files", paths=_code_paths(said), longest_line=int(line["number"]), conditional=True)
-    if pattern("type_hints").match(said) is not None:
+        return Text(of="files", paths=_code_paths(text), no=(no,), conditional=is_counted)  # type: ignore[arg-type]
+    if (line := pattern("line_length").search(text)) is not None and not says(text, "commits?|subject|body|title"):
+        return Text(of="files", paths=_code_paths(text), longest_line=int(line["number"]), conditional=True)
+    if pattern("type_hints").match(text) is not None:
         paths = ("**/*.py", *(f"!{one}" for one in TESTS))
         return Text(of="files", paths=paths, no=("untyped",), use=("def ",), conditional=True)
     return None
 
 
-def _code_paths(said: str) -> tuple[str, ...]:
-    paths = _paths(said)
+def _code_paths(text: str) -> tuple[str, ...]:
+    paths = _paths(text)
     return _CODE_FILES if paths == ("**",) else paths
 
 

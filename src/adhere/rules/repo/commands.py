@@ -24,7 +24,7 @@ def _command(*names: str) -> Callable[[Shown], Shown]:
     return add
 
 
-def options_of(words: Sequence[str], valued: str = "") -> tuple[str, dict[str, str], list[str]]:
+def options_of(words: Sequence[str], value_letters: str = "") -> tuple[str, dict[str, str], list[str]]:
     """Letters of the options, options with a value, and the other words; long options stand among the letters."""
     letters, values, rest = "", dict[str, str](), list[str]()
     place = 0
@@ -34,7 +34,7 @@ def options_of(words: Sequence[str], valued: str = "") -> tuple[str, dict[str, s
             return letters, values, [*rest, *words[place + 1 :]]
         if word.startswith("-") and len(word) > 1:
             name = word.lstrip("-")
-            if not word.startswith("--") and name[0] in valued:
+            if not word.startswith("--") and name[0] in value_letters:
                 values[name[0]] = name[1:] or (words[place + 1] if place + 1 < len(words) else "")
                 place += not name[1:]
             else:
@@ -45,8 +45,8 @@ def options_of(words: Sequence[str], valued: str = "") -> tuple[str, dict[str, s
     return letters, values, rest
 
 
-def _texts(machine: Machine, paths: Sequence[str], given: str) -> list[tuple[str, str]]:
-    return [(path, machine.read(path)) for path in paths] if paths else [("", given)]
+def _texts(machine: Machine, paths: Sequence[str], stdin: str) -> list[tuple[str, str]]:
+    return [(path, machine.read(path)) for path in paths] if paths else [("", stdin)]
 
 
 @_command("true", ":", "mkdir", "sleep", "export", "set")
@@ -96,25 +96,25 @@ def _ls(machine: Machine, words: list[str], _: str) -> str:
             lines += files
         else:
             names = {one[len(own) + 1 if own else 0 :].partition("/")[0] for one in files}
-            shown = sorted(one for one in names if "a" in letters or one[:1] != ".")
-            lines += [own] if own in machine.files else shown
+            visible = sorted(one for one in names if "a" in letters or one[:1] != ".")
+            lines += [own] if own in machine.files else visible
     return "".join(f"{one}\n" for one in lines)
 
 
 @_command("cat")
-def _cat(machine: Machine, words: list[str], given: str) -> str:
+def _cat(machine: Machine, words: list[str], stdin: str) -> str:
     letters, _values, paths = options_of(words)
-    text = "".join(text for _, text in _texts(machine, paths, given))
-    numbered = (f"{number:6}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), start=1))
-    return "".join(numbered) if "n" in letters else text
+    text = "".join(text for _, text in _texts(machine, paths, stdin))
+    numbered_lines = (f"{number:6}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), start=1))
+    return "".join(numbered_lines) if "n" in letters else text
 
 
-def _cut(machine: Machine, words: list[str], given: str, *, from_end: bool) -> str:
+def _cut(machine: Machine, words: list[str], stdin: str, *, from_end: bool) -> str:
     words = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words]
     _letters, values, paths = options_of(words, "nc")
     count = int(values["n"]) if values.get("n", "").isdigit() else 10
     parts = []
-    for _, text in _texts(machine, paths, given):
+    for _, text in _texts(machine, paths, stdin):
         lines = text.splitlines(keepends=True)
         parts += lines[-count:] if from_end and count else lines[:count]
     return "".join(parts)
@@ -124,24 +124,24 @@ COMMANDS.update(head=partial(_cut, from_end=False), tail=partial(_cut, from_end=
 
 
 @_command("wc")
-def _wc(machine: Machine, words: list[str], given: str) -> str:
+def _wc(machine: Machine, words: list[str], stdin: str) -> str:
     letters, _values, paths = options_of(words)
     rows = []
-    for path, text in _texts(machine, paths, given):
+    for path, text in _texts(machine, paths, stdin):
         counts = {"l": text.count("\n"), "w": len(text.split()), "c": len(text)}
         rows.append(" ".join([*(str(counts[one]) for one in "lwc" if one in (letters or "lwc")), path]).strip())
     return "\n".join(rows) + "\n"
 
 
 @_command("sort")
-def _sort(machine: Machine, words: list[str], given: str) -> str:
+def _sort(machine: Machine, words: list[str], stdin: str) -> str:
     letters, _values, paths = options_of(words)
-    lines = [line for _, text in _texts(machine, paths, given) for line in text.splitlines()]
+    lines = [line for _, text in _texts(machine, paths, stdin) for line in text.splitlines()]
     return "".join(f"{line}\n" for line in sorted(set(lines) if "u" in letters else lines, reverse="r" in letters))
 
 
 @_command("grep", "rg", "egrep")
-def _grep(machine: Machine, words: list[str], given: str) -> str:
+def _grep(machine: Machine, words: list[str], stdin: str) -> str:
     letters, values, rest = options_of(words, "e")
     pattern, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
     if " F" in letters or "F" in letters:
@@ -149,16 +149,16 @@ def _grep(machine: Machine, words: list[str], given: str) -> str:
     if _is_costly(pattern):
         raise ShellError("grep: this pattern is not known here", 2)
     try:
-        found = re.compile(pattern.replace("\\|", "|"), re.IGNORECASE if "i" in letters else 0)
+        regex = re.compile(pattern.replace("\\|", "|"), re.IGNORECASE if "i" in letters else 0)
     except re.error as error:
         raise ShellError(f"grep: {pattern}: {error}", 2) from error
-    files = [one for path in paths or (["."] if "r" in letters or not given else []) for one in machine.below(path)]
+    files = [one for path in paths or (["."] if "r" in letters or not stdin else []) for one in machine.below(path)]
     lines, is_named = list[str](), len(files) > 1 or (bool(files) and "r" in letters)
-    for path, text in [(one, machine.files[one]) for one in files] or [("", given)]:
+    for path, text in [(one, machine.files[one]) for one in files] or [("", stdin)]:
         hits = [
             (number, line)
             for number, line in enumerate(text.splitlines(), start=1)
-            if (found.search(line[:500]) is not None) is ("v" not in letters)
+            if (regex.search(line[:500]) is not None) is ("v" not in letters)
         ]
         if "l" in letters:
             lines += [path] * bool(hits)
@@ -186,11 +186,11 @@ def _find(machine: Machine, words: list[str], _: str) -> str:
     options = dict(zip(words[len(paths) :: 2], words[len(paths) + 1 :: 2], strict=False))
     if set(options) - {"-name", "-type", "-path", "-maxdepth"}:
         raise ShellError("find: only -name, -path and -type are known here")
-    found = {one for path in paths or ["."] for one in machine.below(path)}
+    candidates = {one for path in paths or ["."] for one in machine.below(path)}
     if options.get("-type") == "d":
-        found = machine.folders()
+        candidates = machine.folders()
     name = options.get("-name", "*")
-    return "".join(f"{one}\n" for one in sorted(found) if fnmatch.fnmatch(one.rpartition("/")[2], name))
+    return "".join(f"{one}\n" for one in sorted(candidates) if fnmatch.fnmatch(one.rpartition("/")[2], name))
 
 
 @_command("rm")
@@ -230,27 +230,27 @@ COMMANDS.update(cp=partial(_copy, keep=True), mv=partial(_copy, keep=False))
 
 
 @_command("sed")
-def _sed(machine: Machine, words: list[str], given: str) -> str:
+def _sed(machine: Machine, words: list[str], stdin: str) -> str:
     letters, values, rest = options_of(words, "e")
     program, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
-    shown = re.fullmatch(r"(\d+)(?:,(\d+))?p", program)
-    if shown and "n" in letters:
-        first, last = int(shown[1]), int(shown[2] or shown[1])
-        lines = "".join(text for _, text in _texts(machine, paths, given)).splitlines(keepends=True)
+    print_range = re.fullmatch(r"(\d+)(?:,(\d+))?p", program)
+    if print_range and "n" in letters:
+        first, last = int(print_range[1]), int(print_range[2] or print_range[1])
+        lines = "".join(text for _, text in _texts(machine, paths, stdin)).splitlines(keepends=True)
         return "".join(lines[first - 1 : last])
     swap = re.fullmatch(r"s(.)(.*?)(?<!\\)\1(.*?)(?<!\\)\1(g?)", program)
     if not swap or _is_costly(swap[2]):
         raise ShellError("sed: only -n 'A,Bp' and s/OLD/NEW/g are known here")
     try:
         old = re.compile(re.sub(r"\\([+?|()])", r"\1", swap[2]) if swap[2] else "(?!)")
-        texts = {path: text.splitlines(keepends=True) for path, text in _texts(machine, paths, given)}
+        texts = {path: text.splitlines(keepends=True) for path, text in _texts(machine, paths, stdin)}
         new, count = _plain(swap[3]), 0 if swap[4] else 1
-        made = {path: "".join(old.sub(new, line, count=count) for line in lines) for path, lines in texts.items()}
+        new_texts = {path: "".join(old.sub(new, line, count=count) for line in lines) for path, lines in texts.items()}
     except re.error as error:
         raise ShellError(f"sed: {program}: {error}") from error
     if "i" not in letters:
-        return "".join(made.values())
-    for path, text in made.items():
+        return "".join(new_texts.values())
+    for path, text in new_texts.items():
         machine.write(path, text)
     return ""
 
@@ -271,22 +271,22 @@ def _ruff(machine: Machine, words: list[str], _: str) -> str:
         return machine.lint()
     if words[:1] != ["format"]:
         raise ShellError("ruff: check and format are known here", 2)
-    changed = 0
+    n_changed = 0
     for path, text in list(machine.files.items()):
-        made = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-        if path.endswith(".py") and made != text:
-            machine.files[path] = made
-            changed += 1
-    return f"{changed} files reformatted\n"
+        new_text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+        if path.endswith(".py") and new_text != text:
+            machine.files[path] = new_text
+            n_changed += 1
+    return f"{n_changed} files reformatted\n"
 
 
 @_command("make")
-def _make(machine: Machine, words: list[str], given: str) -> str:
+def _make(machine: Machine, words: list[str], stdin: str) -> str:
     target = next((word for word in words if not word.startswith("-")), "test")
     if target == "test":
         return machine.test()
     if target in {"lint", "format"}:
-        return _ruff(machine, ["check" if target == "lint" else target], given)
+        return _ruff(machine, ["check" if target == "lint" else target], stdin)
     raise ShellError(f"make: *** No rule to make target '{target}'. Stop.", 2)
 
 

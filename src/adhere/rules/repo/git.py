@@ -10,16 +10,16 @@ from adhere.rules.repo.commands import COMMANDS, Shown, options_of
 from adhere.rules.repo.machine import Commit, Machine, ShellError
 
 
-def git(machine: Machine, words: list[str], given: str) -> str:
+def git(machine: Machine, words: list[str], stdin: str) -> str:
     """Do one command of git's and return what it prints.
 
     Raises:
         ShellError: It fails, or is not known here.
     """
-    known = _GIT.get(words[0]) if words else None
-    if known is None:
+    command = _GIT.get(words[0]) if words else None
+    if command is None:
         raise ShellError(f"git: {' '.join(words[:1]) or 'a command'} is not known here")
-    return known(machine, words[1:], given)
+    return command(machine, words[1:], stdin)
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -33,8 +33,8 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[st
 
 
 def _status(machine: Machine, _words: list[str], _: str) -> str:
-    changed = _changes(machine.head, machine.files)
-    lines = [f"{'A ' if path in machine.staged else ' ' + letter} {path}" for letter, path in changed]
+    changes = _changes(machine.head, machine.files)
+    lines = [f"{'A ' if path in machine.staged else ' ' + letter} {path}" for letter, path in changes]
     return "\n".join([f"On branch {machine.branch}", *(lines or ["nothing to commit, working tree clean"])]) + "\n"
 
 
@@ -50,40 +50,40 @@ def _diff(machine: Machine, words: list[str], _: str) -> str:
     letters, _values, rest = options_of(words)
     now = {**machine.head, **{path: text for path, text in machine.staged.items() if text is not None}}
     is_staged = "staged" in letters or "cached" in letters
-    changed = [path for _, path in _changes(machine.head, now if is_staged else machine.files)]
-    named = [one for one in rest if one != "HEAD"]
-    inside = {path for one in named for path in machine.below(one)}
-    chosen = [path for path in changed if not named or path in inside]
+    changed_paths = [path for _, path in _changes(machine.head, now if is_staged else machine.files)]
+    paths = [one for one in rest if one != "HEAD"]
+    inside = {path for one in paths for path in machine.below(one)}
+    chosen = [path for path in changed_paths if not paths or path in inside]
     return _diff_of(machine.head, now if is_staged else machine.files, chosen)
 
 
 def _add(machine: Machine, words: list[str], _: str) -> str:
     letters, _values, paths = options_of(words)
     if "A" in letters or "all" in letters or "u" in letters or "." in paths:
-        named = [path for _, path in _changes(machine.head, machine.files)]
+        added_paths = [path for _, path in _changes(machine.head, machine.files)]
     else:
-        named = []
+        added_paths = []
         for path in paths:
             own = machine.path(path)
-            named += [own] if own in machine.head else machine.below(path)
-    machine.staged.update({path: machine.files.get(path) for path in named})
+            added_paths += [own] if own in machine.head else machine.below(path)
+    machine.staged.update({path: machine.files.get(path) for path in added_paths})
     return ""
 
 
-def _commit(machine: Machine, words: list[str], given: str) -> str:
+def _commit(machine: Machine, words: list[str], stdin: str) -> str:
     messages, letters = list[str](), ""
     place = 0
     while place < len(words):
         word = words[place]
         if (short := re.fullmatch(r"-([a-zA-Z]*)m(.*)", word, re.DOTALL)) or word == "--message":
             letters += short[1] if short else ""
-            glued = short[2] if short else ""
-            messages.append(glued or (words[place + 1] if place + 1 < len(words) else ""))
-            place += not glued
+            inline_text = short[2] if short else ""
+            messages.append(inline_text or (words[place + 1] if place + 1 < len(words) else ""))
+            place += not inline_text
         elif word.startswith("--message="):
             messages.append(word.partition("=")[2])
         elif word == "-F" and words[place + 1 : place + 2] == ["-"]:
-            messages.append(given.rstrip("\n"))
+            messages.append(stdin.rstrip("\n"))
             place += 1
         else:
             letters += f" {word} "
@@ -101,16 +101,16 @@ def _commit(machine: Machine, words: list[str], given: str) -> str:
             files.pop(path, None)
         else:
             files[path] = text
-    changed = _changes(machine.head, files)
-    if not changed and not is_amended and "--allow-empty" not in letters:
+    changes = _changes(machine.head, files)
+    if not changes and not is_amended and "--allow-empty" not in letters:
         raise ShellError(f"On branch {machine.branch}\nnothing added to commit (use git add)")
-    made = Commit(message, files)
-    machine.branches[machine.branch] = [*(history[:-1] if is_amended else history), made]
+    commit = Commit(message, files)
+    machine.branches[machine.branch] = [*(history[:-1] if is_amended else history), commit]
     machine.staged.clear()
-    return f"[{machine.branch} {made.mark}] {message.splitlines()[0]}\n {len(changed)} files changed\n"
+    return f"[{machine.branch} {commit.mark}] {message.splitlines()[0]}\n {len(changes)} files changed\n"
 
 
-def _switch(machine: Machine, words: list[str], given: str) -> str:
+def _switch(machine: Machine, words: list[str], stdin: str) -> str:
     letters, _values, rest = options_of(words)
     is_new = "b" in letters.lower() or "c" in letters.lower().replace("create", "c")
     if not rest:
@@ -121,7 +121,7 @@ def _switch(machine: Machine, words: list[str], given: str) -> str:
             raise ShellError(f"fatal: a branch named '{name}' already exists", 128)
         machine.branches[name] = list(machine.branches[machine.branch])
     elif name not in machine.branches:
-        return _restore(machine, rest, given)
+        return _restore(machine, rest, stdin)
     elif _changes(machine.head, machine.files) and name != machine.branch:
         raise ShellError("error: your local changes would be overwritten; commit them first")
     machine.branch = name
@@ -132,8 +132,8 @@ def _switch(machine: Machine, words: list[str], given: str) -> str:
 
 def _restore(machine: Machine, words: list[str], _: str) -> str:
     letters, _values, paths = options_of(words)
-    named = list(machine.head) if "." in paths else [machine.path(path) for path in paths]
-    for path in named:
+    targets = list(machine.head) if "." in paths else [machine.path(path) for path in paths]
+    for path in targets:
         if path not in machine.head:
             raise ShellError(f"error: pathspec '{path}' did not match any file known to git")
         machine.staged.pop(path, None)
@@ -163,8 +163,9 @@ def _log(machine: Machine, words: list[str], _: str) -> str:
 def _show(machine: Machine, _words: list[str], _: str) -> str:
     history = machine.branches[machine.branch]
     before = history[-2].files if len(history) > 1 else {}
-    changed = [path for _, path in _changes(before, history[-1].files)]
-    return f"commit {history[-1].mark}\n\n    {history[-1].message}\n\n{_diff_of(before, history[-1].files, changed)}"
+    changed_paths = [path for _, path in _changes(before, history[-1].files)]
+    diff = _diff_of(before, history[-1].files, changed_paths)
+    return f"commit {history[-1].mark}\n\n    {history[-1].message}\n\n{diff}"
 
 
 def _reset(machine: Machine, words: list[str], _: str) -> str:

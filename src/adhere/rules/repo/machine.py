@@ -88,17 +88,17 @@ class Machine:
             raise ShellError(f"{path}: {'is a folder' if own in self.folders() else 'no such file'}")
         return self.files[own]
 
-    def path(self, written: str) -> str:
+    def path(self, raw_path: str) -> str:
         """A path below the root; empty for the root itself.
 
         Raises:
             ShellError: It leaves the repository.
         """
-        place = written.removeprefix("/repo").lstrip("/") if written.startswith("/repo") else written
-        joined = place if place != written else posixpath.join(self.cwd, written)
-        path = posixpath.normpath(joined or ".")
+        place = raw_path.removeprefix("/repo").lstrip("/") if raw_path.startswith("/repo") else raw_path
+        from_root = place if place != raw_path else posixpath.join(self.cwd, raw_path)
+        path = posixpath.normpath(from_root or ".")
         if path.startswith(("/", "..", "~")):
-            raise ShellError(f"{written}: permission denied: only the repository is there")
+            raise ShellError(f"{raw_path}: permission denied: only the repository is there")
         return "" if path == "." else path
 
     def folders(self) -> set[str]:
@@ -112,10 +112,10 @@ class Machine:
             ShellError: There is nothing.
         """
         own = self.path(path)
-        found = sorted(one for one in self.files if not own or one == own or one.startswith(f"{own}/"))
-        if not found and own:
+        files = sorted(one for one in self.files if not own or one == own or one.startswith(f"{own}/"))
+        if not files and own:
             raise ShellError(f"{path}: no such file or folder")
-        return found
+        return files
 
     def lint(self) -> str:
         """Return what the linter says of clean files.
@@ -123,15 +123,15 @@ class Machine:
         Raises:
             ShellError: It has found something.
         """
-        found = []
+        problems = []
         for path, text in sorted(self.files.items()):
             if path.endswith(".py"):
                 _tree, problem = _parse(text)
-                found += [f"{path}: {problem}"] if problem else []
+                problems += [f"{path}: {problem}"] if problem else []
                 bad = [number for number, line in enumerate(text.splitlines(), start=1) if line != line.rstrip()]
-                found += [f"{path}:{number}: W291 trailing whitespace" for number in bad]
-        if found:
-            raise ShellError("\n".join([*found[:20], f"Found {len(found)} errors."]))
+                problems += [f"{path}:{number}: W291 trailing whitespace" for number in bad]
+        if problems:
+            raise ShellError("\n".join([*problems[:20], f"Found {len(problems)} errors."]))
         return "All checks passed!\n"
 
     def program(self, files: Mapping[str, str] | None = None) -> Program:

@@ -94,20 +94,26 @@ class Program:
         return module, None
 
     def _call(self, module: str, name: str, arguments: list[Any]) -> Any:
-        module, found = self._find(module, name)
-        if not isinstance(found, ast.FunctionDef):
+        module, function = self._find(module, name)
+        if not isinstance(function, ast.FunctionDef):
             raise Incomputable(f"{module} has no function {name}")
-        known = [one.arg for one in found.args.args]
-        filled = [self._value(one, module, {}) for one in found.args.defaults]
-        missing = len(known) - len(arguments)
-        if missing < 0 or missing > len(filled) or found.args.vararg or found.args.kwarg or found.args.kwonlyargs:
-            raise Incomputable(f"{name} takes {len(known)} arguments, got {len(arguments)}")
+        parameters = [one.arg for one in function.args.args]
+        defaults = [self._value(one, module, {}) for one in function.args.defaults]
+        missing = len(parameters) - len(arguments)
+        if (
+            missing < 0
+            or missing > len(defaults)
+            or function.args.vararg
+            or function.args.kwarg
+            or function.args.kwonlyargs
+        ):
+            raise Incomputable(f"{name} takes {len(parameters)} arguments, got {len(arguments)}")
         self._depth += 1
         if self._depth > MOST_DEPTH:
             raise Incomputable(f"{name}: calls are nested more than {MOST_DEPTH} deep")
-        values = [*arguments, *filled[len(filled) - missing :]]
+        values = [*arguments, *defaults[len(defaults) - missing :]]
         try:
-            self._body(found.body, module, dict(zip(known, values, strict=True)))
+            self._body(function.body, module, dict(zip(parameters, values, strict=True)))
         except _ReturnSignal as returned:
             return returned.value
         finally:
@@ -153,9 +159,9 @@ class Program:
             case ast.Name(id=name):
                 if name in names:
                     return names[name]
-                where, found = self._find(module, name)
-                if isinstance(found, ast.Assign):
-                    return self._value(found.value, where, {})
+                where, definition = self._find(module, name)
+                if isinstance(definition, ast.Assign):
+                    return self._value(definition.value, where, {})
                 raise Incomputable(f"the name {name} is unknown here")
             case ast.BinOp():
                 return _limit(_binary(one.op, value(one.left), value(one.right)))
@@ -191,34 +197,36 @@ class Program:
                 return _limit("".join(str(value(part)) for part in one.values))
             case ast.FormattedValue(format_spec=None):
                 return value(one.value)
-            case ast.ListComp(generators=[made]) | ast.GeneratorExp(generators=[made]):
-                return self._comprehended(one.elt, made, module, names)
+            case ast.ListComp(generators=[generator]) | ast.GeneratorExp(generators=[generator]):
+                return self._comprehended(one.elt, generator, module, names)
             case ast.Call(keywords=[]):
                 return self._called(one, module, names)
         raise Incomputable(f"line {one.lineno}: {type(one).__name__} is unknown here")
 
-    def _comprehended(self, of: ast.expr, made: ast.comprehension, module: str, names: dict[str, Any]) -> list[Any]:
-        if not isinstance(made.target, ast.Name):
+    def _comprehended(
+        self, of: ast.expr, generator: ast.comprehension, module: str, names: dict[str, Any]
+    ) -> list[Any]:
+        if not isinstance(generator.target, ast.Name):
             raise Incomputable("a comprehension over several names is unknown here")
-        found = []
-        for value in list(self._value(made.iter, module, names)):
-            inner = names | {made.target.id: value}
-            if all(self._value(test, module, inner) for test in made.ifs):
-                found.append(self._value(of, module, inner))
-        return found
+        values = []
+        for value in list(self._value(generator.iter, module, names)):
+            inner = names | {generator.target.id: value}
+            if all(self._value(test, module, inner) for test in generator.ifs):
+                values.append(self._value(of, module, inner))
+        return values
 
     def _called(self, one: ast.Call, module: str, names: dict[str, Any]) -> Any:
-        given = [self._value(part, module, names) for part in one.args]
+        arguments = [self._value(part, module, names) for part in one.args]
         if isinstance(one.func, ast.Attribute):
             text = self._value(one.func.value, module, names)
             if not isinstance(text, str) or one.func.attr not in _METHODS:
                 raise Incomputable(f"the method {one.func.attr} is unknown here")
-            return _limit(getattr(text, one.func.attr)(*given))
+            return _limit(getattr(text, one.func.attr)(*arguments))
         if not isinstance(one.func, ast.Name):
             raise Incomputable(f"line {one.lineno}: such a call is unknown here")
         if self._find(module, one.func.id)[1] is None and one.func.id in _BUILT_IN:
-            return _limit(_BUILT_IN[one.func.id](*given))
-        return self._call(module, one.func.id, given)
+            return _limit(_BUILT_IN[one.func.id](*arguments))
+        return self._call(module, one.func.id, arguments)
 
 
 def _binary(op: ast.operator, left: Any, right: Any) -> Any:

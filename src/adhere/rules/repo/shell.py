@@ -43,14 +43,14 @@ def _and_or(machine: Machine, each: AndOr, out: list[str]) -> int:
     return code
 
 
-def _command(machine: Machine, command: Command, given: str) -> tuple[str, int]:
+def _command(machine: Machine, command: Command, stdin: str) -> tuple[str, int]:
     if not isinstance(command, Simple):
         return "sh: only plain commands, joined by && || ; and |, are known here\n", 2
     try:
         words = list(_expand(machine, command.words))
         for redirect in command.redirects:
-            given = _input(machine, redirect, given)
-        text, code = (_program(machine, words, given), 0) if words else ("", 0)
+            stdin = _input(machine, redirect, stdin)
+        text, code = (_program(machine, words, stdin), 0) if words else ("", 0)
     except ShellError as error:
         text, code = f"{error}\n" * bool(str(error)), error.code
     try:
@@ -59,10 +59,10 @@ def _command(machine: Machine, command: Command, given: str) -> tuple[str, int]:
         return f"{error}\n", error.code
 
 
-def _input(machine: Machine, redirect: Redirect, given: str) -> str:
+def _input(machine: Machine, redirect: Redirect, stdin: str) -> str:
     if redirect.operator in {"<<", "<<<"}:
         return f"{redirect.body}\n" if redirect.body else ""
-    return machine.read(redirect.target) if redirect.operator == "<" else given
+    return machine.read(redirect.target) if redirect.operator == "<" else stdin
 
 
 def _redirect(machine: Machine, redirects: Sequence[Redirect], text: str) -> str:
@@ -89,7 +89,7 @@ def _expand(machine: Machine, words: Sequence[Word]) -> Iterator[str]:
             yield word.text
 
 
-def _program(machine: Machine, words: list[str], given: str) -> str:
+def _program(machine: Machine, words: list[str], stdin: str) -> str:
     while words[:1] in (["sudo"], ["env"], ["time"], ["command"]) or words[:2] == ["uv", "run"]:
         words = words[2:] if words[0] == "uv" else words[1:]
         while words and ("=" in words[0] or words[0].startswith("-")):
@@ -98,7 +98,7 @@ def _program(machine: Machine, words: list[str], given: str) -> str:
         words = words[2:]
     if not words:
         return ""
-    known = git if words[0] == "git" else COMMANDS.get(words[0])
-    if known is None:
+    program = git if words[0] == "git" else COMMANDS.get(words[0])
+    if program is None:
         raise ShellError(f"sh: {words[0]}: command not found", 127)
-    return known(machine, words[1:], given)
+    return program(machine, words[1:], stdin)

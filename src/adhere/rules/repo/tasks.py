@@ -27,11 +27,11 @@ class Function(NamedTuple):
 
     def tests(self, name: str = "") -> str:
         """A test of its first cases."""
-        called = [
-            f"    assert {name or self.name}({', '.join(map(repr, given))}) == {value!r}"
-            for given, value in self.cases[:2]
+        asserts = [
+            f"    assert {name or self.name}({', '.join(map(repr, arguments))}) == {value!r}"
+            for arguments, value in self.cases[:2]
         ]
-        return "\n".join([f"def test_{name or self.name}():", *called]) + "\n"
+        return "\n".join([f"def test_{name or self.name}():", *asserts]) + "\n"
 
 
 FUNCTIONS = (
@@ -83,15 +83,15 @@ def draw_task(rng: random.Random) -> Task:
     package, module = rng.choice(_PACKAGES), rng.choice(_MODULES)
     own = rng.sample(FUNCTIONS, 4)
     what = rng.choice(("mend", "add", "rename", "setting"))
-    made = own[:3] if what == "add" else own
+    functions = own[:3] if what == "add" else own
     wrong = own[0].name if what == "mend" else ""
     path, name = f"src/{package}/{module}.py", f"{package}.{module}"
-    body = "\n\n".join(one.source(one.wrong if one.name == wrong else one.right) for one in made)
-    tests = "\n\n".join(one.tests() for one in made)
+    body = "\n\n".join(one.source(one.wrong if one.name == wrong else one.right) for one in functions)
+    tests = "\n\n".join(one.tests() for one in functions)
     files = {
         **_surroundings(package),
         path: f'"""Figures of {package}."""\n\n\n{body}',
-        f"tests/test_{module}.py": f"from {name} import {', '.join(one.name for one in made)}\n\n\n{tests}",
+        f"tests/test_{module}.py": f"from {name} import {', '.join(one.name for one in functions)}\n\n\n{tests}",
         f"src/{package}/report.py": (
             f'"""Reports of {package}."""\n\nfrom {name} import {own[1].name}\n\n\n'
             f'def line_of({own[1].parameters}):\n    """Return a line of the report."""\n'
@@ -104,10 +104,10 @@ def draw_task(rng: random.Random) -> Task:
         wants = f"`{one.name}` in {path} returns wrong results. Its docstring says what it should do. Mend it."
         return Task(wants, files, (Change(path, old, new),), _works(name, one, one.name), f"mend {one.name}")
     if what == "add":
-        last = made[-1].source(made[-1].right)
+        last = functions[-1].source(functions[-1].right)
         wants = f"Add a function `{one.name}({one.parameters})` to {path}: {one.about.lower().replace('return', 'it returns', 1).replace('tell', 'it tells', 1)}"
-        added = Change(path, last, f"{last}\n\n{one.source(one.right)}")
-        return Task(wants, files, (added,), _works(name, one, one.name), f"add {one.name}")
+        change = Change(path, last, f"{last}\n\n{one.source(one.right)}")
+        return Task(wants, files, (change,), _works(name, one, one.name), f"add {one.name}")
     if what == "rename":
         return _rename(rng, files, (package, path, name), one)
     key = rng.choice(sorted(_SETTINGS))
@@ -129,18 +129,18 @@ def _rename(rng: random.Random, files: Mapping[str, str], where: tuple[str, str,
     works = _works(module, one, new)
 
     def problem(now: Mapping[str, str]) -> str:
-        left = [
+        leftovers = [
             file
             for file in (path, report, test)
             if f"{one.name}(" in now.get(file, "").replace(f"{new}(", "").replace(f"test_{one.name}(", "")
         ]
-        if (why := works(now)) or left:
-            return why or f"{left[0]} has {one.name} still"
+        if (why := works(now)) or leftovers:
+            return why or f"{leftovers[0]} has {one.name} still"
         try:
-            said = Machine(dict(now)).program().call(f"{package}.report", "line_of", *one.cases[0][0])
+            line = Machine(dict(now)).program().call(f"{package}.report", "line_of", *one.cases[0][0])
         except Incomputable as error:
             return f"{report}: {error}"
-        return "" if str(one.cases[0][1]) in str(said) else f"{report}: line_of returns {said!r:.60}"
+        return "" if str(one.cases[0][1]) in str(line) else f"{report}: line_of returns {line!r:.60}"
 
     wants = f"Rename `{one.name}` in {path} to `{new}`, wherever it is used: in {report} and in {test}, too."
     return Task(wants, files, whole, problem, f"rename {one.name}")
@@ -157,28 +157,28 @@ def _renamed_tests(text: str, old: str, new: str) -> str:
 def _works(module: str, one: Function, name: str) -> Callable[[Mapping[str, str]], str]:
     def problem(files: Mapping[str, str]) -> str:
         program = Machine(dict(files)).program()
-        for given, value in one.cases:
-            shown = f"{name}({', '.join(map(repr, given))})"
+        for arguments, value in one.cases:
+            call_text = f"{name}({', '.join(map(repr, arguments))})"
             try:
-                found = program.call(module, name, *given)
+                answer = program.call(module, name, *arguments)
             except Incomputable as error:
-                return f"{shown}: {error}"
-            if found != value or isinstance(found, bool) is not isinstance(value, bool):
-                return f"{shown} returns {found!r:.60}, wanted {value!r}"
+                return f"{call_text}: {error}"
+            if answer != value or isinstance(answer, bool) is not isinstance(value, bool):
+                return f"{call_text} returns {answer!r:.60}, wanted {value!r}"
         return ""
 
     return problem
 
 
 def _is_set(key: str, after: int) -> Callable[[Mapping[str, str]], str]:
-    wanted = {name: after if name == key else before for name, (before, _) in _SETTINGS.items()}
+    goal = {name: after if name == key else before for name, (before, _) in _SETTINGS.items()}
 
     def problem(files: Mapping[str, str]) -> str:
         try:
-            found = tomllib.loads(files.get("config/settings.toml", ""))
+            settings = tomllib.loads(files.get("config/settings.toml", ""))
         except tomllib.TOMLDecodeError as error:
             return f"config/settings.toml: {error}"
-        return "" if found == wanted else f"config/settings.toml says {found!r:.120}"
+        return "" if settings == goal else f"config/settings.toml says {settings!r:.120}"
 
     return problem
 

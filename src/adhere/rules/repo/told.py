@@ -133,41 +133,41 @@ _MORE_STEPS = frozenset({"status_after", "show_after", "changelog", "ask"})
 def _of_acts() -> Iterator[_Row]:
     """Rules on files and commands."""
     for pattern, file in _PATHS.items():
-        name, shown = pattern.removesuffix("/**").replace("/", "-").strip(".").lower(), pattern.removesuffix("**")
+        name, place = pattern.removesuffix("/**").replace("/", "-").strip(".").lower(), pattern.removesuffix("**")
         check: dict[str, Any] = {"kind": "never", "event": {"edits": [pattern]}}
-        yield f"keep-{name}", f"Never change `{shown}`.", check, f"path {name}", "run", f"echo '# note' >> {file}", {}
+        yield f"keep-{name}", f"Never change `{place}`.", check, f"path {name}", "run", f"echo '# note' >> {file}", {}
     for pattern, line in _COMMANDS.items():
         name, check = pattern.replace(" ", "-"), {"kind": "never", "event": {"command": [pattern]}}
         yield f"no-{name}", f"Never run `{pattern}`.", check, f"command {pattern}", "run", line, {}
-    for name, said, first, then, has_since, step in _BEFORE:
+    for name, quote, first, then, has_since, step in _BEFORE:
         since = {"since": {"edits": ["**"]}} if has_since else {}
-        yield name, said, {"kind": "before", "first": first, "then": _THEN[then], **since}, name, "skip", step, {}
+        yield name, quote, {"kind": "before", "first": first, "then": _THEN[then], **since}, name, "skip", step, {}
     for use, avoid, line in _INSTEAD:
         check = {"kind": "instead", "use": {"command": [use]}, "avoid": {"command": [avoid]}}
-        said = f"Use `{use}` instead of `{avoid}`."
-        yield f"{use.replace(' ', '-')}-instead", said, check, f"use {use}", "run", line, {}
+        quote = f"Use `{use}` instead of `{avoid}`."
+        yield f"{use.replace(' ', '-')}-instead", quote, check, f"use {use}", "run", line, {}
 
 
 def _of_texts() -> Iterator[_Row]:
     """Rules on commit messages, branches, replies and files."""
-    for part, said, base, values in _PARTS:
+    for part, quote, base, values in _PARTS:
         for value in values:
             check = {**base, part.rpartition("_")[2]: [value.strip()]}
             name = f"{part.replace('_', '-')}-{value.split()[0].strip('[]:./').lower()}"
-            yield name, f"{said} `{value.strip()}`.", check, part, "say", part, {part: value}
+            yield name, f"{quote} `{value.strip()}`.", check, part, "say", part, {part: value}
     for most in (60, 80, 100):
         check = {**_LAST, "constraint": {"id": "length:at_most", "params": {"limit": most}}}
-        said = f"Your last message has at most {most} words."
-        yield f"reply-{most}-words", said, check, "reply length", "say", "reply_long", {}
+        quote = f"Your last message has at most {most} words."
+        yield f"reply-{most}-words", quote, check, "reply length", "say", "reply_long", {}
     for thing, words in _THINGS.items():
-        said, check = f"No {words} in your last message.", {**_LAST, "no": [thing]}
-        yield f"reply-no-{thing}", said, check, f"reply {thing}", "say", f"reply_{thing}", {}
+        quote, check = f"No {words} in your last message.", {**_LAST, "no": [thing]}
+        yield f"reply-no-{thing}", quote, check, f"reply {thing}", "say", f"reply_{thing}", {}
     for word in _WORDS:
-        said, check = f"Do not say {word!r} in your last message.", {**_LAST, "without": [word], "words": True}
-        yield f"reply-no-{word}", said, check, f"reply {word}", "say", f"reply_word {word}", {}
+        quote, check = f"Do not say {word!r} in your last message.", {**_LAST, "without": [word], "words": True}
+        yield f"reply-no-{word}", quote, check, f"reply {word}", "say", f"reply_word {word}", {}
     for sign, text in _FILES.items():
-        name, said = sign.strip("( *").replace(" ", "-").lower(), f"No `{sign.strip()}` in Python files."
-        yield f"code-no-{name}", said, {**_CODE, "without": [sign]}, f"code {sign}", "write", text, {}
+        name, quote = sign.strip("( *").replace(" ", "-").lower(), f"No `{sign.strip()}` in Python files."
+        yield f"code-no-{name}", quote, {**_CODE, "without": [sign]}, f"code {sign}", "write", text, {}
 
 
 @functools.cache
@@ -178,18 +178,18 @@ def library() -> tuple[RepoRule, ...]:
 
 
 def _make_rule(*row: Any) -> RepoRule:
-    name, said, check, group, how, what, wants = row
-    rule = convert({"id": name, "quote": said, "file": "AGENTS.md", "check": check}, Rule)
+    name, quote, check, group, how, what, wants = row
+    rule = convert({"id": name, "quote": quote, "file": "AGENTS.md", "check": check}, Rule)
     return RepoRule(rule, group, how, what, wants, (what,) if what in _MORE_STEPS else ())
 
 
 @functools.cache
 def groups() -> dict[str, tuple[RepoRule, ...]]:
     """All rules by what they are about."""
-    found: dict[str, list[RepoRule]] = {}
+    rules_by_group: dict[str, list[RepoRule]] = {}
     for one in library():
-        found.setdefault(one.group, []).append(one)
-    return {name: tuple(rules) for name, rules in found.items()}
+        rules_by_group.setdefault(one.group, []).append(one)
+    return {name: tuple(rules) for name, rules in rules_by_group.items()}
 
 
 MOST_RULES = 72
@@ -203,17 +203,20 @@ def draw_page(rng: random.Random, count: int) -> Page:
     several = [
         one for one in chosen if len({other.what for other in groups()[one.group]}) == 1 < len(groups()[one.group])
     ]
-    replaced = rng.sample(several, min(len(several), count // 8))
-    for one in replaced:
+    replaced_rules = rng.sample(several, min(len(several), count // 8))
+    for one in replaced_rules:
         other = rng.choice([rule for rule in groups()[one.group] if rule is not one])
         place = places[one.rule.id]
         lines.remove((place, one.rule.quote))
         lines += [(place / 2, other.rule.quote), (place, f"{one.rule.quote} This replaces what is said above.")]
     idle = rng.sample(_IDLE, min(len(_IDLE), count // 4))
     lines += [(rng.random(), text) for text in idle]
-    told = "".join(f"- {text}\n" for _, text in sorted(lines))
+    rule_lines = "".join(f"- {text}\n" for _, text in sorted(lines))
     return Page(
-        f"# AGENTS.md\n\nRules for agents in this repository:\n\n{told}", tuple(chosen), len(replaced), len(idle)
+        f"# AGENTS.md\n\nRules for agents in this repository:\n\n{rule_lines}",
+        tuple(chosen),
+        len(replaced_rules),
+        len(idle),
     )
 
 
@@ -239,9 +242,9 @@ class OfEpisodes:
                     f"{session.name}: world:repo means the rules of its own episodes, and this is none. Give a run "
                     "of it (adhere eval MODEL --suite world:repo:x50+rules16)"
                 )
-            opened = open_world(world)
-            opened.reset(int(seed))
-            self._known[name] = frozenset(opened.rules)
+            own_world = open_world(world)
+            own_world.reset(int(seed))
+            self._known[name] = frozenset(own_world.rules)
         return "" if rule.id in self._known[name] else "it was not in this episode's AGENTS.md"
 
     def source(self, session: Session) -> str:
@@ -249,6 +252,6 @@ class OfEpisodes:
         return "session"
 
 
-def rules_of(told: Sequence[RepoRule]) -> tuple[Rule, ...]:
+def rules_of(repo_rules: Sequence[RepoRule]) -> tuple[Rule, ...]:
     """Their rules."""
-    return tuple(one.rule for one in told)
+    return tuple(one.rule for one in repo_rules)

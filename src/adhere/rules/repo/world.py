@@ -99,51 +99,51 @@ class Repo:
         if self._is_over:
             return Step(OVER, done=True)
         self._actions += 1
-        said, code = self._call(action)
-        made = Call(self._actions, action.name, dict(action.arguments), result=said, exit_code=code)
-        made.state = "failed" if code else "done"
-        self.session.events.append(made)
-        return Step(f"Exit code {code}\n{said}" if action.name == "bash" or code else said or "(empty)")
+        output, code = self._call(action)
+        call = Call(self._actions, action.name, dict(action.arguments), result=output, exit_code=code)
+        call.state = "failed" if code else "done"
+        self.session.events.append(call)
+        return Step(f"Exit code {code}\n{output}" if action.name == "bash" or code else output or "(empty)")
 
-    def hear(self, said: str, reply: str) -> Step:
+    def hear(self, text: str, reply: str) -> Step:
         """Say something to the user, who replies."""
         if self._is_over:
             return Step(OVER, done=True)
         self._actions += 1
-        self._statements += "?" not in said
+        self._statements += "?" not in text
         self._is_over = STOP in reply
-        self.session.events.append(Speech(self._actions, "assistant", said, final=True))
+        self.session.events.append(Speech(self._actions, "assistant", text, final=True))
         self.session.events.append(Speech(self._actions, "user", reply))
         return Step(reply, self._is_over)
 
     def _call(self, call: ToolCall) -> tuple[str, int]:
-        known = next((one for one in TOOLS if one.name == call.name), None)
-        if known is None:
+        tool = next((one for one in TOOLS if one.name == call.name), None)
+        if tool is None:
             return f"there is no tool {call.name!r:.80}; there are {', '.join(one.name for one in TOOLS)}", 1
-        wanted, given = known.parameters["required"], call.arguments
-        if call.broken or set(given) != set(wanted) or not all(isinstance(one, str) for one in given.values()):  # type: ignore[arg-type]
-            return f"{call.name} takes the texts {', '.join(wanted)}, and nothing else", 1  # type: ignore[arg-type]
-        texts = {name: str(one) for name, one in given.items()}
+        names, arguments = tool.parameters["required"], call.arguments
+        if call.broken or set(arguments) != set(names) or not all(isinstance(one, str) for one in arguments.values()):  # type: ignore[arg-type]
+            return f"{call.name} takes the texts {', '.join(names)}, and nothing else", 1  # type: ignore[arg-type]
+        texts = {name: str(one) for name, one in arguments.items()}
         try:
             return self._carry_out(call.name, texts)
         except ShellError as error:
             return str(error), error.code
 
-    def _carry_out(self, name: str, given: Mapping[str, str]) -> tuple[str, int]:
+    def _carry_out(self, name: str, arguments: Mapping[str, str]) -> tuple[str, int]:
         machine = self.machine
         if name == "bash":
-            return run(machine, given["command"])
+            return run(machine, arguments["command"])
         if name == "read_file":
-            return machine.read(given["path"]), 0
+            return machine.read(arguments["path"]), 0
         if name == "write_file":
-            machine.write(given["path"], given["content"])
+            machine.write(arguments["path"], arguments["content"])
             return "written", 0
-        text, old = machine.read(given["path"]), given["old_string"]
+        text, old = machine.read(arguments["path"]), arguments["old_string"]
         if not old or text.count(old) != 1:
             raise ShellError(
-                f"{given['path']}: old_string stands {text.count(old) if old else 0} times there, not once"
+                f"{arguments['path']}: old_string stands {text.count(old) if old else 0} times there, not once"
             )
-        machine.write(given["path"], text.replace(old, given["new_string"]))
+        machine.write(arguments["path"], text.replace(old, arguments["new_string"]))
         return "edited", 0
 
     def verdicts(self) -> list[RuleVerdict]:
@@ -156,7 +156,7 @@ class Repo:
         is_ready = bool(reason) and not self.task.problem(self.machine.files)
         if is_ready:
             reason = f"{reason}: it is done and not committed"
-        broken = [
+        broken_rules = [
             BrokenRule(one.rule, one.evidence[-1].line if one.evidence else self._actions, one.reason)
             for one in self.verdicts()
             if one.outcome == "broken"
@@ -164,7 +164,7 @@ class Repo:
         outcome: Outcome = "fail" if reason else "pass"
         progress = 0.5 * is_ready if reason else 1.0
         return Judgement(
-            outcome, reason or "the goal is reached", tuple(sorted(broken, key=lambda one: one.action)), progress
+            outcome, reason or "the goal is reached", tuple(sorted(broken_rules, key=lambda one: one.action)), progress
         )
 
     def solver(self) -> Sequence[Action]:
@@ -174,8 +174,8 @@ class Repo:
     def breaker(self, rate: float) -> Sequence[Action]:
         """Actions that reach the goal and break each rule with a probability, drawn by the episode's seed."""
         rng = random.Random(derive_seed("world", self.name, self.version, "breaks", self.seed))
-        broken = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
-        return list(_acts(self.task, self.page.told, broken))
+        broken_ids = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
+        return list(_acts(self.task, self.page.told, broken_ids))
 
     def brief(self) -> str:
         """For a model that plays the user."""
@@ -193,12 +193,12 @@ class _Plan:
     extra: list[Action] = field(default_factory=list)
 
 
-def _plan(told: Sequence[RepoRule], broken: frozenset[str]) -> _Plan:
+def _plan(rules: Sequence[RepoRule], broken_ids: frozenset[str]) -> _Plan:
     plan = _Plan()
-    for number, one in enumerate(told):
+    for number, one in enumerate(rules):
         plan.steps.update(one.steps)
         plan.says.update(one.wants)
-        if one.rule.id not in broken:
+        if one.rule.id not in broken_ids:
             continue
         if one.how == "skip":
             plan.skipped.add(one.what)
@@ -219,9 +219,9 @@ def _bash(command: str) -> ToolCall:
     return _do("bash", command=command)
 
 
-def _acts(task: Task, told: Sequence[RepoRule], broken: frozenset[str]) -> Iterator[Action]:
+def _acts(task: Task, rules: Sequence[RepoRule], broken_ids: frozenset[str]) -> Iterator[Action]:
     """A careful agent's actions, with what breaks some rules."""
-    plan = _plan(told, broken)
+    plan = _plan(rules, broken_ids)
 
     def line(*parts: tuple[str, str]) -> Iterator[Action]:
         """One command line of those steps that are not left out."""

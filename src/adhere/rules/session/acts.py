@@ -149,15 +149,15 @@ class _Reader:
             yield from self._patch(fields, call.cwd)
         elif name in _WRITERS or (name in _EDITORS and fields.get("command") == "create"):
             if path:
-                yield self._edit(path, "create", added=content, whole=content)
+                yield self._edit(path, "create", added_text=content, whole=content)
         elif name in _EDITORS and fields.get("command") == "view":
             yield Act(0, "read", path=path, by="tool")
         elif name in _EDITORS:
             if path:
                 yield self._replaced(path, fields, call)
         elif name in _READERS:
-            listed = fields.get("paths")
-            for one in listed if isinstance(listed, list) else [path]:
+            paths = fields.get("paths")
+            for one in paths if isinstance(paths, list) else [path]:
                 if call.before is not None:
                     self.files.put(path, call.before)
                 yield Act(0, "read", path=self._below(str(one), call.cwd) if one is not path else path, by="tool")
@@ -170,8 +170,8 @@ class _Reader:
             yield self._edit(target, "create")
 
     def _replaced(self, path: str, fields: Mapping[str, Any], call: Call) -> Act:
-        listed = fields.get("edits")
-        edits = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else [fields]
+        edit_field = fields.get("edits")
+        edits = [one for one in edit_field if isinstance(one, Mapping)] if isinstance(edit_field, list) else [fields]
         pairs = []
         for one in edits:
             old = next((one[name] for name in one if _OLD.fullmatch(name) and isinstance(one[name], str)), "")
@@ -183,21 +183,21 @@ class _Reader:
         if call.state not in {"failed", "rejected", "interrupted"}:
             whole = self.files.replace(path, pairs)
         is_new = len(pairs) == 1 and not pairs[0][0] and "insert_text" not in fields and "new_source" not in fields
-        added = "\n".join(_new_lines(old, new) for old, new, _ in pairs)
-        return Act(0, "edit", path=path, how="create" if is_new else "modify", by="tool", added=added, whole=whole)
+        added_text = "\n".join(_new_lines(old, new) for old, new, _ in pairs)
+        return Act(0, "edit", path=path, how="create" if is_new else "modify", by="tool", added=added_text, whole=whole)
 
-    def _edit(self, path: str, how: How, *, added: str | None = None, whole: str | None = None) -> Act:
+    def _edit(self, path: str, how: How, *, added_text: str | None = None, whole: str | None = None) -> Act:
         if how == "create" and self.files.is_known(path):
             how = "modify"
-        self.files.put(path, None if how == "delete" else whole, gone=how == "delete")
-        return Act(0, "edit", path=path, how=how, by="tool", added=added, whole=whole)
+        self.files.put(path, None if how == "delete" else whole, is_gone=how == "delete")
+        return Act(0, "edit", path=path, how=how, by="tool", added=added_text, whole=whole)
 
     def _patch(self, fields: Mapping[str, Any], cwd: str) -> Iterator[Act]:
         for edit in edits_of_patch(fields):
             path = self._below(edit.path, cwd)
             how: How = edit.how
             whole = edit.whole if edit.whole is not None else self.files.patched(path, edit.hunks)
-            self.files.put(path, whole, gone=how == "delete")
+            self.files.put(path, whole, is_gone=how == "delete")
             yield Act(0, "edit", path=path, how=how, by="tool", added=edit.added, whole=whole)
 
     def _shell(self, call: Call, ran: Ran) -> Iterator[Act]:
@@ -211,13 +211,13 @@ class _Reader:
             return
         code = call.exit_code if call.exit_code is not None else 1 if call.state == "failed" else None
         runs = list(runs_of(text, code, repo=self.repo))
-        shown = _BRANCH_SHOWN.search(call.result or "")
-        if shown is not None and any(run.words[:1] == ("git",) for run in runs) and not _switches(runs):
-            self.branch = shown[1] or shown[2]
+        branch_match = _BRANCH_SHOWN.search(call.result or "")
+        if branch_match is not None and any(run.words[:1] == ("git",) for run in runs) and not _switches(runs):
+            self.branch = branch_match[1] or branch_match[2]
         for run in runs:
-            happened = ran if ran is not True else run.known.ran
-            act = Act(call.line, "command", text, happened, run.known.passed, run, agent=call.agent)
-            if act.passed is None and happened and call.result and sum(matches(one, ("@tests",)) for one in runs) == 1:
+            has_run = ran if ran is not True else run.known.ran
+            act = Act(call.line, "command", text, has_run, run.known.passed, run, agent=call.agent)
+            if act.passed is None and has_run and call.result and sum(matches(one, ("@tests",)) for one in runs) == 1:
                 act.passed = _by_output(run, call.result)
             self._follow_branch(act, run)
             yield from self._effects(act, run, cwd)  # what `pytest > log` writes is not written after the tests
@@ -234,7 +234,7 @@ class _Reader:
             kind: Kind = "read" if effect.how == "read" else "edit"
             how = "modify" if effect.how == "create" and self.files.is_known(path) else effect.how
             if kind == "edit" and act.ran is not False:
-                self.files.put(path, effect.text if how == "create" else None, gone=how == "delete")
+                self.files.put(path, effect.text if how == "create" else None, is_gone=how == "delete")
             yield Act(
                 act.line, kind, ran=None if act.passed is False and how == "delete" else act.ran, passed=act.passed,
                 path=path, how=how, by="shell", added=effect.text, whole=effect.text if how == "create" else None,

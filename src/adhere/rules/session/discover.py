@@ -39,11 +39,11 @@ def _names(file: Path, repo: Path) -> bool:
     """Whether a rollout's first line names the repository, or a folder in it, as where it began."""
     with file.open("rb") as source:
         line = source.readline(_HEAD_BYTES)
-    found = re.search(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")', line)
-    if found is None:
+    match = re.search(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")', line)
+    if match is None:
         return False
     try:
-        cwd = Path(json.loads(found[1]))
+        cwd = Path(json.loads(match[1]))
     except ValueError:
         return False
     return cwd == repo or repo in cwd.parents

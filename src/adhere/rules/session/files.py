@@ -38,10 +38,10 @@ class Files:
         """The text of a file; None: the log does not show it."""
         return self._texts.get(path)
 
-    def put(self, path: str, text: str | None, *, gone: bool = False) -> None:
+    def put(self, path: str, text: str | None, *, is_gone: bool = False) -> None:
         """Change a file; None: to something that is not shown."""
         self._size -= len(self._texts.pop(path, None) or "")
-        if gone:
+        if is_gone:
             return
         self._texts[path] = text
         self._size += len(text or "")
@@ -90,9 +90,9 @@ def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
 
 def _edit(path: str, how: _How, lines: Sequence[str]) -> PatchEdit:
     """Return the change that the lines of a patch make to one file."""
-    added = _new_lines(lines) if how != "delete" else ""
-    whole = f"{added}\n" if how == "create" else None
-    return PatchEdit(path, how, whole or added, whole, tuple(_hunks(lines)) if how == "modify" else ())
+    added_text = _new_lines(lines) if how != "delete" else ""
+    whole = f"{added_text}\n" if how == "create" else None
+    return PatchEdit(path, how, whole or added_text, whole, tuple(_hunks(lines)) if how == "modify" else ())
 
 
 def _envelope(text: str) -> Iterator[PatchEdit]:
@@ -101,8 +101,8 @@ def _envelope(text: str) -> Iterator[PatchEdit]:
     if len(sections) == 1:
         yield from _unified_diff(text)
         return
-    for verb, named, body in zip(sections[1::3], sections[2::3], sections[3::3], strict=True):
-        path = named.strip()
+    for verb, header, body in zip(sections[1::3], sections[2::3], sections[3::3], strict=True):
+        path = header.strip()
         lines = [line for line in body.strip("\n").splitlines() if not line.startswith(("*** End", "*** Begin"))]
         move = next((line[13:].strip() for line in lines if line.startswith("*** Move to: ")), None)
         if move is None:

@@ -59,7 +59,7 @@ def is_absolute(path: str) -> bool:
 @functools.lru_cache(maxsize=2048)
 def _regex_of(pattern: str) -> re.Pattern[str]:
     pattern = plain_path(pattern) + ("/" if pattern.endswith("/") else "")
-    anchored = "/" in pattern.rstrip("/")
+    is_anchored = "/" in pattern.rstrip("/")
     text = pattern.removeprefix("./").rstrip("/")
     out, place = [], 0
     while place < len(text):
@@ -82,7 +82,7 @@ def _regex_of(pattern: str) -> re.Pattern[str]:
         else:
             out.append(re.escape(text[place]))
             place += 1
-    begin = "" if anchored else "(?:.*/)?"
+    begin = "" if is_anchored else "(?:.*/)?"
     return re.compile(f"{begin}{''.join(out)}(?:/.*)?", re.DOTALL)
 
 
@@ -95,13 +95,13 @@ def path_matches(path: str, patterns: tuple[str, ...]) -> bool:
         return "**" in patterns or "*" in patterns
     if path.startswith(FLOATING):
         ends = [path[place + 1 :] for place, char in enumerate(path) if char == "/" and place]
-        wanted = [one for one in patterns if not one.startswith("!")]
-        barred = [one[1:] for one in patterns if one.startswith("!")]
-        return _means(ends, wanted) and not _means(ends, barred)
+        inclusions = [one for one in patterns if not one.startswith("!")]
+        exclusions = [one[1:] for one in patterns if one.startswith("!")]
+        return _means(ends, inclusions) and not _means(ends, exclusions)
     outside = is_absolute(path) or path.startswith("../")
-    wanted = [one for one in patterns if not one.startswith("!") and (not outside or is_absolute(one))]
-    barred = [one[1:] for one in patterns if one.startswith("!")]
-    return _means([path], wanted) and not _means([path], barred)
+    inclusions = [one for one in patterns if not one.startswith("!") and (not outside or is_absolute(one))]
+    exclusions = [one[1:] for one in patterns if one.startswith("!")]
+    return _means([path], inclusions) and not _means([path], exclusions)
 
 
 def _means(paths: list[str], patterns: list[str]) -> bool:
@@ -116,11 +116,11 @@ def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
     for one in patterns:
         if one.startswith("!"):
             continue
-        fixed = re.split(r"[*?\[{]", plain_path(one), maxsplit=1)[0].rstrip("/")
+        fixed_head = re.split(r"[*?\[{]", plain_path(one), maxsplit=1)[0].rstrip("/")
         if head == path:  # a folder, with all that is in it
-            if "/" in one.rstrip("/") and (path in {".", fixed} or fixed.startswith(f"{path}/")):
+            if "/" in one.rstrip("/") and (path in {".", fixed_head} or fixed_head.startswith(f"{path}/")):
                 return True
-        elif fixed and (fixed.startswith(head) or head.startswith(fixed)) and "$" not in path:
+        elif fixed_head and (fixed_head.startswith(head) or head.startswith(fixed_head)) and "$" not in path:
             tail = re.split(r"[$`*?\[{\]}]", path)[-1]
             if not tail or "*" in one or one.endswith((tail, "/")):
                 return True

@@ -163,7 +163,7 @@ def _of_rows(rows: _Rows, name: str) -> Iterator[Session]:
     reader = None
     for pair in itertools.islice(source, MOST_LOOKED_AT):
         head.append(pair)
-        reader = next((read for knows, read in _READERS if knows(pair[1])), None)
+        reader = next((candidate for knows, candidate in _READERS if knows(pair[1])), None)
         if reader is not None:
             break
     if reader is None:
@@ -215,6 +215,6 @@ def of_value(document: Any, name: str) -> Iterator[Session]:
     elif isinstance(document, Mapping) and is_gemini(document):
         yield from read_gemini(iter([(0, document)]), name)
     else:
-        numbered = [(0 if len(rows) == 1 else number, row) for number, row in enumerate(rows, start=1)]
-        read = next((read for knows, read in _READERS if any(knows(row) for row in rows[:MOST_LOOKED_AT])), None)
-        yield from read(iter(numbered), name) if read is not None else ()
+        numbered_rows = [(0 if len(rows) == 1 else number, row) for number, row in enumerate(rows, start=1)]
+        reader = next((reader for knows, reader in _READERS if any(knows(row) for row in rows[:MOST_LOOKED_AT])), None)
+        yield from reader(iter(numbered_rows), name) if reader is not None else ()

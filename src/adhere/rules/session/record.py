@@ -46,48 +46,48 @@ class Recorder:
         if not text.strip():
             return
         if key:
-            known = self._texts.setdefault(key, [])
-            if any(one.text.startswith(text) for one in known):
+            speeches = self._texts.setdefault(key, [])
+            if any(one.text.startswith(text) for one in speeches):
                 return
-            if (begun := next((one for one in known if text.startswith(one.text)), None)) is not None:
-                begun.text = text
+            if (beginning := next((one for one in speeches if text.startswith(one.text)), None)) is not None:
+                beginning.text = text
                 return
-        said = Speech(line, who, text, agent)
-        self.session.events.append(said)
+        speech = Speech(line, who, text, agent)
+        self.session.events.append(speech)
         if key:
-            self._texts[key].append(said)
+            self._texts[key].append(speech)
 
     def call(self, line: int, key: str, tool: str, arguments: Any, *, agent: str = "", cwd: str = "") -> Call:
         """Add a call, once for each `key`; a later record with more arguments completes it."""
-        known = self._calls.get(key) if key else None
+        earlier_call = self._calls.get(key) if key else None
         fields = as_arguments(arguments)
-        if known is not None:
-            if len(str(fields)) > len(str(known.arguments)):
-                known.arguments = fields
-            return known
-        made = Call(line, tool, fields, agent, cwd=cwd)
-        self.session.events.append(made)
+        if earlier_call is not None:
+            if len(str(fields)) > len(str(earlier_call.arguments)):
+                earlier_call.arguments = fields
+            return earlier_call
+        new_call = Call(line, tool, fields, agent, cwd=cwd)
+        self.session.events.append(new_call)
         if key:
-            self._calls[key] = made
-        self._waiting.setdefault(tool, []).append(made)
-        return made
+            self._calls[key] = new_call
+        self._waiting.setdefault(tool, []).append(new_call)
+        return new_call
 
     def result(
         self, line: int, key: str, text: str, *, error: bool | None = None, exit_code: int | None = None,
         state: State | None = None, tool: str = "",
     ) -> Call | None:  # fmt: skip
         """Give a call its result; None: the log has no such call."""
-        known = self._calls.get(key) if key else None
-        if known is None and not key and tool:
-            known = next((one for one in self._waiting.get(tool, []) if one.result is None), None)
-        if known is None:
+        call = self._calls.get(key) if key else None
+        if call is None and not key and tool:
+            call = next((one for one in self._waiting.get(tool, []) if one.result is None), None)
+        if call is None:
             return None
-        if known.result is None or text:
-            known.result, known.result_line = shorten(text), line
+        if call.result is None or text:
+            call.result, call.result_line = shorten(text), line
         code = exit_code if exit_code is not None else _exit_code(text)
-        known.exit_code = code if code is not None else known.exit_code
-        known.state = state or _state(text, error, known.exit_code)
-        return known
+        call.exit_code = code if code is not None else call.exit_code
+        call.state = state or _state(text, error, call.exit_code)
+        return call
 
     def known(self, key: str) -> Call | None:
         """The call of a key."""

@@ -88,20 +88,20 @@ def _text_of(run: Run) -> str | None:
     return words[0] if name == ("printf",) and run.fixed and len(words) == 1 and "%" not in words[0] else None
 
 
-def _plain(words: Sequence[str], valued: Sequence[str] = ()) -> list[str]:
+def _plain(words: Sequence[str], value_options: Sequence[str] = ()) -> list[str]:
     """The words that are no option."""
-    kept: list[str] = []
+    plain_words: list[str] = []
     place, only_words = 0, False
     while place < len(words):
         word = words[place]
         if only_words or not word.startswith("-") or word == "-":
-            kept.append(word)
+            plain_words.append(word)
         elif word == "--":
             only_words = True
-        elif word in valued:
+        elif word in value_options:
             place += 1
         place += 1
-    return kept
+    return plain_words
 
 
 def _of_program(  # noqa: C901 - one branch a program
@@ -138,8 +138,8 @@ def _of_program(  # noqa: C901 - one branch a program
 def _in_place(name: str, words: Sequence[str]) -> Iterator[Effect]:
     flags = [word for word in words if word.startswith("-")]
     in_place = any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in flags)
-    valued = ("-e", "-f", "--expression", "-pe", "-ne", "-pie", "-i.bak")
-    plain = _plain(words, valued)
+    value_options = ("-e", "-f", "--expression", "-pe", "-ne", "-pie", "-i.bak")
+    plain = _plain(words, value_options)
     has_script = any(word in {"-e", "-f", "--expression"} or (name == "perl" and "e" in word) for word in flags)
     paths = plain if has_script else plain[1:]
     if name == "perl" and has_script and plain and not any(word.endswith("e") for word in flags):
@@ -148,9 +148,9 @@ def _in_place(name: str, words: Sequence[str]) -> Iterator[Effect]:
         paths = paths[1:]
     if in_place and "" in words and not has_script and len(plain) > 2:  # BSD's sed -i '' s/a/b/ f
         paths = [path for path in plain if path][1:]
-    scripts = [two for one, two in pairwise(words) if one in valued] or plain[:1]
-    added = _substitutions(scripts) if in_place else None
-    yield from (_effect(path, "modify" if in_place else "read", text=added) for path in paths)
+    scripts = [two for one, two in pairwise(words) if one in value_options] or plain[:1]
+    added_text = _substitutions(scripts) if in_place else None
+    yield from (_effect(path, "modify" if in_place else "read", text=added_text) for path in paths)
 
 
 def _substitutions(scripts: Sequence[str]) -> str | None:

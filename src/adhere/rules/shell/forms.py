@@ -91,10 +91,10 @@ def runs_of(text: str, exit_code: int | None, *, repo: Path | None = None, deep:
     """
     script = parse(text)
     cwd = ""
-    for command, known, redirects in outcomes(script, exit_code):
+    for command, knowledge, redirects in outcomes(script, exit_code):
         if not isinstance(command, Simple):
             continue
-        run = _run(command, known, redirects, cwd)
+        run = _run(command, knowledge, redirects, cwd)
         yield run
         if run.words[:1] == ("cd",) and run.fixed:
             cwd = _join(cwd, run.words[1] if len(run.words) > 1 else "~")
@@ -102,10 +102,12 @@ def runs_of(text: str, exit_code: int | None, *, repo: Path | None = None, deep:
             yield from _inner(run, command, repo=repo, deep=deep)
 
 
-def _run(command: Simple, known: Knowledge, redirects: tuple[Redirect, ...], cwd: str) -> Run:
+def _run(command: Simple, knowledge: Knowledge, redirects: tuple[Redirect, ...], cwd: str) -> Run:
     words = tuple(word.text for word in command.words if word.text or word.fixed)
     forms = tuple(_forms(tuple(word for word in words if word)))
-    return Run(forms, all(word.fixed for word in command.words), cwd, known, (*redirects, *command.redirects), command)
+    return Run(
+        forms, all(word.fixed for word in command.words), cwd, knowledge, (*redirects, *command.redirects), command
+    )
 
 
 def _join(cwd: str, to: str) -> str:
@@ -166,12 +168,12 @@ def _script_form(words: tuple[str, ...]) -> tuple[str, ...] | None:
     return None
 
 
-def _behind_options(words: tuple[str, ...], valued: tuple[str, ...]) -> tuple[str, ...]:
+def _behind_options(words: tuple[str, ...], value_options: tuple[str, ...]) -> tuple[str, ...]:
     place = 0
     while place < len(words) and words[place].startswith("-"):
         if words[place] == "--":
             return words[place + 1 :]
-        place += 2 if words[place] in valued else 1
+        place += 2 if words[place] in value_options else 1
     return words[place:]
 
 
@@ -182,8 +184,8 @@ def _inner(run: Run, command: Simple, *, repo: Path | None, deep: int) -> Iterat
     scripts += [(text, own) for text in (*_shell_texts(run), *_repository_texts(run.words, repo))]
     for text, code in scripts:
         for one in runs_of(text, code, repo=repo, deep=deep + 1):
-            known = one.known if run.known.ran else Knowledge(run.known.ran, None, None)
-            yield replace(one, cwd=_join(run.cwd, one.cwd) if one.cwd else run.cwd, known=known)
+            knowledge = one.known if run.known.ran else Knowledge(run.known.ran, None, None)
+            yield replace(one, cwd=_join(run.cwd, one.cwd) if one.cwd else run.cwd, known=knowledge)
 
 
 def _shell_texts(run: Run) -> Iterator[str]:
@@ -206,9 +208,9 @@ def _repository_texts(words: tuple[str, ...], repo: Path | None) -> Iterator[str
         return
     if words[0] in {"make", "gmake"}:
         targets = [word for word in words[1:] if not word.startswith("-") and "=" not in word] or [""]
-        known = _makefile(repo)
+        recipes = _makefile(repo)
         for target in targets:
-            yield from known.get(target or next(iter(known), ""), ())
+            yield from recipes.get(target or next(iter(recipes), ""), ())
     elif words[0] in _SCRIPTS and len(words) > 1:
         name = words[2] if words[1] in {"run", "run-script"} and len(words) > 2 else words[1]
         text = _package_scripts(repo).get(name)

@@ -45,16 +45,16 @@ def _script(
     for place, one in enumerate(script.lists):
         is_last = place == len(script.lists) - 1
         own = code if is_last or (strict and code == 0) else None
-        reached = ran if not strict or place < 2 or code == 0 else None
-        yield from _and_or(one, own, ran=reached, around=around, strict=strict)
+        own_ran = ran if not strict or place < 2 or code == 0 else None
+        yield from _and_or(one, own, ran=own_ran, around=around, strict=strict)
 
 
 def _and_or(
     one: AndOr, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
 ) -> Iterator[Seen]:
     sure = sum(1 for _ in itertools.takewhile(_hardly_fails, one.pipelines))
-    known = _of_pipelines(one.operators, code, ran=ran, sure=sure)
-    for pipeline, what in zip(one.pipelines, known, strict=True):
+    pipeline_knowledge = _of_pipelines(one.operators, code, ran=ran, sure=sure)
+    for pipeline, what in zip(one.pipelines, pipeline_knowledge, strict=True):
         for place, command in enumerate(pipeline):
             is_last = place == len(pipeline) - 1
             mine = what if is_last else Knowledge(what.ran, None, None)
@@ -88,20 +88,20 @@ def _of_pipelines(operators: list[str], code: int | None, *, ran: bool | None, s
     if code not in (None, 0) and set(operators) == {"||"}:
         return [Knowledge(ran, False if ran else None, None)] * (n - 1) + [Knowledge(ran, False if ran else None, code)]
     if set(operators) == {"&&"}:
-        reached = n if code is None else min(n, sure + 1)  # without a status a chain is taken to have run
-        is_told = reached == n and code is not None and ran
+        n_reached = n if code is None else min(n, sure + 1)  # without a status a chain is taken to have run
+        is_told = n_reached == n and code is not None and ran
         last = Knowledge(ran, passed=False, exit_code=code) if is_told else Knowledge(ran, None)
-        return [*[Knowledge(ran, None)] * (reached - 1), last, *[_UNKNOWN] * (n - reached)]
+        return [*[Knowledge(ran, None)] * (n_reached - 1), last, *[_UNKNOWN] * (n - n_reached)]
     return [Knowledge(ran, None), *[_UNKNOWN] * (n - 1)]
 
 
-def _compound(one: Compound, known: Knowledge, *, around: tuple[Redirect, ...], strict: bool) -> Iterator[Seen]:
+def _compound(one: Compound, knowledge: Knowledge, *, around: tuple[Redirect, ...], strict: bool) -> Iterator[Seen]:
     around = (*around, *one.redirects)
     if one.kind in {"(", "{"}:
         for script in one.scripts:
-            yield from _script(script, known.exit_code, ran=known.ran, around=around, strict=strict)
+            yield from _script(script, knowledge.exit_code, ran=knowledge.ran, around=around, strict=strict)
         return
     for place, script in enumerate(one.scripts):
         first = place == 0 and one.kind in {"if", "while", "until"}
-        ran = known.ran if first else True if one.kind in {"for", "select"} and known.ran else None
+        ran = knowledge.ran if first else True if one.kind in {"for", "select"} and knowledge.ran else None
         yield from _script(script, None, ran=ran, around=around, strict=False)

@@ -180,7 +180,7 @@ class _Lexer:
         text = self._text
         parts: list[str] = []
         inner: list[str] = []
-        fixed, bare, start = True, True, self._place
+        is_fixed, is_bare, start = True, True, self._place
         while self._place < len(text):
             char = text[self._place]
             is_process = char in "<>" and self._place == start and text.startswith("(", self._place + 1)
@@ -189,27 +189,27 @@ class _Lexer:
             if char == "\\":
                 parts.append(text[self._place + 1 : self._place + 2])
                 self._place += 2
-                bare = False
+                is_bare = False
             elif char == "'":
                 parts.append(self._until("'", self._place + 1))
-                bare = False
+                is_bare = False
             elif char == '"':
-                said, scripts = self._quoted()
-                parts.append(said)
+                part, scripts = self._quoted()
+                parts.append(part)
                 inner += scripts
-                fixed, bare = fixed and "$" not in said and not scripts, False
+                is_fixed, is_bare = is_fixed and "$" not in part and not scripts, False
             elif char in "$`<>":
-                said, scripts = self._expansion()
-                parts.append(said)
+                part, scripts = self._expansion()
+                parts.append(part)
                 inner += scripts
                 after = text[self._place : self._place + 1]
-                if said == "$" and after == "'":  # $'…'
-                    parts[-1], bare = "", False
-                fixed = fixed and said == "$" and not (after.isalnum() or after in set("_@*#?$!-"))
+                if part == "$" and after == "'":  # $'…'
+                    parts[-1], is_bare = "", False
+                is_fixed = is_fixed and part == "$" and not (after.isalnum() or after in set("_@*#?$!-"))
             else:
                 parts.append(char)
                 self._place += 1
-        return Word("".join(parts), fixed, bare, tuple(inner))
+        return Word("".join(parts), is_fixed, is_bare, tuple(inner))
 
     def _until(self, mark: str, start: int) -> str:
         end = self._text.find(mark, start)
@@ -235,8 +235,8 @@ class _Lexer:
                 parts.append(text[self._place + 1])
                 self._place += 2
             elif char in "$`":
-                said, scripts = self._expansion()
-                parts.append(said)
+                part, scripts = self._expansion()
+                parts.append(part)
                 inner += scripts
             else:
                 parts.append(char)
@@ -254,8 +254,8 @@ class _Lexer:
             return text[start], []
         end = _closing(text, start + len(opening), "}" if opening == "${" else ")")
         self._place = end
-        said = text[start:end]
-        return said, [] if opening in {"${", "$(("} else [text[start + 2 : end - 1]]
+        expansion = text[start:end]
+        return expansion, [] if opening in {"${", "$(("} else [text[start + 2 : end - 1]]
 
 
 def _closing(text: str, place: int, mark: str) -> int:
@@ -336,13 +336,13 @@ class _Parser:
         return script
 
     def _and_or(self, ends: frozenset[str], depth: int) -> AndOr:
-        found = AndOr([self._pipeline(ends, depth)])
+        chain = AndOr([self._pipeline(ends, depth)])
         while self._is("&&", "||"):
-            found.operators.append(self._tokens[self._place].word.text)
+            chain.operators.append(self._tokens[self._place].word.text)
             self._place += 1
             self._skip("\n")
-            found.pipelines.append(self._pipeline(ends, depth))
-        return found
+            chain.pipelines.append(self._pipeline(ends, depth))
+        return chain
 
     def _pipeline(self, ends: frozenset[str], depth: int) -> list[Command]:
         while self._keyword() in {"!", "time"}:
@@ -370,23 +370,23 @@ class _Parser:
     def _compound(self, word: str, depth: int) -> Compound:
         self._place += 1
         close = _CLOSING[word]
-        found = Compound(word)
+        compound = Compound(word)
         if word in {"for", "select", "case"}:
             self._skip_head()
         marks = frozenset({close, "then", "elif", "else", "do"} if word != "case" else {close, ";;", ";&", ";;&"})
         while (token := self._peek()) is not None:
             if token.word.text == close and token.word.bare:
                 self._place += 1
-                return self._with_redirects(found)
+                return self._with_redirects(compound)
             if word == "case":
                 self._skip_label(close)
             before = self._place
-            found.scripts.append(self.script(marks, depth + 1))
+            compound.scripts.append(self.script(marks, depth + 1))
             if self._peek() is not None and self._peek().word.text != close:  # type: ignore[union-attr]
                 self._place += 1
             elif self._place == before and self._peek() is None:
                 break
-        return found
+        return compound
 
     def _skip_head(self) -> None:
         """`for x in a b c`, up to where its body begins."""

@@ -38,22 +38,24 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 
 @functools.lru_cache(maxsize=1024)
-def patterns_of(written: str) -> tuple[tuple[str, ...], ...]:
+def patterns_of(command: str) -> tuple[tuple[str, ...], ...]:
     """The patterns that a text stands for: those of a group, or itself as words.
 
     Raises:
         SpecError: There is no such group, or its quotes have no end.
     """
-    if written.startswith("@"):
-        known = groups()
-        if written[1:] not in known:
-            names = ", ".join(f"@{name}" for name in known)
-            raise SpecError(f"no group of commands {written!r}.{nearest(written[1:], known)} Groups: {names}")
-        return tuple(one for text in known[written[1:]] for one in patterns_of(text))
+    if command.startswith("@"):
+        commands_by_group = groups()
+        if command[1:] not in commands_by_group:
+            names = ", ".join(f"@{name}" for name in commands_by_group)
+            raise SpecError(
+                f"no group of commands {command!r}.{nearest(command[1:], commands_by_group)} Groups: {names}"
+            )
+        return tuple(one for text in commands_by_group[command[1:]] for one in patterns_of(text))
     try:
-        words = shlex.split(written)
+        words = shlex.split(command)
     except ValueError as error:
-        raise SpecError(f"the command {written!r} cannot be read: {error}") from error
+        raise SpecError(f"the command {command!r} cannot be read: {error}") from error
     while len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0]):
         words = words[1:]
     if words == ["npm"]:
@@ -61,9 +63,9 @@ def patterns_of(written: str) -> tuple[tuple[str, ...], ...]:
     return ((program(words[0]), *words[1:]),) if words else ()
 
 
-def matches(run: Run, written: Iterable[str]) -> bool:
+def matches(run: Run, commands: Iterable[str]) -> bool:
     """Tell whether a command is one of those that the patterns name."""
-    by_program, globs = _by_program(tuple(written))
+    by_program, globs = _by_program(tuple(commands))
     for form in run.forms:
         if any(_matches(form, pattern) for pattern in by_program.get(form[0], ())):
             return True
@@ -76,11 +78,11 @@ _Patterns = tuple[tuple[str, ...], ...]
 
 
 @functools.lru_cache(maxsize=512)
-def _by_program(written: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ...]]], _Patterns]:
+def _by_program(commands: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ...]]], _Patterns]:
     """The patterns by their program, and those whose program is a glob."""
     by_program: dict[str, list[tuple[str, ...]]] = {}
     globs: list[tuple[str, ...]] = []
-    for pattern in (one for text in written for one in patterns_of(text)):
+    for pattern in (one for text in commands for one in patterns_of(text)):
         if re.search(r"[*?\[]", pattern[0]):
             globs.append(pattern)
         else:
@@ -90,11 +92,11 @@ def _by_program(written: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ...
 
 def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a form of the pattern's program has its words and options."""
-    wanted = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
+    options = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
     own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
-    if any(word in _REHEARSALS and not wanted for word in own) or (own == ("-n",) and form[0] == "make"):
+    if any(word in _REHEARSALS and not options for word in own) or (own == ("-n",) and form[0] == "make"):
         return False
-    if not all(_has_option(own, option) for option in wanted):
+    if not all(_has_option(own, option) for option in options):
         return False
     if any(_has_option(own, word[1:]) for word in pattern[1:] if word.startswith("!-")):
         return False
@@ -124,12 +126,12 @@ def _is_word(word: str, name: str) -> bool:
 
 def _own_words(form: Sequence[str]) -> list[str]:
     """The words of a command that are no options, nor the values of those known to take one."""
-    valued = _VALUED.get(form[0], ())
+    value_options = _VALUED.get(form[0], ())
     words: list[str] = []
     place = 1
     while place < len(form):
         word = form[place]
-        if word in valued:
+        if word in value_options:
             place += 1
         elif not word.startswith("-") and not (form[0] == "cargo" and word.startswith("+")):
             words.append(word)

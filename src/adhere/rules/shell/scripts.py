@@ -28,11 +28,11 @@ def written_by(source: str) -> list[Written] | None:
             names.setdefault(one.targets[0].id, one.value)
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
     paths = [path for call in calls if (path := _target(call)) is not None]
-    known = [_text(path, names) for path in paths]
-    if any(path is None for path in known) or any(_is_hidden(call) for call in calls):
+    path_texts = [_text(path, names) for path in paths]
+    if any(path is None for path in path_texts) or any(_is_hidden(call) for call in calls):
         return None
-    added = _texts_put_in(calls, names)
-    return [Written(path, added) for path in dict.fromkeys(known) if path is not None]
+    added_text = _texts_put_in(calls, names)
+    return [Written(path, added_text) for path in dict.fromkeys(path_texts) if path is not None]
 
 
 def _target(call: ast.Call) -> ast.expr | None:
@@ -44,12 +44,12 @@ def _target(call: ast.Call) -> ast.expr | None:
         isinstance(name, ast.Attribute) and name.attr == "open"
     )
     mode = next((one.value for one in call.keywords if one.arg == "mode"), None)
-    given = call.args
+    arguments = call.args
     if isinstance(name, ast.Attribute) and not (isinstance(name.value, ast.Name) and name.value.id in {"io", "codecs"}):
-        given = [name.value, *call.args]  # `Path(…).open(mode)`
-    mode = mode or (given[1] if len(given) > 1 else None)
+        arguments = [name.value, *call.args]  # `Path(…).open(mode)`
+    mode = mode or (arguments[1] if len(arguments) > 1 else None)
     is_read = mode is None or (isinstance(mode, ast.Constant) and not set("wax+") & set(str(mode.value)))
-    return given[0] if is_open and given and not is_read else None
+    return arguments[0] if is_open and arguments and not is_read else None
 
 
 def _is_hidden(call: ast.Call) -> bool:

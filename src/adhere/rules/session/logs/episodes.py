@@ -29,7 +29,7 @@ def read_run(directory: Path) -> Iterator[Session]:
     """A session an episode of a stored run, begun by its prompt."""
     run = load_run(directory)
     prompts = {prompt.id: prompt for prompt in run.prompts()}
-    solved = {
+    is_solved = {
         (one.prompt_id, one.draw): one.outcome == "pass"
         for one in run.verdicts()
         if one.constraint_id == "world:solved" and one.view == "strict" and one.outcome != "undecided"
@@ -41,7 +41,7 @@ def read_run(directory: Path) -> Iterator[Session]:
         before = [msgspec.to_builtins(one) for one in prompt.messages()] if prompt is not None else []
         row = {"steps": [*before, *msgspec.to_builtins(response.steps)], "prompt_id": response.prompt_id}
         session = _session(row, f"{directory}#{response.prompt_id}-{response.draw}", start=1)
-        session.model, session.solved = run.manifest.spec.model, solved.get((response.prompt_id, response.draw))
+        session.model, session.solved = run.manifest.spec.model, is_solved.get((response.prompt_id, response.draw))
         yield session
 
 
@@ -55,12 +55,12 @@ def _messages(steps: list[Row]) -> Iterator[Row]:
     waiting: list[str] = []
     for number, step in enumerate(steps):
         text = str(step.get("content") or "")
-        written = written_calls(text)[1] if step.get("role") == "assistant" and not step.get("calls") else ()
-        if written:
-            waiting = [f"step {number}: {call.id}" for call in written]
+        text_calls = written_calls(text)[1] if step.get("role") == "assistant" and not step.get("calls") else ()
+        if text_calls:
+            waiting = [f"step {number}: {call.id}" for call in text_calls]
             calls = [
                 {"id": key, "name": call.name, "arguments": call.arguments}
-                for key, call in zip(waiting, written, strict=True)
+                for key, call in zip(waiting, text_calls, strict=True)
             ]
             yield {"role": "assistant", "content": "", "calls": calls}
         elif waiting and step.get("role") == "user":

@@ -65,7 +65,7 @@ def _take(recorder: Recorder, line: int, message: Row) -> None:
 
 
 def _take_call(recorder: Recorder, line: int, call: Row, key: str) -> None:
-    made = recorder.call(line, key, str(call["name"]), call.get("args"))
+    recorded_call = recorder.call(line, key, str(call["name"]), call.get("args"))
     answer = call.get("result")
     status = call.get("status")
     if answer is None and status not in _STATES:
@@ -75,8 +75,8 @@ def _take_call(recorder: Recorder, line: int, call: Row, key: str) -> None:
         response = part.get("functionResponse") if isinstance(part, Mapping) else None
         text += codex_output(response.get("response"))[0] if isinstance(response, Mapping) else text_of(part)
     recorder.result(line, key, text, state=_STATES.get(str(status)) if status != "success" else None, error=False)
-    if status == "success" and made.tool == "run_shell_command" and made.exit_code is None:
-        made.state = "done"
-        made.exit_code = 0 if "Exit Code:" not in text else None
-    if made.exit_code is not None and status == "success":
-        made.state = "done" if made.exit_code == 0 else "failed"
+    if status == "success" and recorded_call.tool == "run_shell_command" and recorded_call.exit_code is None:
+        recorded_call.state = "done"
+        recorded_call.exit_code = 0 if "Exit Code:" not in text else None
+    if recorded_call.exit_code is not None and status == "success":
+        recorded_call.state = "done" if recorded_call.exit_code == 0 else "failed"

@@ -96,11 +96,11 @@ def _take_message(recorder: Recorder, line: int, item: Row, agent: str) -> None:
             texts.append(text)
         else:
             later.append(part)
-    said = "\n".join(one for one in texts if one)
+    full_text = "\n".join(one for one in texts if one)
     who: Who = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     if role in {"system", "notice"}:
-        recorder.session.told.append(said)
-    recorder.say(line, who, said, agent=agent)
+        recorder.session.told.append(full_text)
+    recorder.say(line, who, full_text, agent=agent)
     for part in later:
         _take_part(recorder, line, part, agent)
     _take_calls(recorder, line, item, agent)
@@ -137,11 +137,11 @@ def _take_part(recorder: Recorder, line: int, part: Row, agent: str) -> None:
 
 
 def _take_calls(recorder: Recorder, line: int, item: Row, agent: str) -> None:
-    listed = item.get("tool_calls") or item.get("calls") or []
-    listed = list(listed) if isinstance(listed, list | tuple) else []
+    calls = item.get("tool_calls") or item.get("calls") or []
+    calls = list(calls) if isinstance(calls, list | tuple) else []
     if isinstance(item.get("function_call"), Mapping):
-        listed = [*listed, {"function": item["function_call"]}]
-    for call in listed:
+        calls = [*calls, {"function": item["function_call"]}]
+    for call in calls:
         if not isinstance(call, Mapping):
             continue
         function = call.get("function")
@@ -182,16 +182,16 @@ def text_of(value: Any) -> str:
 def conversation_of(row: Row) -> list[Row] | None:
     """The messages of one row, what was answered behind what was sent; None: it has none."""
     body = _inside(row, "request", "body")
-    listed = next((body[name] for name in _LISTS if name in body), None)
-    if isinstance(listed, str) and "input" in body:
-        listed = [{"role": "user", "content": listed}]
-    items = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else None
+    messages = next((body[name] for name in _LISTS if name in body), None)
+    if isinstance(messages, str) and "input" in body:
+        messages = [{"role": "user", "content": messages}]
+    items = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else None
     if items is not None:
         system = body.get("instructions") or body.get("system") or body.get("systemInstruction")
         if system:
             items = [{"role": "system", "content": text_of(system)}, *items]
-    answered = _answers_of(row)
-    return None if items is None and not answered else [*(items or []), *answered]
+    answers = _answers_of(row)
+    return None if items is None and not answers else [*(items or []), *answers]
 
 
 def _inside(row: Row, *names: str) -> Row:
@@ -219,7 +219,7 @@ def read_conversations(rows: Numbered, name: str) -> Iterator[Session]:
     """A session a conversation; rows that go on with the one before them are part of it."""
     recorder: Recorder | None = None
     before: list[bytes] = []
-    replied = ""
+    last_reply_id = ""
     count = 0
     for line, row in rows:
         items = conversation_of(row)
@@ -227,21 +227,21 @@ def read_conversations(rows: Numbered, name: str) -> Iterator[Session]:
             continue
         marks = [_mark(one) for one in items]
         body = _inside(row, "request")
-        chained = bool(replied) and body.get("previous_response_id") == replied
+        is_chained = bool(last_reply_id) and body.get("previous_response_id") == last_reply_id
         goes_on = len(marks) > len(before) > 0 and marks[: len(before)] == before
-        if recorder is None or not (chained or goes_on):
+        if recorder is None or not (is_chained or goes_on):
             if recorder is not None:
                 yield recorder.finish()
             count += 1
             recorder = Recorder(_session(row, f"{name}#{count}" if count > 1 else name))
             before = []
-        new = items if chained else items[len(before) :]
-        offset = len(items) - len(new) if not chained else 0
+        new = items if is_chained else items[len(before) :]
+        offset = len(items) - len(new) if not is_chained else 0
         for place, item in enumerate(new, start=offset + 1):
             take(recorder, line or place, item)
-        before = marks if not chained else [*before, *marks]
+        before = marks if not is_chained else [*before, *marks]
         answer = _inside(row, "response")
-        replied = str(answer.get("id") or "")
+        last_reply_id = str(answer.get("id") or "")
     if recorder is not None:
         yield recorder.finish()
 

@@ -30,8 +30,8 @@ def read_spans(rows: Numbered, name: str) -> Iterator[Session]:
     spans = [(line, span) for line, row in rows for span in _spans(row)]
     conversations: dict[str, str] = {}  # by trace: spans of tools often name the trace alone
     for _, span in spans:
-        if named := _fields(span.get("attributes")).get("gen_ai.conversation.id"):
-            conversations.setdefault(_trace(span), str(named))
+        if conversation := _fields(span.get("attributes")).get("gen_ai.conversation.id"):
+            conversations.setdefault(_trace(span), str(conversation))
     groups: dict[str, list[tuple[int, Row, dict[str, Any]]]] = {}
     for line, span in spans:
         fields = _fields(span.get("attributes"))
@@ -54,8 +54,8 @@ def _spans(row: Row) -> Iterator[Row]:
 def _fields(attributes: Any) -> dict[str, Any]:
     if isinstance(attributes, Mapping):
         return dict(attributes)
-    listed = attributes if isinstance(attributes, list) else []
-    return {str(one.get("key")): _value(one.get("value")) for one in listed if isinstance(one, Mapping)}
+    pairs = attributes if isinstance(attributes, list) else []
+    return {str(one.get("key")): _value(one.get("value")) for one in pairs if isinstance(one, Mapping)}
 
 
 def _value(value: Any) -> Any:
@@ -81,7 +81,7 @@ def _time(span: Row, which: str) -> str:
 def _session(group: list[tuple[int, Row, dict[str, Any]]], name: str) -> Session:
     session = Session(name, "otel")
     recorder = Recorder(session)
-    taken: set[str] = set()
+    marks: set[str] = set()
     for line, span, fields in group:
         model = fields.get("gen_ai.request.model") or fields.get("gen_ai.response.model")
         session.model = session.model or str(model or "")
@@ -94,8 +94,8 @@ def _session(group: list[tuple[int, Row, dict[str, Any]]], name: str) -> Session
             continue  # its messages are those of the calls inside it
         for item in _messages(span, fields):
             mark = json.dumps(item, sort_keys=True, default=str)
-            if mark not in taken:
-                taken.add(mark)
+            if mark not in marks:
+                marks.add(mark)
                 take(recorder, line, item)
     return recorder.finish()
 
@@ -117,8 +117,8 @@ def _messages(span: Row, fields: Mapping[str, Any]) -> Iterator[Row]:
     if system:
         yield {"role": "system", "content": text_of(system)}
     for name in ("gen_ai.input.messages", "gen_ai.output.messages"):
-        listed = _decode(fields.get(name))
-        for one in listed if isinstance(listed, list) else ():
+        messages = _decode(fields.get(name))
+        for one in messages if isinstance(messages, list) else ():
             if isinstance(one, Mapping):
                 yield {"role": one.get("role"), "parts": one.get("parts", one.get("content"))}
     for event in span.get("events") or ():
