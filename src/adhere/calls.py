@@ -27,9 +27,9 @@ def calls_of(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     place. Arguments are a JSON text over HTTP and an object elsewhere; what is neither is kept as `broken`. What has no
     name is no call.
     """
-    listed = message.get("tool_calls") or [message.get("function_call")]
-    found: list[ToolCall] = []
-    for row in listed[:MOST_CALLS] if isinstance(listed, list) else ():
+    rows = message.get("tool_calls") or [message.get("function_call")]
+    calls: list[ToolCall] = []
+    for row in rows[:MOST_CALLS] if isinstance(rows, list) else ():
         fields = _mapping(row)
         function = _mapping(fields.get("function") or fields.get("functionCall"))
         name = _text(function.get("name")) or _text(fields.get("function")) or _text(fields.get("name"))
@@ -37,8 +37,8 @@ def calls_of(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
             continue
         places = ((function, "arguments"), (function, "args"), (fields, "arguments"), (fields, "input"))
         arguments = next((place[key] for place, key in places if key in place), None)
-        found.append(_call(_text(fields.get("id")), one_line(name)[:LONGEST_NAME], arguments, found))
-    return tuple(found)
+        calls.append(_call(_text(fields.get("id")), one_line(name)[:LONGEST_NAME], arguments, calls))
+    return tuple(calls)
 
 
 _BLOCK = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
@@ -56,9 +56,9 @@ def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str,
     """
     blocks = _BLOCK.findall(text)
     fence = _FENCE.fullmatch(text.strip())
-    written = blocks or [fence[1] if fence else text.strip()]
-    found: list[ToolCall] = []
-    for one in written[:MOST_CALLS]:
+    call_texts = blocks or [fence[1] if fence else text.strip()]
+    calls: list[ToolCall] = []
+    for one in call_texts[:MOST_CALLS]:
         try:
             row = json.loads(one) if one.startswith("{") else None
         except (ValueError, RecursionError):
@@ -67,14 +67,14 @@ def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str,
         if name is None or (not blocks and names is not None and name not in names):
             return text, ()
         arguments = _mapping(row).get("arguments", _mapping(row).get("parameters"))
-        found.append(_call(None, one_line(name)[:LONGEST_NAME], arguments, found))
-    return _BLOCK.sub("", text).strip() if blocks else "", tuple(found)
+        calls.append(_call(None, one_line(name)[:LONGEST_NAME], arguments, calls))
+    return _BLOCK.sub("", text).strip() if blocks else "", tuple(calls)
 
 
-def _call(given: str | None, name: str, arguments: Any, before: list[ToolCall]) -> ToolCall:
-    known = {call.id for call in before}
-    place = given if given and given not in known else f"call_{len(before) + 1}"
-    while place in known:
+def _call(call_id: str | None, name: str, arguments: Any, before: list[ToolCall]) -> ToolCall:
+    ids = {call.id for call in before}
+    place = call_id if call_id and call_id not in ids else f"call_{len(before) + 1}"
+    while place in ids:
         place += "+"
     if arguments is None or arguments == "":
         return ToolCall(place, name)

@@ -63,16 +63,16 @@ def parse_toml(text: str, kind: type[T], *, name: str, settle: Callable[[dict[st
 
 
 def _explain(message: str, text: str, kind: Any, name: str) -> str:
-    located = _LOCATION.search(message)
-    path = re.findall(r"\.([A-Za-z0-9_-]+)|\[(\d+|\.\.\.)\]", located["path"]) if located else []
+    location = _LOCATION.search(message)
+    path = re.findall(r"\.([A-Za-z0-9_-]+)|\[(\d+|\.\.\.)\]", location["path"]) if location else []
     steps = [key or index for key, index in path]
     unknown = _UNKNOWN.search(message)
     if unknown:
         key = unknown["key"]
-        known = sorted(_fields_at(kind, steps))
+        keys = sorted(_fields_at(kind, steps))
         where = ".".join(step for step in steps if not step.isdigit()) or "the top level"
         line = locate(text, [*steps, key])
-        return f"{name}:{line}: unknown key {key!r} in {where}.{nearest(key, known)} Valid keys: {', '.join(known)}"
+        return f"{name}:{line}: unknown key {key!r} in {where}.{nearest(key, keys)} Valid keys: {', '.join(keys)}"
     problem = _LOCATION.sub("", message)
     key = steps[-1] if steps else "the document"
     if wrong := _WRONG_WORD.fullmatch(problem):
@@ -83,7 +83,7 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
 
 def _words_at(kind: Any, steps: list[str]) -> list[str]:
     """The words that the type at `steps` below `kind` allows."""
-    return list(dict.fromkeys(word for found in _types_at(kind, steps) for word in _words(found) if word))
+    return list(dict.fromkeys(word for one in _types_at(kind, steps) for word in _words(one) if word))
 
 
 def _words(kind: Any) -> list[str]:
@@ -94,7 +94,7 @@ def _words(kind: Any) -> list[str]:
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
     """Names of the fields that the type at `steps` below `kind` may have."""
-    kinds = [struct for found in _types_at(kind, steps) for struct in _structs(found)]
+    kinds = [struct for one in _types_at(kind, steps) for struct in _structs(one)]
     return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
 
 
@@ -103,7 +103,7 @@ def _types_at(kind: Any, steps: list[str]) -> list[Any]:
     types = [kind]
     for step in steps:
         if not (step.isdigit() or step == "..."):
-            kinds = [struct for found in types for struct in _structs(found)]
+            kinds = [struct for one in types for struct in _structs(one)]
             types = [f.type for struct in kinds for f in msgspec.structs.fields(struct) if f.encode_name == step]
     return types
 
@@ -126,14 +126,14 @@ def locate(text: str, steps: list[str]) -> int:
         if header:
             names = [part.strip(" '\"") for part in header[2].split(".")]
             if header[1] == "[[":
-                dotted = ".".join(names)
-                counts[dotted] = counts.get(dotted, -1) + 1
+                table_name = ".".join(names)
+                counts[table_name] = counts.get(table_name, -1) + 1
             current = []
             for depth, part in enumerate(names, start=1):
                 current.append(part)
-                dotted = ".".join(names[:depth])
-                if dotted in counts:
-                    current.append(str(counts[dotted]))
+                table_name = ".".join(names[:depth])
+                if table_name in counts:
+                    current.append(str(counts[table_name]))
             if current == [*table, leaf]:
                 return number
             if current == table:

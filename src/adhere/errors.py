@@ -122,22 +122,22 @@ class OutOfCredit(AdhereError):
     exit_code = 4
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """`" Did you mean 'x'?"` for the closest known name, or `""` where none is close."""
     import difflib  # needed when something went wrong only
 
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-def one_of(value: object, allowed: Sequence[Word], noun: str) -> Word:
-    """`value`, which must be one of the words `allowed`; `noun` is what it is called, for the message.
+def one_of(value: object, words: Sequence[Word], noun: str) -> Word:
+    """`value`, which must be one of `words`; `noun` is what it is called, for the message.
 
     Raises:
         UsageError: It is another word, or none.
     """
-    for word in allowed:
+    for word in words:
         if value == word:
             return word
-    close = nearest(value, allowed) if isinstance(value, str) else ""
-    raise UsageError(f"Unknown {noun} {value!r}.{close} It is one of {', '.join(map(repr, allowed))}")
+    close = nearest(value, words) if isinstance(value, str) else ""
+    raise UsageError(f"Unknown {noun} {value!r}.{close} It is one of {', '.join(map(repr, words))}")

@@ -45,12 +45,14 @@ def keep(data: bytes, type: str = "") -> Media:  # noqa: A002 - the field's word
     """
     if len(data) > MOST_BYTES:
         raise UsageError(f"A picture or sound of {len(data):,} bytes: at most {MOST_BYTES:,} are sent")
-    found = type.lower() or _type_of(data)
-    if found not in TYPES:
-        raise UsageError(f"A prompt's media must be one of {', '.join(TYPES)}; got {found or 'bytes of no known type'}")
+    media_type = type.lower() or _type_of(data)
+    if media_type not in TYPES:
+        raise UsageError(
+            f"A prompt's media must be one of {', '.join(TYPES)}; got {media_type or 'bytes of no known type'}"
+        )
     digest = hashlib.sha256(data).hexdigest()
     _bytes[digest] = data
-    return Media(found, digest)
+    return Media(media_type, digest)
 
 
 def _type_of(data: bytes) -> str:
@@ -111,9 +113,9 @@ def bytes_of(one: Media) -> bytes:
     )
 
 
-def store(found: Iterable[Media], folder: Path) -> None:
+def store(media: Iterable[Media], folder: Path) -> None:
     """Write each into a folder, once, and find them there from now on."""
-    for one in dict.fromkeys(found):
+    for one in dict.fromkeys(media):
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{one.sha256}.{TYPES[one.type]}"
         if not file.exists():

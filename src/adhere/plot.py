@@ -109,10 +109,10 @@ def kinds(*what: Run | Study, arms: Sequence[str] = ()) -> Picture:
     runs = _runs(what)
     rows = []
     for kind, shares in rate_rows([run.summary().overall.kinds for run in runs]):
-        drawn = [charts.Mark(tone, one.rate, one.low, one.high) for tone, one in enumerate(shares, 1) if one]
-        said = " → ".join(percent(one.rate if one else None, digits=0) for one in shares)
+        kind_marks = [charts.Mark(tone, one.rate, one.low, one.high) for tone, one in enumerate(shares, 1) if one]
+        shares_text = " → ".join(percent(one.rate if one else None, digits=0) for one in shares)
         alone = shares[0] if len(shares) == 1 else None
-        rows.append((kind, f"{said} ({alone.passed} of {alone.n})" if alone else said, drawn))
+        rows.append((kind, f"{shares_text} ({alone.passed} of {alone.n})" if alone else shares_text, kind_marks))
     chart = charts.marks(rows, name="Constraints met by kind. " + "; ".join(f"{row[0]}: {row[1]}" for row in rows))
     return _kinds_picture(f"{runs[0].spec.suite}: constraints met by kind", chart if rows else None, _labels(runs))
 
@@ -123,20 +123,29 @@ def rates(*runs: Run | Path | str) -> Picture:
     Raises:
         UsageError: As for `kinds`.
     """
-    found = _runs(runs)
-    if len(found) == 1:
-        named = [(name, 1, score) for name, score in slices_of(found[0].summary()).items()]
+    stored_runs = _runs(runs)
+    if len(stored_runs) == 1:
+        rows = [(name, 1, score) for name, score in slices_of(stored_runs[0].summary()).items()]
     else:
-        named = [(label, tone, run.summary().overall) for run, (tone, label) in zip(found, _labels(found), strict=True)]
-    drawn = []
-    for label, tone, score in named:
+        rows = [
+            (label, tone, run.summary().overall)
+            for run, (tone, label) in zip(stored_runs, _labels(stored_runs), strict=True)
+        ]
+    rate_bars = []
+    for label, tone, score in rows:
         rate = score.prompt_strict
-        said = f"{percent(rate.of_all)} ({percent_interval(rate.low, rate.high)})"
-        drawn.append(charts.Bar(label, rate.of_all, rate.low, rate.high, said, tone))
-    top = min(1.0, charts.nice_top([end for bar in drawn for end in (bar.value, bar.high)], least=0.2))
-    chart = charts.bars(drawn, name="Pass rates. " + "; ".join(f"{bar.label}: {bar.text}" for bar in drawn), top=top)
-    title = f"{found[0].spec.model} on {found[0].spec.suite}" if len(found) == 1 else found[0].spec.suite
-    floor = found[0].summary().floor
+        rate_text = f"{percent(rate.of_all)} ({percent_interval(rate.low, rate.high)})"
+        rate_bars.append(charts.Bar(label, rate.of_all, rate.low, rate.high, rate_text, tone))
+    top = min(1.0, charts.nice_top([end for bar in rate_bars for end in (bar.value, bar.high)], least=0.2))
+    chart = charts.bars(
+        rate_bars, name="Pass rates. " + "; ".join(f"{bar.label}: {bar.text}" for bar in rate_bars), top=top
+    )
+    title = (
+        f"{stored_runs[0].spec.model} on {stored_runs[0].spec.suite}"
+        if len(stored_runs) == 1
+        else stored_runs[0].spec.suite
+    )
+    floor = stored_runs[0].summary().floor
     note = "share of prompts whose answer kept every constraint, 95 % intervals"
     return Picture(title, chart, note=note if floor is None else f"{note}; floor {floor_cell(floor)}")
 
@@ -174,10 +183,10 @@ def _is_study(what: Study) -> bool:
 
 
 def _slice(result: StudyResult, name: str) -> SliceScores:
-    found = {part.slice: part for part in slice_scores(result)}
-    if name not in found:
-        raise UsageError(f"The study {result.name} has no slice {name!r}; it has {', '.join(found) or 'none'}")
-    return found[name]
+    slices = {part.slice: part for part in slice_scores(result)}
+    if name not in slices:
+        raise UsageError(f"The study {result.name} has no slice {name!r}; it has {', '.join(slices) or 'none'}")
+    return slices[name]
 
 
 def _runs(what: Sequence[object]) -> list[Run]:

@@ -138,10 +138,10 @@ class Registry(Generic[T]):
             if self._points is None:
                 from importlib.metadata import entry_points  # 45 ms, which only a look-up of a foreign name should pay
 
-                found: dict[str, list[EntryPoint]] = {}
+                points: dict[str, list[EntryPoint]] = {}
                 for point in entry_points(group=self.group):
-                    found.setdefault(point.name, []).append(point)
-                self._points = found
+                    points.setdefault(point.name, []).append(point)
+                self._points = points
             return self._points
 
     def _load(self, name: str, points: list[EntryPoint]) -> None:

@@ -64,12 +64,12 @@ class _LineStep:
     def advance(self, amount: int = 1, note: str = "") -> None:
         self.done += amount
         self.advanced = now = time.monotonic()
-        left = self._left(now)
+        time_left = self._left(now)
         if self.first is None:
             self.first = now, self.done
         if now - self.last >= self.every_s:
             self.last = now
-            self._print(left + (f"  {note}" if note else ""))
+            self._print(time_left + (f"  {note}" if note else ""))
 
     def waits(self) -> None:
         """Say that nothing came for a while; called from another thread."""
@@ -86,8 +86,8 @@ class _LineStep:
         """
         if self.total is None:
             return ""
-        since, begun = self.first or (self.start, self.before)
-        came = self.done - begun
+        since, done_before = self.first or (self.start, self.before)
+        came = self.done - done_before
         if came < max(2, (self.total - self.before) / (20 if self.first else 5)) or now <= since:
             return ""
         return f", {(now - since) / came * (self.total - self.done):.0f} s left"
@@ -115,17 +115,17 @@ class Lines:
     @contextmanager
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
         """A Step that prints a line now and then."""
-        step, ended = _LineStep(self.out, label, total, unit, every_s=self.every_s, done=done), threading.Event()
+        step, end_event = _LineStep(self.out, label, total, unit, every_s=self.every_s, done=done), threading.Event()
 
         def look() -> None:
-            while not ended.wait(WAITING_S):
+            while not end_event.wait(WAITING_S):
                 step.waits()
 
         threading.Thread(target=look, name="adhere-progress", daemon=True).start()
         try:
             yield step
         finally:
-            ended.set()
+            end_event.set()
 
 
 class _BarStep:

@@ -229,14 +229,14 @@ class Prompt(Record, frozen=True):
         Args:
             answers: To the turns before the one that is asked.
         """
-        found = [] if self.system is None else [Message("system", self.system)]
-        found += self.given.before if self.given else ()
-        for turn, asked in enumerate(self.turns[: len(answers) + 1]):
-            found.append(user_message(asked))
-            found += self.given.after if self.given and turn == 0 else ()
+        messages = [] if self.system is None else [Message("system", self.system)]
+        messages += self.given.before if self.given else ()
+        for turn, prompt_turn in enumerate(self.turns[: len(answers) + 1]):
+            messages.append(user_message(prompt_turn))
+            messages += self.given.after if self.given and turn == 0 else ()
             if turn < len(answers):
-                found.append(Message("assistant", answers[turn]))
-        return tuple(found)
+                messages.append(Message("assistant", answers[turn]))
+        return tuple(messages)
 
     def shown(self, turn: int) -> str:
         """A turn for a person: its text and what is shown with it.
@@ -253,9 +253,9 @@ class Prompt(Record, frozen=True):
     @property
     def everything(self) -> str:
         """The text of every turn and given message, a line each: what a copy of the prompt would share."""
-        given = (*self.given.before, *self.given.after) if self.given else ()
+        given_messages = (*self.given.before, *self.given.after) if self.given else ()
         return "\n".join(
-            [*(turn.text for turn in self.turns), *(message.content for message in given if message.content)]
+            [*(turn.text for turn in self.turns), *(message.content for message in given_messages if message.content)]
         )
 
 
@@ -407,8 +407,8 @@ class Response(Record, frozen=True):
     @property
     def whole(self) -> str:
         """The answer as the JSON of a Whole: what kinds of constraint that read calls are given."""
-        called = tuple(call for message in self.steps or () for call in message.calls)
-        return encode(Whole(self.text, self.calls or called, self.steps or ())).decode()
+        step_calls = tuple(call for message in self.steps or () for call in message.calls)
+        return encode(Whole(self.text, self.calls or step_calls, self.steps or ())).decode()
 
     @property
     def is_timeout(self) -> bool:
@@ -564,8 +564,8 @@ def status_of_stop(*reasons: object) -> Status | None:
 
     None: the model stopped by itself, or nothing is known.
     """
-    said = (one.partition(":")[0].rpartition(".")[2].strip().lower() for one in reasons if isinstance(one, str))
-    return next((STOP_REASONS[reason] for reason in said if reason in STOP_REASONS), None)
+    words = (one.partition(":")[0].rpartition(".")[2].strip().lower() for one in reasons if isinstance(one, str))
+    return next((STOP_REASONS[reason] for reason in words if reason in STOP_REASONS), None)
 
 
 def encode(value: object) -> bytes:
@@ -611,11 +611,11 @@ def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
     Where two threads meet a Struct for the first time, the second one reads the unfinished note and the process dies
     (SIGSEGV). So decoders are built one at a time. `convert` takes the same way.
     """
-    known = _decoders.get(kind)
-    if known is None:
+    decoder = _decoders.get(kind)
+    if decoder is None:
         with _building:
-            known = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
-    return known
+            decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return decoder
 
 
 def convert(value: object, kind: type[T]) -> T:

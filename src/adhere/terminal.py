@@ -31,8 +31,8 @@ def plain(text: str) -> str:
     """
     if text.isascii() and text.replace("\n", " ").isprintable():
         return text
-    kept = _ESCAPE_SEQUENCE.sub("", text.replace("\r\n", "\n")).replace("\t", " ")
-    return "".join(char for char in kept if char == "\n" or unicodedata.category(char) not in HIDDEN_CATEGORIES)
+    plain_text = _ESCAPE_SEQUENCE.sub("", text.replace("\r\n", "\n")).replace("\t", " ")
+    return "".join(char for char in plain_text if char == "\n" or unicodedata.category(char) not in HIDDEN_CATEGORIES)
 
 
 def one_line(text: str) -> str:

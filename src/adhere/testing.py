@@ -157,14 +157,14 @@ def _question(remedy: str) -> Callable[[Q], Q]:
     return wrap
 
 
-def _require(ok: object, what: str, *given: object) -> None:
+def _require(ok: object, what: str, *subjects: object) -> None:
     if not ok:
-        raise _Violation(what + "".join(f"; {_shorten(one)}" for one in given))
+        raise _Violation(what + "".join(f"; {_shorten(one)}" for one in subjects))
 
 
-def _shorten(given: object) -> str:
-    shown = f"text {given!r}" if isinstance(given, str) else repr(given)
-    return shown if len(shown) <= 300 else f"{shown[:300]}… ({len(shown)} characters)"
+def _shorten(subject: object) -> str:
+    words = f"text {subject!r}" if isinstance(subject, str) else repr(subject)
+    return words if len(words) <= 300 else f"{words[:300]}… ({len(words)} characters)"
 
 
 def _check(judge: Constraint | PublishedConstraint, text: str) -> Finding:
@@ -175,11 +175,11 @@ def _check(judge: Constraint | PublishedConstraint, text: str) -> Finding:
         raise _Violation(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shorten(text)}") from error
 
 
-def _outcome(judge: Constraint, text: str, wanted: str) -> None:
+def _outcome(judge: Constraint, text: str, outcome: str) -> None:
     finding = _check(judge, text)
     if _is_not_run(judge, finding):
         return
-    _require(finding.outcome == wanted, f"must {wanted}, got {finding.outcome} ({finding.reason})", judge, text)
+    _require(finding.outcome == outcome, f"must {outcome}, got {finding.outcome} ({finding.reason})", judge, text)
 
 
 def _is_not_run(judge: Constraint, finding: Finding) -> bool:
@@ -247,12 +247,12 @@ def says_its_parameters(kind: type[Constraint]) -> None:
         _require(not any(map(_NO_PLURAL.search, sentences)), "wordings must use plurals that there are", sentences)
         params = one.ref().params
         for sentence in sentences:
-            told = next((name for name in keys if str(params[name]) in sentence), None)
-            _require(told is None, f"must not say the answer key {told!r}", one, sentence)
+            leak = next((name for name in keys if str(params[name]) in sentence), None)
+            _require(leak is None, f"must not say the answer key {leak!r}", one, sentence)
         for value in _innermost({name: value for name, value in params.items() if name not in keys}):
-            said = [str(value), "once"] if value == 1 else [str(value)]
+            forms = [str(value), "once"] if value == 1 else [str(value)]
             for sentence in sentences:
-                _require(any(form in sentence for form in said), f"must say {value!r}", one, sentence)
+                _require(any(form in sentence for form in forms), f"must say {value!r}", one, sentence)
 
 
 def _innermost(value: Json) -> Iterator[Json]:
@@ -282,21 +282,21 @@ def findings_are_complete(kind: type[Constraint]) -> None:
     for one in draw_several(kind, count=2):
         for text in (*ORDINARY, one.witness(), one.counter_witness()):
             finding = _check(one, text)
-            given = (finding, one, text)
-            _require(finding == _check(one, text), "must find the same twice", *given)
-            _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", *given)
-            _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *given)
-            _require(not _NO_PLURAL.search(finding.reason), "the reason must use a plural that there is", *given)
-            _score_fits(finding, given)
+            subjects = (finding, one, text)
+            _require(finding == _check(one, text), "must find the same twice", *subjects)
+            _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", *subjects)
+            _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *subjects)
+            _require(not _NO_PLURAL.search(finding.reason), "the reason must use a plural that there is", *subjects)
+            _score_fits(finding, subjects)
             span = finding.span
-            _require(span is None or 0 <= span[0] <= span[1] <= len(text), "the span must lie in the text", *given)
+            _require(span is None or 0 <= span[0] <= span[1] <= len(text), "the span must lie in the text", *subjects)
             encode(finding)
 
 
-def _score_fits(finding: Finding, given: tuple[object, ...]) -> None:
+def _score_fits(finding: Finding, subjects: tuple[object, ...]) -> None:
     if finding.score is not None:
-        _require(0 <= finding.score <= 1, "the score must lie in [0, 1]", *given)
-        _require((finding.score == 1) == (finding.outcome == "pass"), "the score must be 1 for a pass only", *given)
+        _require(0 <= finding.score <= 1, "the score must lie in [0, 1]", *subjects)
+        _require((finding.score == 1) == (finding.outcome == "pass"), "the score must be 1 for a pass only", *subjects)
 
 
 @_question("Answer nothing and you followed nothing: derive from `Rule`, which sees to it")
@@ -320,14 +320,14 @@ def rejects_parameters(kind: type[Constraint]) -> None:
     _refuse(kind, {**good, "no_such_parameter": 1}, f"{kind.id}: unknown parameter 'no_such_parameter'", "")
 
 
-def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, held: str) -> None:
+def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, part: str) -> None:
     try:
         make(kind.id, **params)
     except BadParameter as error:
         message = str(error)
     else:
         raise _Violation(f"must refuse the parameters {_shorten(params)}")
-    _require(message.startswith(start) and held in message, f"must say {start}…{held}…", message)
+    _require(message.startswith(start) and part in message, f"must say {start}…{part}…", message)
 
 
 @_question("Leave what no small edit can mend: yield nothing from `repairs`")
@@ -335,10 +335,10 @@ def repairs_pass_or_decline(kind: type[Constraint]) -> None:
     """A repaired answer passes, and so does one repaired twice."""
     for one in draw_several(kind):
         for text in ORDINARY:
-            repaired = one.repair(text)
-            if repaired is not None:
-                _outcome(one, repaired, "pass")
-                again = one.repair(repaired)
+            repaired_text = one.repair(text)
+            if repaired_text is not None:
+                _outcome(one, repaired_text, "pass")
+                again = one.repair(repaired_text)
                 if again is not None:
                     _outcome(one, again, "pass")
 
@@ -463,19 +463,19 @@ def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
     """Parameters of a published kind, all of them, drawn from what the kind declares."""
     rng = random.Random(seed)
     params: dict[str, Json] = {}
-    for name, declared in kind.params.items():
-        if declared.choices:
-            params[name] = rng.choice(declared.choices)
+    for name, param in kind.params.items():
+        if param.choices:
+            params[name] = rng.choice(param.choices)
         else:
-            params[name] = rng.choice(_GIVEN.get(name, _BY_TYPE[declared.type]))
+            params[name] = rng.choice(_GIVEN.get(name, _BY_TYPE[param.type]))
     return params
 
 
 def published(kind: Kind, count: int = 2) -> list[PublishedConstraint]:
     """Constraints of a published kind with drawn parameters. One has what the published code would draw at random."""
     complete = [fill(kind, published_params(kind, seed)) for seed in range(count)]
-    required = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
-    return [*complete, fill(kind, required, random_seed=7)]
+    required_params = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
+    return [*complete, fill(kind, required_params, random_seed=7)]
 
 
 @_question("Any string is an answer")
@@ -540,16 +540,16 @@ def published_rejects_parameters(kind: Kind) -> None:
     cases: list[tuple[dict[str, Json], str, str]] = [
         ({**good, "no_such_parameter": 1}, "unknown parameter 'no_such_parameter'", "It takes: ")
     ]
-    for name, declared in kind.params.items():
+    for name, param in kind.params.items():
         cases.append(({**good, name: {"a": 1}}, f"{name}=", " must be "))
-        if declared.choices:
+        if param.choices:
             cases.append(({**good, name: "no such name"}, f"{name}='no such name' must be one of ", ""))
-        if declared.type in {"integer", "number"}:
+        if param.type in {"integer", "number"}:
             cases.append(({**good, name: "three"}, f"{name}='three' must be ", "number"))
             cases.append(({**good, name: True}, f"{name}=True must be ", "number"))
-        if declared.required:
+        if param.required:
             cases.append(({other: value for other, value in good.items() if other != name}, "missing parameter ", name))
-    for params, start, held in cases:
+    for params, start, part in cases:
         try:
             fill(kind, params)
         except BadParameter as error:
@@ -557,8 +557,8 @@ def published_rejects_parameters(kind: Kind) -> None:
         else:
             raise _Violation(f"must refuse the parameters {_shorten(params)}")
         _require(
-            message.startswith(f"{kind.id}: {start}") and held in message,
-            f"must say {kind.id}: {start}…{held}…",
+            message.startswith(f"{kind.id}: {start}") and part in message,
+            f"must say {kind.id}: {start}…{part}…",
             message,
         )
 
@@ -629,14 +629,14 @@ def check_family(family: Family, *, items: int = 120) -> None:
     per_group = len(family.level_names)
     groups = max(1, -(-items // (len(FAMILY_SEEDS) * per_group)))
     seeds = [list(family.stream(seed, groups, family_levels(family))) for seed in FAMILY_SEEDS]
-    drawn = [one for items_of_seed in seeds for one in items_of_seed]
-    _family_declares_itself(family, drawn)
-    _solver_passes(family, drawn)
-    _rules_agree(family, drawn)
-    _null_answers_fail(family, drawn)
+    solved_prompts = [one for items_of_seed in seeds for one in items_of_seed]
+    _family_declares_itself(family, solved_prompts)
+    _solver_passes(family, solved_prompts)
+    _rules_agree(family, solved_prompts)
+    _null_answers_fail(family, solved_prompts)
     _items_differ(family, seeds)
     again = [one.prompt for one in family.stream(FAMILY_SEEDS[0], 1, family_levels(family))]
-    if encode(again) != encode([one.prompt for one in drawn[: len(again)]]):
+    if encode(again) != encode([one.prompt for one in solved_prompts[: len(again)]]):
         raise ContractViolation(f"{family.name}: a seed must give the same items twice. Draw from `rng` alone")
 
 
@@ -645,31 +645,31 @@ def family_levels(family: Family) -> list[str]:
     return list(family.level_names[: family.usual_levels or None])
 
 
-def _family_declares_itself(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
+def _family_declares_itself(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
     from adhere.suites.generated.family import family_problem
 
     problem = family_problem(family.name, family)
     if problem:
         raise ContractViolation(f"{family.name}: {problem}")
-    found = {one.prompt.tags["slice"] for one in drawn}
-    if found != set(family_levels(family)):
-        raise ContractViolation(f"{family.name}: the levels drawn are {sorted(found)}, not {family_levels(family)}")
+    levels = {one.prompt.tags["slice"] for one in solved_prompts}
+    if levels != set(family_levels(family)):
+        raise ContractViolation(f"{family.name}: the levels drawn are {sorted(levels)}, not {family_levels(family)}")
 
 
-def _passes(drawn: SolvedPrompt, answers: Sequence[str], view: int) -> bool:
+def _passes(solved_prompt: SolvedPrompt, answers: Sequence[str], view: int) -> bool:
     from adhere.pipeline.judge import judge_of
     from adhere.text.reasoning import split_reasoning
 
-    for turn, answer in zip(drawn.prompt.turns, answers, strict=True):
+    for turn, answer in zip(solved_prompt.prompt.turns, answers, strict=True):
         reasoning, text = split_reasoning(answer)
         findings = judge_of(turn.constraints).findings(text, reasoning=reasoning)
-        if any(found[view].outcome != "pass" for found in findings):
+        if any(views[view].outcome != "pass" for views in findings):
             return False
     return True
 
 
-def _solver_passes(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
-    for one in drawn:
+def _solver_passes(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
+    for one in solved_prompts:
         if not any(turn.constraints for turn in one.prompt.turns):
             raise ContractViolation(f"{family.name}: {one.prompt.id} has no constraint, so nothing is measured")
         if not _passes(one, one.answers, 0):
@@ -679,8 +679,8 @@ def _solver_passes(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
             )
 
 
-def _rules_agree(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
-    for one in drawn:
+def _rules_agree(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
+    for one in solved_prompts:
         for turn in one.prompt.turns:
             problem = next(_contradictions(turn), None)
             if problem:
@@ -694,10 +694,10 @@ def _contradictions(turn: Turn) -> Iterator[str]:
     """
     rules = [from_ref(ref) for ref in turn.constraints if ref.id in registry]
     lists = [rule for rule in rules if rule.id in {"structure:bullets", "structure:numbered"}]
-    labelled = [rule for rule in rules if rule.family() == "answer" and "label" in rule.ref().params]
-    if lists and labelled:
-        yield f"{lists[0]!r}, a list, and for {labelled[0]!r}, a line that is in no list"
-    for rule in labelled:
+    label_rules = [rule for rule in rules if rule.family() == "answer" and "label" in rule.ref().params]
+    if lists and label_rules:
+        yield f"{lists[0]!r}, a list, and for {label_rules[0]!r}, a line that is in no list"
+    for rule in label_rules:
         ends = next((other for other in rules if other.id == "startend:end_phrase"), None)
         if ends and rule.ref().params.get("place") == "last line":
             yield f"{rule!r} and {ends!r}: both at the end"
@@ -714,13 +714,15 @@ _QUOTED = re.compile(r'"([^"\n]{1,200})"')
 _LABEL = re.compile(r'"([^"\n]{1,40}:) ?"')
 
 
-def _null_answers_fail(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
+def _null_answers_fail(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
     for name, make_answer in NULL_ANSWERS.items():
-        passed = [one for one in drawn if _passes(one, [make_answer(turn.text) for turn in one.prompt.turns], 1)]
-        if len(passed) > MOST_NULL_PASSES * len(drawn):
+        passed = [
+            one for one in solved_prompts if _passes(one, [make_answer(turn.text) for turn in one.prompt.turns], 1)
+        ]
+        if len(passed) > MOST_NULL_PASSES * len(solved_prompts):
             raise ContractViolation(
-                f"{family.name}: {len(passed)} of {len(drawn)} items pass (loosely) with the null answer {name!r}; "
-                f"at most {MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: "
+                f"{family.name}: {len(passed)} of {len(solved_prompts)} items pass (loosely) with "
+                f"the null answer {name!r}; at most {MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: "
                 f"{_shorten(passed[0].prompt.turns[-1].text)}"
             )
 
@@ -728,11 +730,11 @@ def _null_answers_fail(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
 def _items_differ(family: Family, seeds: Sequence[Sequence[SolvedPrompt]]) -> None:
     from adhere.suites.generated.family import hash_of
 
-    seen: dict[int, tuple[str, int]] = {}
+    first_by_hash: dict[int, tuple[str, int]] = {}
     repeats = []
-    for seed, drawn in enumerate(seeds):
-        for one in drawn:
-            first, of = seen.setdefault(hash_of(one.prompt), (one.prompt.id, seed))
+    for seed, solved_prompts in enumerate(seeds):
+        for one in solved_prompts:
+            first, of = first_by_hash.setdefault(hash_of(one.prompt), (one.prompt.id, seed))
             if first == one.prompt.id:
                 continue
             repeats.append(f"{first} and {one.prompt.id} ask the same")

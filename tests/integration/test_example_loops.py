@@ -88,7 +88,7 @@ def test_the_loss_and_its_gradient_are_those_of_the_stage(tiny_llama_dir: Path) 
         answers = [episode.answers[item] for item in part.items]
         found = log_probs(model, part.tree, temperature=1.0, precision="fp32")
         drawn = found.detach() + torch.cat([noise[id(answer.row)] for answer in answers])
-        ours = ours + grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)[0]
+        ours = ours + grpo_loss(found, answers, drawn_log_probs=drawn, reference=None, settings=settings)[0]
     ours.backward()
     gradients = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
 

@@ -357,7 +357,7 @@ def test_grpo_loss_and_gradient_equal_trls(
     ours, measured = grpo_loss(
         found,
         answers,
-        drawn=found.detach() if on_policy else drawn,
+        drawn_log_probs=found.detach() if on_policy else drawn,
         reference=reference if kl_beta else None,
         settings=settings,
     )
@@ -405,7 +405,9 @@ def test_gspo_loss_and_gradient_equal_trls(tiny_llama_dir: Path, common: dict[st
     theirs.backward()
     model = load(tiny_llama_dir)
     weighted = [WeightedAnswer(row, advantages[rows.index(row)], 1 / (len(row.completion) * len(rows))) for row in laid]
-    ours, measured = grpo_loss(log_probs(model, part.tree), weighted, drawn=drawn, reference=None, settings=settings)
+    ours, measured = grpo_loss(
+        log_probs(model, part.tree), weighted, drawn_log_probs=drawn, reference=None, settings=settings
+    )
     ours.backward()
     assert 0 < measured.clipped < measured.tokens
     assert ours.item() == pytest.approx(theirs.item(), rel=1e-4, abs=1e-6)
@@ -438,7 +440,7 @@ def test_rloo_gradient_equals_trls_on_policy(tiny_llama_dir: Path, common: dict[
     theirs = trainer._compute_loss(trainer.model, padded(rows, advantages) | {"old_logps": own[back].sum(1)})
     theirs.backward()
     weighted = [WeightedAnswer(row, advantages[rows.index(row)], 1 / len(rows)) for row in laid]
-    loss, _ = grpo_loss(found, weighted, drawn=found.detach(), reference=None, settings=settings)
+    loss, _ = grpo_loss(found, weighted, drawn_log_probs=found.detach(), reference=None, settings=settings)
     loss.backward()
     grads = {name: p.grad for name, p in trainer.model.named_parameters() if p.grad is not None}
     for name, parameter in model.named_parameters():

@@ -129,8 +129,8 @@ class LazyGroup(click.Group):
         """Import the module of a command and return its `command`."""
         if cmd_name not in COMMANDS:
             return None
-        loaded: click.Command = importlib.import_module(f"adhere.cli.{cmd_name}").command
-        return loaded
+        command: click.Command = importlib.import_module(f"adhere.cli.{cmd_name}").command
+        return command
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what adhere does, then three commands to begin with."""
@@ -183,7 +183,7 @@ def _exit_codes() -> str:
     metavar="[bash|zsh|fish]",
     is_eager=True,
     expose_value=False,
-    callback=lambda *asked: importlib.import_module("adhere.cli.completion").run(*asked),
+    callback=lambda *arguments: importlib.import_module("adhere.cli.completion").run(*arguments),
     help="Complete commands, suites and models in this shell, or in the one named; then leave.",
 )
 def adhere() -> None:
@@ -211,9 +211,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         from adhere.extras import missing
 
-        if (told := missing(error)) is None:
+        if (problem := missing(error)) is None:
             raise
-        _leave(f"Error: {told}", told.exit_code)
+        _leave(f"Error: {problem}", problem.exit_code)
     except OSError as error:
         if error.errno in PATH_TROUBLE and error.filename:
             _leave(f"Error: {error.filename}: {error.strerror}. Give another path", 2)

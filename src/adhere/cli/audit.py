@@ -46,10 +46,10 @@ def command(target: str, rows: Path | None, html: Path | None, as_json: bool) ->
     else:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it: a reward lies where its author works
         reward = open_reward(target)
-    known = read_audit_rows(rows) if rows is not None else world_rows(reward) or own_rows()
-    found = audit(reward, known, progress=for_terminal())
+    audit_rows = read_audit_rows(rows) if rows is not None else world_rows(reward) or own_rows()
+    reward_audit = audit(reward, audit_rows, progress=for_terminal())
     if html is not None:
-        write_atomic(html, audit_html(found).encode())
-    show(encode(found.as_json()) if as_json else audit_text(found, width=columns()))
-    if not found.holds:
+        write_atomic(html, audit_html(reward_audit).encode())
+    show(encode(reward_audit.as_json()) if as_json else audit_text(reward_audit, width=columns()))
+    if not reward_audit.holds:
         raise SystemExit(1)

@@ -100,17 +100,17 @@ def data(
 
     if spec is None and model is None:
         raise UsageError("Say what to build: adhere build DATA.toml, or at least adhere build --model MODEL")
-    read = load_spec(spec) if spec is not None else DataSpec(model=model or "")
-    wanted = change_spec(
-        read, model=model, count=count, draws=draws, seed=seed, path=path, column=column, against=against
+    file_spec = load_spec(spec) if spec is not None else DataSpec(model=model or "")
+    data_spec = change_spec(
+        file_spec, model=model, count=count, draws=draws, seed=seed, path=path, column=column, against=against
     )
-    directory = out or Path("data") / wanted.name
+    directory = out or Path("data") / data_spec.name
     progress = for_terminal()
-    judge_name = wanted.filter.judge
-    answering = fetch_and_use(lambda: open_model(wanted.model, endpoint=endpoint_of(wanted)), progress)
+    judge_name = data_spec.filter.judge
+    answering = fetch_and_use(lambda: open_model(data_spec.model, endpoint=endpoint_of(data_spec)), progress)
     judge = fetch_and_use(lambda: open_model(judge_name), progress) if judge_name else None
     try:
-        card = build_dataset(wanted, answering, directory, judge=judge, progress=progress)
+        card = build_dataset(data_spec, answering, directory, judge=judge, progress=progress)
     finally:
         answering.close()
         if judge is not None:
@@ -142,13 +142,13 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
         raise UsageError(
             "Say who writes: adhere build checks CHECKS.toml, or at least adhere build checks --model MODEL"
         )
-    wanted = load_checks_spec(spec) if spec is not None else ChecksSpec(model=model or "")
-    wanted = msgspec.structs.replace(wanted, model=model or wanted.model)
-    directory = out or Path("checks") / wanted.name
+    checks_spec = load_checks_spec(spec) if spec is not None else ChecksSpec(model=model or "")
+    checks_spec = msgspec.structs.replace(checks_spec, model=model or checks_spec.model)
+    directory = out or Path("checks") / checks_spec.name
     progress = for_terminal()
-    writing = fetch_and_use(lambda: open_model(wanted.model, endpoint=endpoint_of(wanted)), progress)
+    writing = fetch_and_use(lambda: open_model(checks_spec.model, endpoint=endpoint_of(checks_spec)), progress)
     try:
-        report = build_checks(wanted, writing, directory, progress=progress)
+        report = build_checks(checks_spec, writing, directory, progress=progress)
     finally:
         writing.close()
     show(encode(report) if as_json else checks_text(report))
@@ -188,13 +188,13 @@ def convert(
     if to is not None and not has_shape(table, to):
         raise UsageError(f"{to} has no {table} data")
     if to is not None:
-        made = list(read_rows(rows, lambda row: convert_row(row, table, to)))
+        table_rows = list(read_rows(rows, lambda row: convert_row(row, table, to)))
     else:
-        made = list(read_rows(rows, lambda row: back_row(row, table, source)))  # type: ignore[arg-type]
-    if not made:
+        table_rows = list(read_rows(rows, lambda row: back_row(row, table, source)))  # type: ignore[arg-type]
+    if not table_rows:
         raise UsageError(f"{rows} has no rows")
-    write_table(out, made)
-    show(f"{len(made):,} rows -> {out}", err=True)
+    write_table(out, table_rows)
+    show(f"{len(table_rows):,} rows -> {out}", err=True)
 
 
 @command.command("transform")
@@ -252,13 +252,13 @@ def transform_rows(
     try:
         ask = asking(answering, into.with_name(f"{into.name}.asked"), progress) if answering is not None else None
         settings = Settings(seed, parse_options(options), ask)
-        made = transform(name, read_table(Path(rows[0]), table), table, settings)
+        outcome = transform(name, read_table(Path(rows[0]), table), table, settings)
     finally:
         if answering is not None:
             answering.close()
-    write_table(into, made.rows)
+    write_table(into, outcome.rows)
     write_rows(
         into.with_name(f"{into.name}.drops.jsonl"),
-        [{"line": number, "reason": reason} for number, reason in made.left_out],
+        [{"line": number, "reason": reason} for number, reason in outcome.left_out],
     )
-    show(f"{len(made.rows):,} rows -> {out}; {len(made.left_out):,} left out", err=True)
+    show(f"{len(outcome.rows):,} rows -> {out}; {len(outcome.left_out):,} left out", err=True)

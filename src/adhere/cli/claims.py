@@ -98,39 +98,39 @@ def _tables(
     from adhere.report.claims.text import claims_text, claims_tsv
     from adhere.schema import write_atomic
 
-    examined = examine(documents, question=question, runs=runs, reviewers=reviewers, corrections=corrections)
-    written: list[tuple[Path, str]] = []
+    examination = examine(documents, question=question, runs=runs, reviewers=reviewers, corrections=corrections)
+    pages: list[tuple[Path, str]] = []
     if tsv is not None:
-        written.append((tsv, claims_tsv(examined.findings.claims)))
+        pages.append((tsv, claims_tsv(examination.findings.claims)))
     if html is not None:
-        written.append((html, claims_html(examined)))
-    if markdown is not None and examined.answer is not None:
-        written.append((markdown, answer_markdown(examined.answer, _command_line(documents, question))))
-    for path, text in written:
+        pages.append((html, claims_html(examination)))
+    if markdown is not None and examination.answer is not None:
+        pages.append((markdown, answer_markdown(examination.answer, _command_line(documents, question))))
+    for path, text in pages:
         write_atomic(path, text.encode("utf-8", "replace"))
         for_terminal().say(f"Written: {path}")
     if as_json:
-        show(examined.encoded())
+        show(examination.encoded())
     else:
-        parts = [claims_text(examined.findings, width=columns())]
-        parts += [runs_text(examined.tested, width=columns())] if examined.tested is not None else []
-        parts += [panel_text(examined.panel, width=columns())] if examined.panel else []
-        parts += [answer_text(examined.answer, width=columns())] if examined.answer else []
+        parts = [claims_text(examination.findings, width=columns())]
+        parts += [runs_text(examination.tested, width=columns())] if examination.tested is not None else []
+        parts += [panel_text(examination.panel, width=columns())] if examination.panel else []
+        parts += [answer_text(examination.answer, width=columns())] if examination.answer else []
         show("\n\n".join(parts))
-    if examined.findings.errors:
+    if examination.findings.errors:
         sys.exit(1)
-    if examined.findings.unclaimed:
-        for_terminal().say(f"No claim could be read in: {', '.join(examined.findings.unclaimed)}")
-    if examined.findings.partly_read:
-        for_terminal().say(f"Less than 90 % of a table was read: {'; '.join(examined.findings.partly_read)}")
-    if examined.findings.unclaimed or examined.findings.partly_read:
+    if examination.findings.unclaimed:
+        for_terminal().say(f"No claim could be read in: {', '.join(examination.findings.unclaimed)}")
+    if examination.findings.partly_read:
+        for_terminal().say(f"Less than 90 % of a table was read: {'; '.join(examination.findings.partly_read)}")
+    if examination.findings.unclaimed or examination.findings.partly_read:
         sys.exit(3)
 
 
 def _statements(
     documents: tuple[Path, ...],
     sources: tuple[Path, ...],
-    given: Path | None,
+    statements_file: Path | None,
     reviewers: tuple[str, ...],
     splitter: str | None,
     *,
@@ -145,20 +145,20 @@ def _statements(
     from adhere.report.claims.statements import statements_html, statements_markdown, statements_text, statements_tsv
     from adhere.schema import encode, write_atomic
 
-    found = examine_statements(documents, sources, given=given, reviewers=reviewers, splitter=splitter)
+    statements = examine_statements(documents, sources, given=statements_file, reviewers=reviewers, splitter=splitter)
     names = " ".join(path.name for path in (*documents, Path("--sources"), *sources))
-    names += f" --statements {given.name}" if given else ""
+    names += f" --statements {statements_file.name}" if statements_file else ""
     pages = ((tsv, statements_tsv), (html, statements_html))
-    written = [(path, make(found)) for path, make in pages if path is not None]
+    files = [(path, make(statements)) for path, make in pages if path is not None]
     if markdown is not None:
-        written.append((markdown, statements_markdown(found, f"adhere claims {names}")))
-    for path, text in written:
+        files.append((markdown, statements_markdown(statements, f"adhere claims {names}")))
+    for path, text in files:
         write_atomic(path, text.encode("utf-8", "replace"))
         for_terminal().say(f"Written: {path}")
-    examined = examine(documents) if documents else None
-    tables = examined.as_json() if examined and as_json else {}
-    show(encode(tables | found.as_json()) if as_json else statements_text(found, width=columns()))
-    if found.denied or found.contradictions or (examined and examined.findings.errors):
+    examination = examine(documents) if documents else None
+    tables = examination.as_json() if examination and as_json else {}
+    show(encode(tables | statements.as_json()) if as_json else statements_text(statements, width=columns()))
+    if statements.denied or statements.contradictions or (examination and examination.findings.errors):
         sys.exit(1)
 
 

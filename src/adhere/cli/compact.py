@@ -33,29 +33,33 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
     stale = []
     for directory in directories:
         if groups:
-            found = group_counts(directory)
-            show(encode(found._asdict()) if as_json else grouped_text(found, width=columns(otherwise=160)))
+            grouped_counts = group_counts(directory)
+            show(
+                encode(grouped_counts._asdict())
+                if as_json
+                else grouped_text(grouped_counts, width=columns(otherwise=160))
+            )
         elif check:
             reason = whats_stale(directory, made_from(directory), thoroughly=True)
             stale += [f"{directory}: {reason}"] if reason else []
-            said = {"directory": str(directory), "is_current": not reason, "reason": reason}
-            show(encode(said) if as_json else f"{directory}: {reason or 'current'}")
+            state = {"directory": str(directory), "is_current": not reason, "reason": reason}
+            show(encode(state) if as_json else f"{directory}: {reason or 'current'}")
         else:
-            made = compact(directory, progress=for_terminal())
+            compaction = compact(directory, progress=for_terminal())
             counts = {
-                "cells": len(made.cells),
-                "responses": made.responses,
-                "verdicts": made.verdicts,
-                "damage": made.damage,
-                "stale": made.stale,
+                "cells": len(compaction.cells),
+                "responses": compaction.responses,
+                "verdicts": compaction.verdicts,
+                "damage": compaction.damage,
+                "stale": compaction.stale,
             }
             if as_json:
                 show(encode({"directory": str(directory), **counts}))
                 continue
-            left_out = f"; left out {made.damage} unreadable lines" if made.damage else ""
+            left_out = f"; left out {compaction.damage} unreadable lines" if compaction.damage else ""
             show(
-                f"{made.responses:,} answers and {made.verdicts:,} verdicts of {len(made.cells)} runs -> "
-                f"{directory / FOLDER}{left_out}"
+                f"{compaction.responses:,} answers and {compaction.verdicts:,} verdicts of {len(compaction.cells)} "
+                f"runs -> {directory / FOLDER}{left_out}"
             )
     if stale:
         raise Incomplete(f"Out of date: {'; '.join(stale)}. Run: adhere compact DIR")

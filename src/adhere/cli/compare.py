@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @option("--score", help="Which score of another harness counts [that of whole prompts].")
 @side_options(
     side="File or folder with what a harness scored item by item on other tasks, of all compared models. Repeatable.",
-    called=("NAME=NAME", "What the harness calls a model."),
+    called_help=("NAME=NAME", "What the harness calls a model."),
 )
 @option(
     "--margin",
@@ -107,25 +107,31 @@ def command(
         gate_files.insist(gates)
         return
     if forms == {True}:
-        found = _runs(runs, view, across_engines, equal_tokens=equal_tokens, length_controlled=length_controlled)
+        comparisons = _runs(runs, view, across_engines, equal_tokens=equal_tokens, length_controlled=length_controlled)
     else:
-        found = _files(runs, view, suite_name, score)
+        comparisons = _files(runs, view, suite_name, score)
     if sides.paths:
         options = sides.options(margin=margin, perplexity_margin=perplexity_margin)
-        found = _with_sides(found, sides.paths, options)
-    _write(found, runs, view, html=html, latex=latex, has_flips=forms == {True} and not equal_tokens)
-    show(encode(found) if as_json else "\n\n".join(compare_text(comparison, width=columns()) for comparison in found))
+        comparisons = _with_sides(comparisons, sides.paths, options)
+    _write(comparisons, runs, view, html=html, latex=latex, has_flips=forms == {True} and not equal_tokens)
+    show(
+        encode(comparisons)
+        if as_json
+        else "\n\n".join(compare_text(comparison, width=columns()) for comparison in comparisons)
+    )
     if fail_if_worse:
-        gates += _not_worse(found, margin)
+        gates += _not_worse(comparisons, margin)
     if gates:
         gate_files.write(gates)
         gate_files.insist(gates)
 
 
-def _not_worse(found: list[Comparison], margin: float) -> list[Gate]:
+def _not_worse(comparisons: list[Comparison], margin: float) -> list[Gate]:
     from adhere.pipeline.gates import gate_difference
 
-    return [gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in found]
+    return [
+        gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in comparisons
+    ]
 
 
 def _below(paths: tuple[Path, ...], least: float, view: View, suite_name: str | None, score: str | None) -> list[Gate]:
@@ -135,16 +141,16 @@ def _below(paths: tuple[Path, ...], least: float, view: View, suite_name: str | 
     from adhere.store.sharded import load_run
     from adhere.verify.stored import read_outcomes
 
-    held = paths[:-1] or paths
-    if held[0].is_dir():
-        return [gate_below(load_run(path), least) for path in held]
+    tested_paths = paths[:-1] or paths
+    if tested_paths[0].is_dir():
+        return [gate_below(load_run(path), least) for path in tested_paths]
     suite = None if suite_name is None else suites.load(suite_name)
-    read = [(path, read_outcomes(path, view=view, score=score, suite=suite)) for path in held]
-    return [gate_rates_below(str(path), outcomes.rates, least) for path, outcomes in read]
+    path_outcomes = [(path, read_outcomes(path, view=view, score=score, suite=suite)) for path in tested_paths]
+    return [gate_rates_below(str(path), outcomes.rates, least) for path, outcomes in path_outcomes]
 
 
 def _write(
-    found: list[Comparison], paths: tuple[Path, ...], view: View, *, html: Path | None, latex: Path | None,
+    comparisons: list[Comparison], paths: tuple[Path, ...], view: View, *, html: Path | None, latex: Path | None,
     has_flips: bool,
 ) -> None:  # fmt: skip
     """Write the page and the table that were asked for."""
@@ -155,18 +161,18 @@ def _write(
 
     if html is not None:
         flips = [flips_of(load_run(path), load_run(paths[-1]), view=view) if has_flips else None for path in paths[:-1]]
-        html.write_text(comparison_html(found, flips[: len(found)]), encoding="utf-8")
+        html.write_text(comparison_html(comparisons, flips[: len(comparisons)]), encoding="utf-8")
     if latex is not None:
-        latex.write_text(comparison_latex(found), encoding="utf-8")
+        latex.write_text(comparison_latex(comparisons), encoding="utf-8")
 
 
-def _with_sides(found: list[Comparison], paths: tuple[Path, ...], options: SideOptions) -> list[Comparison]:
+def _with_sides(comparisons: list[Comparison], paths: tuple[Path, ...], options: SideOptions) -> list[Comparison]:
     import msgspec
 
     from adhere.verify.sides import SideFiles
 
     files = SideFiles.read(paths)
-    return [msgspec.structs.replace(one, sides=tuple(files.compare(one.a, one.b, options))) for one in found]
+    return [msgspec.structs.replace(one, sides=tuple(files.compare(one.a, one.b, options))) for one in comparisons]
 
 
 def _runs(
@@ -177,19 +183,19 @@ def _runs(
     from adhere.pipeline.compare.equal import at_equal_tokens, with_equal_length
     from adhere.store.sharded import load_run
 
-    loaded = [load_run(directory) for directory in paths]
+    stored_runs = [load_run(directory) for directory in paths]
     if equal_tokens:
         if length_controlled:
             raise UsageError(
                 "--equal-tokens compares with a mixture of runs, whose answers have no one length. "
                 "Ask for one of the two"
             )
-        return [at_equal_tokens(loaded[0], loaded[1:], view=view, across_engines=across_engines)]
-    found = []
-    for run in loaded[:-1]:
-        comparison = compare_runs(run, loaded[-1], view=view, across_engines=across_engines)
-        found.append(with_equal_length(comparison, run, loaded[-1]) if length_controlled else comparison)
-    return found
+        return [at_equal_tokens(stored_runs[0], stored_runs[1:], view=view, across_engines=across_engines)]
+    comparisons = []
+    for run in stored_runs[:-1]:
+        comparison = compare_runs(run, stored_runs[-1], view=view, across_engines=across_engines)
+        comparisons.append(with_equal_length(comparison, run, stored_runs[-1]) if length_controlled else comparison)
+    return comparisons
 
 
 def _files(paths: tuple[Path, ...], view: View, suite_name: str | None, score: str | None) -> list[Comparison]:
@@ -198,5 +204,5 @@ def _files(paths: tuple[Path, ...], view: View, suite_name: str | None, score: s
     from adhere.verify.stored import read_outcomes
 
     suite = None if suite_name is None else suites.load(suite_name)
-    loaded = [read_outcomes(path, view=view, score=score, suite=suite) for path in paths]
-    return [compare_outcomes(one, loaded[-1], view=view) for one in loaded[:-1]]
+    all_outcomes = [read_outcomes(path, view=view, score=score, suite=suite) for path in paths]
+    return [compare_outcomes(one, all_outcomes[-1], view=view) for one in all_outcomes[:-1]]

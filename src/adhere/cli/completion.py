@@ -30,14 +30,14 @@ def install(shell: str, home: Path) -> list[str]:
     }[shell]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(source, encoding="utf-8")
-    told = [f"Wrote {file}"]
+    lines = [f"Wrote {file}"]
     before = start.read_text(encoding="utf-8") if start is not None and start.exists() else ""
     if start is not None and line not in before.splitlines():
         start.write_text(
             f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{line}\n", encoding="utf-8"
         )
-        told.append(f"Added to {start}: {line}")
-    return told
+        lines.append(f"Added to {start}: {line}")
+    return lines
 
 
 def run(context: click.Context, _option: click.Parameter, shell: str | None) -> None:

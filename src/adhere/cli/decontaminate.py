@@ -86,13 +86,13 @@ def command(
 
     if runs and rule != "ngram":
         raise UsageError("--run goes with --rule ngram, the rule for test items")
-    loaded = [(name, suites.load(name)) for name in against]
+    named_suites = [(name, suites.load(name)) for name in against]
     if engine is not None:
         from adhere.steps.run import count_decontamination
         from adhere.steps.shards import first_row
 
         step = Decontaminate(
-            Settings(tuple(items_of(loaded)), columns or default_columns(first_row(train)), rule, bad_rows)
+            Settings(tuple(items_of(named_suites)), columns or default_columns(first_row(train)), rule, bad_rows)
         )
         done = count_decontamination(
             step, run_on(engine, step, train, out, jobs=jobs, shard_mb=shard_mb, option="--out")
@@ -100,17 +100,17 @@ def command(
     else:
         if len(train) > 1:
             raise UsageError(f"{len(train)} files: say how to do many with --engine local, ray or datatrove")
-        kept = Path(out)
+        kept_file = Path(out)
         done = decontaminate_file(
             Path(train[0]),
-            items_of(loaded),
-            out=kept,
-            drops=drops or kept.with_name(f"{kept.name}.drops.jsonl"),
+            items_of(named_suites),
+            out=kept_file,
+            drops=drops or kept_file.with_name(f"{kept_file.name}.drops.jsonl"),
             columns=columns,
             rule=rule,
             bad_rows=bad_rows,
             jobs=jobs or cores(),
             progress=for_terminal(),
         )
-    parts = [both_parts(run, dict(loaded), done) for run in runs]
+    parts = [both_parts(run, dict(named_suites), done) for run in runs]
     show(encode({**done.as_json(), "runs": parts}) if as_json else decontamination_text(done, parts))

@@ -69,17 +69,21 @@ def _examine(directories: tuple[Path, ...], *, as_json: bool) -> None:
     from adhere.schema import encode
     from adhere.store.seals.examine import examine
 
-    found = {str(path): checked for directory in directories for path, checked in examine(directory).items()}
-    if not found:
+    examinations = {
+        str(path): examination for directory in directories for path, examination in examine(directory).items()
+    }
+    if not examinations:
         raise UsageError(f"No run is stored in {', '.join(map(str, directories))} (adhere list runs)")
     if as_json:
-        show(encode([{"run": path, **checked._asdict()} for path, checked in found.items()]))
+        show(encode([{"run": path, **examination._asdict()} for path, examination in examinations.items()]))
     else:
-        for path, checked in found.items():
-            head = f", seal {checked.seals}: {checked.head[:16]}" if checked.seals else ""
-            show("\n".join([f"{path}: {checked.state}{head}", *(f"  {problem}" for problem in checked.problems)]))
-    if changed := [path for path, checked in found.items() if checked.state == "changed"]:
-        raise IntegrityError(f"{len(changed)} of {len(found)} runs are not as they were sealed")
+        for path, examination in examinations.items():
+            head = f", seal {examination.seals}: {examination.head[:16]}" if examination.seals else ""
+            show(
+                "\n".join([f"{path}: {examination.state}{head}", *(f"  {problem}" for problem in examination.problems)])
+            )
+    if changed_paths := [path for path, examination in examinations.items() if examination.state == "changed"]:
+        raise IntegrityError(f"{len(changed_paths)} of {len(examinations)} runs are not as they were sealed")
 
 
 def _version(name: str) -> str | None:
@@ -127,11 +131,11 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
     lines = [f"{'sandbox':20} {sandbox['backend']}"]
     if not sandbox["attempts"]:
         return [*lines, f"{'':20} code that a model wrote is refused here"]
-    total, escaped = len(sandbox["attempts"]), sandbox["escaped"]
-    lines.append(f"{'':20} {total - len(escaped)} of {total} attempts to get out contained")
-    if escaped or not sandbox["next_call_unharmed"]:
+    total, escapes = len(sandbox["attempts"]), sandbox["escaped"]
+    lines.append(f"{'':20} {total - len(escapes)} of {total} attempts to get out contained")
+    if escapes or not sandbox["next_call_unharmed"]:
         lines.append(
-            f"{'':20} ESCAPED: {', '.join(escaped) or 'a later call was changed'}. Do not run untrusted checks here"
+            f"{'':20} ESCAPED: {', '.join(escapes) or 'a later call was changed'}. Do not run untrusted checks here"
         )
     return lines
 
@@ -141,8 +145,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     lines.append(f"{'memory available':20} {_or_dash(facts['memory_gb_available'])} GB")
     lines.append(f"{'disk free':20} {facts['disk_gb_free']} GB")
     for extra, packages in facts["packages"].items():
-        missing = [name for name, found in packages.items() if found is None]
-        have = ", ".join(f"{name} {found}" for name, found in packages.items() if found is not None)
+        missing = [name for name, version in packages.items() if version is None]
+        have = ", ".join(f"{name} {version}" for name, version in packages.items() if version is not None)
         lines.append(f"{'extra ' + extra if extra != 'core' else 'core':20} {have or '–'}")
         if missing:
             lines.append(f"{'':20} missing: {', '.join(missing)}. Run: {_command(extra)}")

@@ -63,11 +63,11 @@ def command(
     if len(models) > 1:
         model = replicas_of(models, options=endpoint, say=progress.say)
     else:
-        asked = endpoint if is_endpoint(models[0]) or endpoint_given(endpoint) else None
-        model = fetch_and_use(partial(open_model, models[0], endpoint=asked, say=progress.say), progress)
+        options = endpoint if is_endpoint(models[0]) or endpoint_given(endpoint) else None
+        model = fetch_and_use(partial(open_model, models[0], endpoint=options, say=progress.say), progress)
     sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
     try:
-        found = draw(
+        totals = draw(
             model,
             prompts,
             out,
@@ -78,11 +78,11 @@ def command(
         )
     finally:
         model.close()
-    cost = f", ${found.cost_usd:.4f}" if found.cost_usd else ""
+    cost = f", ${totals.cost_usd:.4f}" if totals.cost_usd else ""
     text = (
-        f"{found.answers:,} answers to {found.prompts:,} prompts in {found.shards:,} shards ({found.tokens:,} "
-        f"tokens{cost}), {found.failed:,} failed: {out}/rows"
+        f"{totals.answers:,} answers to {totals.prompts:,} prompts in {totals.shards:,} shards ({totals.tokens:,} "
+        f"tokens{cost}), {totals.failed:,} failed: {out}/rows"
     )
-    show(encode(found._asdict()) if as_json else text)
-    if (problem := lacking(found)) is not None:
+    show(encode(totals._asdict()) if as_json else text)
+    if (problem := lacking(totals)) is not None:
         raise problem

@@ -85,11 +85,11 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from adhere.models.http.extra import parse_send
         from adhere.models.http.options import EndpointOptions, price_of
 
-        given = {name: options.pop(name) for name in _NAMES}
-        if given["price"] is not None:
-            given["price"] = price_of(given["price"])
-        given |= {"send": parse_send(given["send"]), "omit": tuple(dict.fromkeys(given["omit"]))}
-        return command(**options, endpoint=EndpointOptions(**given))
+        values = {name: options.pop(name) for name in _NAMES}
+        if values["price"] is not None:
+            values["price"] = price_of(values["price"])
+        values |= {"send": parse_send(values["send"]), "omit": tuple(dict.fromkeys(values["omit"]))}
+        return command(**options, endpoint=EndpointOptions(**values))
 
     return with_options(called, _OPTIONS)
 

@@ -63,16 +63,16 @@ def emit_array(name: str, emit: str | None, parts: int | None, *, gpus: int = 0)
         raise UsageError(f"--emit {emit}: say how many jobs share the work with --parts N")
     if context.params.get("shard") is not None:
         raise UsageError(f"--emit {emit} gives each job a --shard of its own; leave yours out")
-    typed = shlex.join(["adhere", name, *_arguments_of(context, {"emit", "parts"})])
+    command_text = shlex.join(["adhere", name, *_arguments_of(context, {"emit", "parts"})])
     path = Path(f"{name}.slurm")
     path.write_text(
         "#!/usr/bin/env bash\n"
         f"#SBATCH --job-name=adhere-{name}\n#SBATCH --array=1-{parts}\n#SBATCH --output=%x-%A-%a.log\n"
         f"{f'#SBATCH --gpus-per-node={gpus}{chr(10)}' if gpus else ''}#SBATCH --requeue\nset -euo pipefail\n"
         "# All jobs must see the directory where results are stored; one that is requeued goes on where it stopped.\n"
-        f'{typed} --shard "$SLURM_ARRAY_TASK_ID/{parts}"\n'
+        f'{command_text} --shard "$SLURM_ARRAY_TASK_ID/{parts}"\n'
     )
-    after = "adhere report SWEEP" if name == "sweep" else typed
+    after = "adhere report SWEEP" if name == "sweep" else command_text
     for_terminal().say(f"{path}: sbatch {path}; when all jobs have ended: {after}")
     return True
 

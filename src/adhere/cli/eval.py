@@ -100,15 +100,15 @@ def command(
     from adhere.schema import encode
 
     progress = for_terminal()
-    loaded = [suite_room.load(name, seed=asking.seed, limit=asking.limit) for name in asking.suites]
+    suites = [suite_room.load(name, seed=asking.seed, limit=asking.limit) for name in asking.suites]
     if as_image:
         from adhere.suites.pictures import as_image as shown_as_pictures
 
-        loaded = [shown_as_pictures(suite, font) for suite in loaded]
+        suites = [shown_as_pictures(suite, font) for suite in suites]
     if user is not None:
         from adhere.suites.generated.world import played_by
 
-        loaded = [played_by(suite, user) for suite in loaded]
+        suites = [played_by(suite, user) for suite in suites]
     talks = None if user is None else fetch_and_use(partial(open_model, user, say=progress.say), progress)
     how = [
         suite.sampled(
@@ -117,30 +117,30 @@ def command(
             top_p=asking.top_p,
             seed=asking.seed or 0,
         )
-        for suite in loaded
+        for suite in suites
     ]
-    for suite, sampling in zip(loaded, how, strict=True):
+    for suite, sampling in zip(suites, how, strict=True):
         progress.say(_sampling_words(suite, sampling, asking.draws))
     gates = Gates(fail_below, baseline, margin, gate_files)
     lacking = []
     trackers = Trackers(track, out)
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
-        opened: Callable[[], Model] = partial(
+        opener: Callable[[], Model] = partial(
             open_model, name, engine=engine, precision=precision, device=device, threads=threads, endpoint=through,
             say=progress.say,
         )  # fmt: skip
         if batch or batch_files:
-            opened = partial(open_batched, name, "files" if batch_files else "api", endpoint=endpoint, say=progress.say)
-        model = fetch_and_use(opened, progress)
+            opener = partial(open_batched, name, "files" if batch_files else "api", endpoint=endpoint, say=progress.say)
+        model = fetch_and_use(opener, progress)
         try:
-            for suite, sampling in zip(loaded, how, strict=True):
-                asked = EvalSpec(suite, sampling, asking.draws, asking.mode, random_in_reference)
-                directory = asked.run_spec(model).directory(out)
+            for suite, sampling in zip(suites, how, strict=True):
+                spec = EvalSpec(suite, sampling, asking.draws, asking.mode, random_in_reference)
+                directory = spec.run_spec(model).directory(out)
                 if isinstance(model, ResumableModel):
                     model.folder = directory / "batches"
-                insist_on_time(model, asked, directory, progress, agreed=yes)
-                run = asyncio.run(evaluate(model, asked, directory, recheck=recheck, user=talks, progress=progress))
+                insist_on_time(model, spec, directory, progress, is_agreed=yes)
+                run = asyncio.run(evaluate(model, spec, directory, recheck=recheck, user=talks, progress=progress))
                 summary = run.summary()
                 text = (
                     encode(summary)
@@ -160,7 +160,7 @@ def command(
     gates.finish(lacking)
 
 
-def insist_on_time(model: Model, asked: EvalSpec, directory: Path, progress: Progress, *, agreed: bool) -> None:
+def insist_on_time(model: Model, spec: EvalSpec, directory: Path, progress: Progress, *, is_agreed: bool) -> None:
     """Say what answering will take on this machine, and ask before a CPU is kept busy for long.
 
     Raises:
@@ -176,23 +176,23 @@ def insist_on_time(model: Model, asked: EvalSpec, directory: Path, progress: Pro
         return
     from adhere.models.local.outlook import outlook
 
-    prompts = {prompt.id: prompt for prompt in asked.suite.prompts}
+    prompts = {prompt.id: prompt for prompt in spec.suite.prompts}
     if (directory / "manifest.json").exists():
         keys = [key[0] for key in Run.load(directory).missing()]
     else:
-        keys = [prompt.id for prompt in prompts.values() for _ in prompt.turns for _ in range(asked.draws)]
+        keys = [prompt.id for prompt in prompts.values() for _ in prompt.turns for _ in range(spec.draws)]
     if not keys:
         return
     characters = sum(len(prompts[key].everything) + len(prompts[key].system or "") for key in keys)
-    sampling = asked.suite.sampled() if asked.sampling is None else asked.sampling
-    found = outlook(
+    sampling = spec.suite.sampled() if spec.sampling is None else spec.sampling
+    forecast = outlook(
         model.parameters, model.engine, answers=len(keys), prompt_characters=characters,
         max_new_tokens=sampling.max_new_tokens,
     )  # fmt: skip
-    progress.say(found.line(model.name))
-    if found.is_long and not agreed and not (sys.stdin.isatty() and click.confirm("Go on?", err=True)):
+    progress.say(forecast.line(model.name))
+    if forecast.is_long and not is_agreed and not (sys.stdin.isatty() and click.confirm("Go on?", err=True)):
         raise UsageError(
-            f"{model.name}: about {found.minutes:.0f} minutes on a CPU. Say --yes, ask fewer prompts (--limit) or "
+            f"{model.name}: about {forecast.minutes:.0f} minutes on a CPU. Say --yes, ask fewer prompts (--limit) or "
             "shorter answers (--max-new-tokens), or take a GPU (--device cuda, vllm/…)"
         )
 
@@ -203,7 +203,7 @@ def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
     from adhere.report.run.view import sampling_line
 
     own = suite.sampled(seed=sampling.seed)
-    changed = [
+    changes = [
         f"{what} {theirs:g}"
         for what, ours, theirs in (
             ("tokens", sampling.max_new_tokens, own.max_new_tokens),
@@ -212,7 +212,7 @@ def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
         )
         if ours != theirs
     ]
-    whose = f"the suite's own: {', '.join(changed)}" if changed else "the suite's own setting"
+    whose = f"the suite's own: {', '.join(changes)}" if changes else "the suite's own setting"
     return f"{suite.name}: {plural(len(suite.prompts), 'prompt')}, {sampling_line(sampling, draws)} ({whose})"
 
 
@@ -222,24 +222,24 @@ def _lacks(run: Run, least: float) -> str:
 
     summary = run.summary()
     counts = summary.accounting
-    lost = counts.error + counts.missing
-    undecided = round(summary.coverage * summary.overall.n_prompts * summary.draws)
+    lost_answers = counts.error + counts.missing
+    decided_answers = round(summary.coverage * summary.overall.n_prompts * summary.draws)
     parts = [f"coverage {summary.coverage:.1%} is below {least:.0%}."]
-    if lost:
+    if lost_answers:
         final = sum(one.failure == "final" for part in run.parts() for one in part.responses())
-        again = "with --recheck" if final == lost else "again"
-        more = f" (with --recheck also the {final} that failed for good)" if 0 < final < lost else ""
+        again = "with --recheck" if final == lost_answers else "again"
+        more = f" (with --recheck also the {final} that failed for good)" if 0 < final < lost_answers else ""
         parts.append(
-            f"{lost} of {counts.n} answers failed or are missing: see above, "
+            f"{lost_answers} of {counts.n} answers failed or are missing: see above, "
             f"then run the same command {again} to ask them{more}."
         )
-    judged = summary.overall.kinds.get(JUDGED)
-    if judged is not None and judged.undecided:
+    judged_kind = summary.overall.kinds.get(JUDGED)
+    if judged_kind is not None and judged_kind.undecided:
         parts.append(
-            f"{judged.undecided:,} statements are for a model to judge: adhere judge RUN --by MODEL "
+            f"{judged_kind.undecided:,} statements are for a model to judge: adhere judge RUN --by MODEL "
             "(each in two orders)."
         )
-    elif summary.overall.n_prompts * summary.draws - undecided - lost > 0:
+    elif summary.overall.n_prompts * summary.draws - decided_answers - lost_answers > 0:
         parts.append(
             "Some verdicts are undecided, which asking again cannot change: "
             "--random-in-reference SEED decides what the published code draws at random; "

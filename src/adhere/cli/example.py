@@ -29,24 +29,24 @@ def command(name: str | None, out: Path) -> None:
 
     A file that is there already is never overwritten.
     """
-    known = {
+    examples = {
         file.stem: file for file in [*sorted(EXAMPLES.glob("*.toml")), *sorted(EXAMPLES.glob("notebooks/*.ipynb"))]
     }
-    known["rules"] = EXAMPLES / "rules"
+    examples["rules"] = EXAMPLES / "rules"
     if name is None:
-        for stem, file in known.items():
+        for stem, file in examples.items():
             show(textwrap.fill(f"{stem:<19} {_about(file)}", columns(otherwise=80), subsequent_indent=" " * 20))
         return
-    if name not in known:
-        raise UnknownName(f"There is no example {name!r}.{nearest(name, known)} Examples: {', '.join(known)}")
-    sources = [known[name], *([EXAMPLES / NEEDS[name]] if name in NEEDS else [])]
+    if name not in examples:
+        raise UnknownName(f"There is no example {name!r}.{nearest(name, examples)} Examples: {', '.join(examples)}")
+    sources = [examples[name], *([EXAMPLES / NEEDS[name]] if name in NEEDS else [])]
     for source in sources:
         if (out / source.name).exists():
             raise UsageError(f"{out / source.name} is there already; move it, or write elsewhere with --out")
     out.mkdir(parents=True, exist_ok=True)
     for source in sources:
         (shutil.copytree if source.is_dir() else shutil.copyfile)(source, out / source.name)
-    show(str(out / known[name].name))
+    show(str(out / examples[name].name))
 
 
 def _about(file: Path) -> str:

@@ -19,5 +19,5 @@ def command(kinds: tuple[str, ...], as_json: bool) -> None:
     from adhere.report.tables.kinds import explain_kind, kind_text
     from adhere.schema import encode
 
-    found = [explain_kind(name) for name in kinds]
-    show(encode(found) if as_json else "\n\n".join(kind_text(one, width=columns()) for one in found))
+    explanations = [explain_kind(name) for name in kinds]
+    show(encode(explanations) if as_json else "\n\n".join(kind_text(one, width=columns()) for one in explanations))

@@ -34,8 +34,11 @@ def _suite(name: str, cache: Path | None) -> None:
     from adhere.suites.fetch import command as use
     from adhere.suites.fetch import fetch_suite
 
-    found = fetch_suite(name, cache_root(cache) / "suites", say=for_terminal().say)
-    show(f"{found.stored.note}\nLicence: {found.stored.licence}\nsha256: {found.stored.sha256}", err=True)
+    local_suite = fetch_suite(name, cache_root(cache) / "suites", say=for_terminal().say)
+    show(
+        f"{local_suite.stored.note}\nLicence: {local_suite.stored.licence}\nsha256: {local_suite.stored.sha256}",
+        err=True,
+    )
     is_usual = cache_root(cache) == cache_root()
-    show(f"Use it: {f'adhere eval MODEL --suite {name}' if is_usual else use(name, found.path)}", err=True)
-    show(str(found.path))
+    show(f"Use it: {f'adhere eval MODEL --suite {name}' if is_usual else use(name, local_suite.path)}", err=True)
+    show(str(local_suite.path))

@@ -122,9 +122,9 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
 
     def give(command: Command) -> Command:
         @wraps(command)
-        def called(**given: Any) -> Any:
-            asking = Asking(**{name: given.pop(name) for name in Asking._fields})
-            return command(**given, asking=asking)
+        def called(**options: Any) -> Any:
+            asking = Asking(**{name: options.pop(name) for name in Asking._fields})
+            return command(**options, asking=asking)
 
         return with_options(called, options)
 
@@ -157,12 +157,12 @@ class Sides(NamedTuple):
         )
 
 
-def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], Command]:
+def side_options(*, side: str, called_help: tuple[str, str]) -> Callable[[Command], Command]:
     """Give a command the options of side measures; it receives one `sides: Sides`.
 
     Args:
         side: What `--side` does there.
-        called: Metavar and help of `--called`.
+        called_help: Metavar and help of `--called`.
     """
     options = (
         click.option("--side", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help=side),
@@ -171,21 +171,21 @@ def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], C
         click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better."),
         click.option("--pool", "pools", multiple=True, metavar="PATTERN",
             help="Side tasks that are one measure: 'mmlu_*'."),
-        click.option("--called", multiple=True, metavar=called[0], help=called[1]),
+        click.option("--called", multiple=True, metavar=called_help[0], help=called_help[1]),
     )  # fmt: skip
 
     def give(command: Command) -> Command:
         @wraps(command)
-        def run(**given: Any) -> Any:
-            sides = Sides(**{name: given.pop(name) for name in Sides._fields})
-            return command(**given, sides=sides)
+        def run(**values: Any) -> Any:
+            sides = Sides(**{name: values.pop(name) for name in Sides._fields})
+            return command(**values, sides=sides)
 
         return with_options(run, options)
 
     return give
 
 
-def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     """Read what was given as NAME=NAME.
 
     Raises:
@@ -193,7 +193,7 @@ def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
     """
     from adhere.errors import UsageError
 
-    wrong = [one for one in given if not all(one.partition("="))]
+    wrong = [one for one in texts if not all(one.partition("="))]
     if wrong:
         raise UsageError(f"{option} {wrong[0]}: write NAME=NAME")
-    return {one.partition("=")[0]: one.partition("=")[2] for one in given}
+    return {one.partition("=")[0]: one.partition("=")[2] for one in texts}

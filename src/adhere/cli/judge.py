@@ -89,13 +89,13 @@ def command(
             "--responding goes run by run and is compared with --labels: no --engine, no --calibrate"
         )
     progress = for_terminal()
-    loaded = [load_run(directory) for directory in runs]
-    asked = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
-    model = fetch_and_use(partial(open_model, by, threads=threads, endpoint=asked, say=progress.say), progress)
+    stored_runs = [load_run(directory) for directory in runs]
+    options = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
+    model = fetch_and_use(partial(open_model, by, threads=threads, endpoint=options, say=progress.say), progress)
     try:
         judge = JudgeRuns(
             by,
-            endpoint=asked,
+            endpoint=options,
             threads=threads,
             draws=draws,
             temperature=temperature,
@@ -105,57 +105,63 @@ def command(
             progress=progress,
         )
         if engine is not None:
-            places = [run.directory.resolve() for run in loaded]
+            places = [run.directory.resolve() for run in stored_runs]
             logs = runs[0].parent / "judge-logs" / content_hash([by, *map(str, places)])[:12]
             for place in do_each(judge, places, engine=engine, jobs=jobs or cores(), logs=str(logs), purpose="judging"):
                 progress.say(f"Judged: {place}")
-        given = [] if labels is None else read_labels(labels)
-        for run in loaded:  # with an engine all replies are stored by now
+        person_labels = [] if labels is None else read_labels(labels)
+        for run in stored_runs:  # with an engine all replies are stored by now
             if responding:
-                told = judge.responding(run.directory, given)
-                show(encode(told) if as_json else _responding_words(run.directory, told))
+                responding_report = judge.responding(run.directory, person_labels)
+                show(encode(responding_report) if as_json else _responding_words(run.directory, responding_report))
                 continue
-            found = judge(run.directory)
+            judge_report = judge(run.directory)
             if as_json:
-                show(encode(found))
+                show(encode(judge_report))
                 continue
-            show(run_text(run.spec, found.summary, details=details, width=columns()))
-            show(_agreement_words(found))
+            show(run_text(run.spec, judge_report.summary, details=details, width=columns()))
+            show(_agreement_words(judge_report))
     finally:
         model.close()
 
 
-def _responding_words(directory: Path, found: RespondingReport) -> str:
+def _responding_words(directory: Path, report: RespondingReport) -> str:
     """Say what passes, what of it responds by words and by the judge, and how often the judge is right on labels."""
-    low, high = found.bounds
+    low, high = report.bounds
     share = f"{100 * low:.1f} %" if low == high else f"between {100 * low:.1f} and {100 * high:.1f} %"
     lines = [
-        f"{directory}: {found.yes:,} of {found.conversations:,} prompts pass and respond ({share}), by {found.judge}",
         (
-            f"Of {found.passing:,} that pass: {found.no_by_words:,} do not respond by words; of the others the judge "
-            f"says {found.yes:,} yes, {found.no:,} no, and abstained from {found.abstained:,}."
+            f"{directory}: {report.yes:,} of {report.conversations:,} prompts pass and respond ({share}), "
+            f"by {report.judge}"
+        ),
+        (
+            f"Of {report.passing:,} that pass: {report.no_by_words:,} do not respond by words; of the others the judge "
+            f"says {report.yes:,} yes, {report.no:,} no, and abstained from {report.abstained:,}."
         ),
     ]
-    one = found.agreement
+    one = report.agreement
     if one is None:
         return "\n".join([*lines, "How often this judge is right is not known: --labels FILE.jsonl says it."])
-    told = f"yes right {one.yes_right} of {one.yes}, no right {one.no_right} of {one.no}, abstained {one.abstained}"
-    return "\n".join([*lines, f"On {one.labels:,} labels: {told}."])
+    label_counts = (
+        f"yes right {one.yes_right} of {one.yes}, no right {one.no_right} of {one.no}, abstained {one.abstained}"
+    )
+    return "\n".join([*lines, f"On {one.labels:,} labels: {label_counts}."])
 
 
-def _agreement_words(found: JudgeReport) -> str:
+def _agreement_words(report: JudgeReport) -> str:
     """Say what the judge did, and how it agrees with programs."""
-    one = found.calibration
+    one = report.calibration
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
-    agreed = one.statements - one.abstained
+    verdicts = one.statements - one.abstained
     right = one.both_pass + one.both_fail
     check = (
-        f"Against programs, on {one.run}: kappa {kappa}; {right:,} of {agreed:,} verdicts alike, "
+        f"Against programs, on {one.run}: kappa {kappa}; {right:,} of {verdicts:,} verdicts alike, "
         f"{one.abstained:,} more abstained"
         if one.statements
         else "Against programs: nothing to compare with here. --calibrate RUN takes another run"
     )
     return (
-        f"Judged by {found.judge} ({found.engine}), in our question, in two orders: {found.statements:,} statements = "
-        f"{found.passed:,} hold + {found.failed:,} do not + {found.abstained:,} abstained.\n{check}."
+        f"Judged by {report.judge} ({report.engine}), in our question, in two orders: "
+        f"{report.statements:,} statements = {report.passed:,} hold + "
+        f"{report.failed:,} do not + {report.abstained:,} abstained.\n{check}."
     )

@@ -63,9 +63,11 @@ def command(what: str, pattern: str | None, directory: Path, problems_of: str | 
     if as_json:
         show(encode(rows))
     elif rows:
-        shown = [{name: row[name] for name in COLUMNS.get(what, row)} for row in rows] if problems_of is None else rows
+        table_rows = (
+            [{name: row[name] for name in COLUMNS.get(what, row)} for row in rows] if problems_of is None else rows
+        )
         is_piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-        show(_lines(shown) if is_piped else _table(shown, columns()))
+        show(_lines(table_rows) if is_piped else _table(table_rows, columns()))
         if what in COLUMNS and problems_of is None:
             show(f"Everything known of them: adhere list {what} --json", err=True)
     else:
@@ -78,9 +80,9 @@ def _matching(rows: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
     """The rows whose name (their first column) has the pattern in it, or matches it."""
     from fnmatch import fnmatchcase
 
-    wanted = pattern.lower()
+    text = pattern.lower()
     names = [str(next(iter(row.values()))).lower() for row in rows]
-    return [row for row, name in zip(rows, names, strict=True) if wanted in name or fnmatchcase(name, wanted)]
+    return [row for row, name in zip(rows, names, strict=True) if text in name or fnmatchcase(name, text)]
 
 
 def _lines(rows: list[dict[str, Any]]) -> str:
@@ -146,15 +148,15 @@ def _problems(name: str) -> list[dict[str, Any]]:
     from adhere.suites.published.problems import find_problems, problems
 
     suite, _, path = name.partition(":")
-    known = list(problems(suite))
+    all_problems = list(problems(suite))
     if path:
         prompts = load(name).prompts
         keys = {prompt.key for prompt in prompts}
-        known = [problem for problem in known if problem.key in keys]
-        listed = {(problem.key, problem.index) for problem in known}
-        found = find_problems(prompts, suite=suite)
-        known += [problem for problem in found if (problem.key, problem.index) not in listed]
-    return [to_builtins(problem) for problem in known]
+        all_problems = [problem for problem in all_problems if problem.key in keys]
+        places = {(problem.key, problem.index) for problem in all_problems}
+        rule_problems = find_problems(prompts, suite=suite)
+        all_problems += [problem for problem in rule_problems if (problem.key, problem.index) not in places]
+    return [to_builtins(problem) for problem in all_problems]
 
 
 def _models() -> list[dict[str, Any]]:
@@ -173,7 +175,7 @@ def _stages() -> list[dict[str, Any]]:
 def _transforms() -> list[dict[str, Any]]:
     from adhere.build.transforms import TRANSFORMS
 
-    found = [TRANSFORMS.get(name) for name in TRANSFORMS]
+    transforms = [TRANSFORMS.get(name) for name in TRANSFORMS]
     return [
         {
             "transform": one.name,
@@ -183,7 +185,7 @@ def _transforms() -> list[dict[str, Any]]:
             "paper": one.paper,
             "about": one.summary,
         }
-        for one in found
+        for one in transforms
     ]
 
 
@@ -232,13 +234,13 @@ def _table(rows: list[dict[str, Any]], width: int) -> str:
         is_long = len(line[0]) > widths[0]
         if is_long:
             lines.append(line[0])
-        wrapped = [
+        cell_lines = [
             textwrap.wrap(cell, size, break_on_hyphens=False) or [""]
             for cell, size in zip(["", *line[1:]] if is_long else line, widths, strict=True)
         ]
         lines += [
             "  ".join(cell.ljust(size) for cell, size in zip(part, widths, strict=True)).rstrip()
-            for part in itertools.zip_longest(*wrapped, fillvalue="")
+            for part in itertools.zip_longest(*cell_lines, fillvalue="")
         ]
     return "\n".join(lines)
 

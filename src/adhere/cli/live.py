@@ -21,19 +21,19 @@ from adhere.terminal import columns, json_text, one_line, plain
 LABELS = {"alive": "who answers", "ask": "asking"}
 
 
-def watcher_for(shown: str, out: TextIO) -> Watcher:
+def watcher_for(form: str, out: TextIO) -> Watcher:
     """The watcher of a `--progress` value: auto, lines, jsonl or none."""
-    if shown == "none":
+    if form == "none":
         return NoWatcher()
-    if shown == "jsonl":
+    if form == "jsonl":
         return _Json(out)
-    return _Table(out) if shown == "auto" and out.isatty() else _Lines(out)
+    return _Table(out) if form == "auto" and out.isatty() else _Lines(out)
 
 
 @contextmanager
-def watching(shown: str, out: TextIO) -> Iterator[Watcher]:
+def watching(form: str, out: TextIO) -> Iterator[Watcher]:
     """`watcher_for`, and a terminal that is left as it was found, whatever ends the sweep."""
-    watcher = watcher_for(shown, out)
+    watcher = watcher_for(form, out)
     try:
         yield watcher
     finally:
@@ -68,16 +68,16 @@ class _Watching:
             self.last, self._is_done = now, is_done
             self.show()
 
-    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
+    def waiting(self, sweep: Sweep, waits: Sequence[LaneWait]) -> None:
         """Show the leaderboard of what is done, and who is waited for."""
         from adhere.report.leaderboard.text import leaderboard_text
         from adhere.sweep.leaderboard import leaderboard
 
         board = ""
-        if found.runs:
-            board = leaderboard_text(leaderboard(found), width=columns(otherwise=120)) + "\n"
+        if sweep.runs:
+            board = leaderboard_text(leaderboard(sweep), width=columns(otherwise=120)) + "\n"
         self.end()
-        line = f"{board}So far; {waiting_line(waited)}. --patience says for how long, Ctrl-C ends it"
+        line = f"{board}So far; {waiting_line(waits)}. --patience says for how long, Ctrl-C ends it"
         print(plain(line), file=self.out, flush=True)
 
     def _counts(self) -> Counts:
@@ -86,11 +86,11 @@ class _Watching:
 
     def state(self) -> dict[str, Any]:
         """Return what there is to show, as JSON values."""
-        counts, elapsed = self._counts(), max(1e-9, time.monotonic() - self.start)
+        counts, elapsed_s = self._counts(), max(1e-9, time.monotonic() - self.start)
         dispatcher = self.dispatcher
         assert dispatcher is not None  # noqa: S101
         done = counts.answered + counts.failed
-        rate, total = done / elapsed, max(self.total, done)  # later turns are not in the first total
+        rate, total = done / elapsed_s, max(self.total, done)  # later turns are not in the first total
         return {
             "stage": self.name,
             "done": done,
@@ -119,8 +119,8 @@ class _Json(_Watching):
     def show(self) -> None:
         self._print(self.state())
 
-    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
-        self._print({"stage": "waiting", "models": [one._asdict() for one in waited], "done": len(found.runs)})
+    def waiting(self, sweep: Sweep, waits: Sequence[LaneWait]) -> None:
+        self._print({"stage": "waiting", "models": [one._asdict() for one in waits], "done": len(sweep.runs)})
 
     def _print(self, state: dict[str, Any]) -> None:
         print(json_text(encode(state)), file=self.out, flush=True)
@@ -187,11 +187,13 @@ class _Table(_Watching):
 def state_line(state: dict[str, Any]) -> str:
     """The state as one line for a person."""
     models = ", ".join(f"{count} {name}" for name, count in sorted(state["models"].items()))
-    left = f", {state['left_s']:.0f} s left" if state["left_s"] is not None and state["done"] < state["total"] else ""
-    spent = f", ${state['spent_usd']:.4f}" if state["spent_usd"] else ""
+    time_left = (
+        f", {state['left_s']:.0f} s left" if state["left_s"] is not None and state["done"] < state["total"] else ""
+    )
+    cost_text = f", ${state['spent_usd']:.4f}" if state["spent_usd"] else ""
     waiting = f"; {state['waiting']}" if state["waiting"] else ""
     return (
         f"{LABELS.get(state['stage'], state['stage'])}: {state['done']:,}/{state['total']:,} ({state['failed']:,} "
-        f"failed), {state['per_second']:.{2 if state['per_second'] < 1 else 1}f}/s{left}{spent}, "
+        f"failed), {state['per_second']:.{2 if state['per_second'] < 1 else 1}f}/s{time_left}{cost_text}, "
         f"{state['in_flight']} at once, {state['limited_share']:.1%} rejected; {models}{waiting}"
     )

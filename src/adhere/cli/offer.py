@@ -39,15 +39,15 @@ def fetch_and_use(use: Callable[[], T], progress: Progress) -> T:
         return use()
 
 
-def suite_names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+def suite_names(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
     """The suites whose names begin so."""
     from adhere.suites import names
 
-    return [name for name in names() if name.startswith(begun)]
+    return [name for name in names() if name.startswith(prefix)]
 
 
-def model_names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+def model_names(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
     """The embedded models whose names begin so, and how the names of others begin."""
     from adhere.models.local.fetch import EMBEDDED
 
-    return [name for name in (*EMBEDDED, *PREFIXES) if name.startswith(begun)]
+    return [name for name in (*EMBEDDED, *PREFIXES) if name.startswith(prefix)]

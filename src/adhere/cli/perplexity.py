@@ -44,10 +44,10 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
         need(package, extra="train")
     texts = plain_texts() if text is None else read_texts(text)
     folders = [resolve_weights(name)[0] for name in models]
-    found = [measure(name, *load_weights(folder), texts) for name, folder in zip(models, folders, strict=True)]
-    tests = [compare(one, found[-1], margin=margin) for one in found[:-1]]
+    perplexities = [measure(name, *load_weights(folder), texts) for name, folder in zip(models, folders, strict=True)]
+    tests = [compare(one, perplexities[-1], margin=margin) for one in perplexities[:-1]]
     if out is not None:
-        _write(out, found)
+        _write(out, perplexities)
     if as_json:
         rows = [
             {
@@ -56,17 +56,17 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
                 "perplexity": one.perplexity,
                 "bits_per_byte": one.bits_per_byte,
             }
-            for one in found
+            for one in perplexities
         ]
         show(encode({"models": rows, "against_the_last": tests}))
     else:
-        show(perplexity_text(found, tests, width=columns()))
+        show(perplexity_text(perplexities, tests, width=columns()))
 
 
-def _write(out: Path, found: list[Perplexity]) -> None:
+def _write(out: Path, perplexities: list[Perplexity]) -> None:
     from adhere.schema import encode, write_atomic
     from adhere.store.manifest import slug
 
     out.mkdir(parents=True, exist_ok=True)
-    for one in found:
+    for one in perplexities:
         write_atomic(out / f"{slug(one.model)}.jsonl", b"".join(encode(score) + b"\n" for score in one.scores))

@@ -32,9 +32,9 @@ def command(
     for path in (html, xlsx, markdown):
         if path is not None:
             insist_writable(path)
-    found = stored_in(directories)
-    lines = found.write(html=html, xlsx=xlsx, markdown=markdown)
+    stored_item = stored_in(directories)
+    lines = stored_item.write(html=html, xlsx=xlsx, markdown=markdown)
     for line in lines:
         for_terminal().say(line)
     if as_json or not lines:
-        show(found.json() if as_json else found.text(columns(otherwise=120)))
+        show(stored_item.json() if as_json else stored_item.text(columns(otherwise=120)))

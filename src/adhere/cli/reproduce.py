@@ -31,15 +31,15 @@ def command(directory: Path, as_json: bool) -> None:
     from adhere.study.outcome.starts import FILE as STARTS
     from adhere.study.outcome.starts import reproduce_starts
 
-    parted = {STARTS: reproduce_starts, DRAWN: reproduce_drawn}
-    together = next((name for name in parted if (directory / name).is_file()), None)
+    reproducers = {STARTS: reproduce_starts, DRAWN: reproduce_drawn}
+    together = next((name for name in reproducers if (directory / name).is_file()), None)
     if together is not None:
-        all_of_them = parted[together](directory)
+        all_of_them = reproducers[together](directory)
         show(encode(all_of_them) if as_json else starts_reproduction_text(all_of_them, width=columns()))
         if all_of_them.any_differs:
             sys.exit(1)
         return
-    found = reproduce(directory)
-    show(encode(found) if as_json else reproduction_text(found, width=columns()))
-    if found.differ:
+    reproduction = reproduce(directory)
+    show(encode(reproduction) if as_json else reproduction_text(reproduction, width=columns()))
+    if reproduction.differ:
         sys.exit(1)

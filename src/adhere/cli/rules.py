@@ -104,8 +104,8 @@ def _propose(rules: tuple[Rule, ...], name: str) -> tuple[Rule, ...]:
     from adhere.models.catalog import open_model
     from adhere.rules.compile.propose import propose
 
-    asked = sum(rule.check is None for rule in rules)
-    for_terminal().say(f"Sent to {name}: the sentences of {asked} rules without a check, nothing else")
+    without_check = sum(rule.check is None for rule in rules)
+    for_terminal().say(f"Sent to {name}: the sentences of {without_check} rules without a check, nothing else")
     model = open_model(name)
     try:
         outcome = propose(rules, model)
@@ -130,7 +130,7 @@ def _examine(
     from adhere.rules.session.discover import own_sessions
     from adhere.schema import write_atomic
 
-    rules, held = open_rules(file)
+    rules, versions = open_rules(file)
     folder = repo if repo is not None else file.resolve().parent
     paths = list(sessions) or own_sessions(folder)
     if not paths:
@@ -138,14 +138,14 @@ def _examine(
             f"no session was given, and Claude Code, Codex and Gemini CLI have none of {folder}. "
             "Give files: adhere rules RULES SESSION…"
         )
-    examined = examine(rules, paths, against=against, repo=folder, versions=held)
+    examination = examine(rules, paths, against=against, repo=folder, versions=versions)
     if html is not None:
-        write_atomic(html, rules_html(examined).encode("utf-8", "replace"))
+        write_atomic(html, rules_html(examination).encode("utf-8", "replace"))
         for_terminal().say(f"Written: {html}")
-    show(examined.encoded() if as_json else rules_text(examined, width=columns()))
+    show(examination.encoded() if as_json else rules_text(examination, width=columns()))
     if least is None:
         return
-    gates = gates_of(examined, least)
+    gates = gates_of(examination, least)
     if junit is not None:
         write_atomic(junit, junit_xml(gates).encode("utf-8", "replace"))
     for gate in gates:

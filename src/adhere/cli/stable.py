@@ -47,24 +47,24 @@ def command(
     from adhere.store.stability import store
 
     progress = for_terminal()
-    loaded = suites.load(suite, seed=seed, limit=limit)
+    own_suite = suites.load(suite, seed=seed, limit=limit)
     through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
-    opened = partial(
+    opener = partial(
         open_model, name, engine=engine, precision=precision, device=device, endpoint=through, say=progress.say
     )
-    model = fetch_and_use(opened, progress)
+    model = fetch_and_use(opener, progress)
     try:
-        found = measure_stability(model, loaded, max_new_tokens=max_new_tokens, seed=seed, progress=progress)
+        stability = measure_stability(model, own_suite, max_new_tokens=max_new_tokens, seed=seed, progress=progress)
     finally:
         model.close()
-    path = store(found, out)
-    shares = {"text_share": found.text_share, "verdict_share": found.verdict_share}
-    show(encode({**_fields(found), **shares}) if as_json else stable_text(found, width=columns()))
+    path = store(stability, out)
+    shares = {"text_share": stability.text_share, "verdict_share": stability.verdict_share}
+    show(encode({**_fields(stability), **shares}) if as_json else stable_text(stability, width=columns()))
     progress.say(f"Stored: {path}")
 
 
-def _fields(found: object) -> dict[str, object]:
+def _fields(stability: object) -> dict[str, object]:
     import msgspec
 
-    fields: dict[str, object] = msgspec.to_builtins(found)
+    fields: dict[str, object] = msgspec.to_builtins(stability)
     return fields

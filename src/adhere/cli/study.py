@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @flag("--plan", "only_plan", help="Print what would be done and what it costs, and stop.")
 @side_options(
     side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
-    called=("'ARM (seed N)=NAME'", "What the harness calls a checkpoint."),
+    called_help=("'ARM (seed N)=NAME'", "What the harness calls a checkpoint."),
 )
 @flag("--json", "as_json", help="Print the answer as one JSON object.")
 def command(
@@ -111,7 +111,7 @@ def command(
         for one in [first] if first else places:  # its plan has all seeds; what they draw costs as much
             _tell_plan(one, processes or 1)
         return
-    given = {
+    options = {
         "--start": start,
         "--seeds": seeds,
         "--shard": shard,
@@ -119,18 +119,24 @@ def command(
         "--engine": None if engine == "local" else engine,
         "--device": device,
     }
-    line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in given.items() if value)])
+    line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in options.items() if value)])
     if first is not None:
-        settled = _settle(first, processes, is_collected=collect)
-        places = seed_places(with_stages_of(study, settled), directory, records)
+        tuned_study = _settle(first, processes, is_collected=collect)
+        places = seed_places(with_stages_of(study, tuned_study), directory, records)
         places = begun_places(places, directory) if collect else places
     do = partial(_collect if collect else partial(_run, jobs=processes, shard=shard, engine=engine), line=line)
-    found = [(do(one, as_json=as_json), one.directory) for one in places]
+    results = [(do(one, as_json=as_json), one.directory) for one in places]
     if first is not None:
-        drawn = put_seeds_together(study, directory, found)
-        _publish_together(drawn, directory, drawn_html(drawn), drawn_text(drawn, width=columns()), as_json=as_json)
+        drawn_result = put_seeds_together(study, directory, results)
+        _publish_together(
+            drawn_result,
+            directory,
+            drawn_html(drawn_result),
+            drawn_text(drawn_result, width=columns()),
+            as_json=as_json,
+        )
     if study.starts:
-        together = put_together(study.name, directory, found)
+        together = put_together(study.name, directory, results)
         _publish_together(
             together, directory, starts_html(together), starts_text(together, width=columns()), as_json=as_json
         )
@@ -199,16 +205,16 @@ def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> 
     specs = [load_study(path) for path in paths if not path.is_dir()]
     own = [own_design(spec) for spec in specs]
     pilots = [folder for spec in specs if ((folder := Path("studies") / spec.name) / RESULT).is_file()]
-    measured = [components_of(path) for path in [*(path for path in paths if path.is_dir()), *pilots]]
-    tables = [(parts, power_table(parts, own=own)) for parts in measured or KNOWN]
+    components = [components_of(path) for path in [*(path for path in paths if path.is_dir()), *pilots]]
+    tables = [(parts, power_table(parts, own=own)) for parts in components or KNOWN]
     if as_json:
-        told = [{"components": parts, "designs": rows, "is_guess": not measured} for parts, rows in tables]
-        show(encode(msgspec.to_builtins(told)))
+        power_rows = [{"components": parts, "designs": rows, "is_guess": not components} for parts, rows in tables]
+        show(encode(msgspec.to_builtins(power_rows)))
         return
-    show(power_text(tables, own=own, is_guess=not measured, width=columns()))
+    show(power_text(tables, own=own, is_guess=not components, width=columns()))
     page = (out or Path()) / "power.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(page, power_html(tables, own=own, is_guess=not measured).encode("utf-8", "replace"))
+    write_atomic(page, power_html(tables, own=own, is_guess=not components).encode("utf-8", "replace"))
     for_terminal().say(f"Page: {page}")
 
 
@@ -236,13 +242,14 @@ def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
 
     if study.kinds is not msgspec.UNSET:
         raise UsageError("--register is for answers of others; with [kinds] each seed stores its spec before it trains")
-    made = register(study, directory, held_out_suite(study).prompts)
+    registration = register(study, directory, held_out_suite(study).prompts)
     if as_json:
-        show(encode(made))
+        show(encode(registration))
         return
     show(
-        f"Registered at {made.at}: rule {made.sha256[:16]}, judge {made.judge}, {made.sources} models or files of "
-        f"answers. To pin the judge write judge = {made.judge!r} under [verdict] before you register"
+        f"Registered at {registration.at}: rule {registration.sha256[:16]}, judge {registration.judge}, "
+        f"{registration.sources} models or files of answers. To pin the judge write "
+        f"judge = {registration.judge!r} under [verdict] before you register"
     )
 
 

@@ -45,7 +45,7 @@ TIMEOUT_S = 10.0
 @flag("--recheck", help="Ask models that are dead for good, and requests that failed for good, once more.")
 @option(
     "--progress",
-    "shown",
+    "form",
     type=click.Choice(["auto", "lines", "jsonl", "none"]),
     default="auto",
     help="A live table on a terminal, lines elsewhere, or one JSON object a line.",
@@ -58,7 +58,7 @@ def command(
     where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str, asking: Asking,
     items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None,
     endpoint: EndpointOptions,
-    yes: bool, recheck: bool, shown: str, html: Path | None, xlsx: Path | None, user: str | None,
+    yes: bool, recheck: bool, form: str, html: Path | None, xlsx: Path | None, user: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Measure every model of an endpoint: list them, see who answers, ask all of them the same, rank what was measured.
@@ -91,8 +91,8 @@ def command(
         if path is not None:
             insist_writable(path)
     names = tuple(_with_items(name, items_per_template) for name in asking.suites)
-    with watching(shown, sys.stderr) as watcher:
-        found = run_sweep(
+    with watching(form, sys.stderr) as watcher:
+        sweep = run_sweep(
             SweepRequest(
                 where=where,
                 suites=names,
@@ -110,21 +110,21 @@ def command(
                 shard=parse_shard(shard),
             ),
             watcher=watcher,
-            progress=Silent() if shown in {"jsonl", "none"} else for_terminal(),
+            progress=Silent() if form in {"jsonl", "none"} else for_terminal(),
             agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question, err=True)),
         )
-    board = leaderboard(found)
-    stored = StoredSweep(found, board)
-    show(stored.json() if as_json else stored.text(columns(otherwise=120)))
-    lines = [f"Sweep: {found.directory}", *stored.write(html=html, xlsx=xlsx)]
-    if shown == "jsonl":
-        show(encode({"stage": "stored", "sweep": str(found.directory), "stopped": found.stopped}), err=True)
+    board = leaderboard(sweep)
+    stored_sweep = StoredSweep(sweep, board)
+    show(stored_sweep.json() if as_json else stored_sweep.text(columns(otherwise=120)))
+    lines = [f"Sweep: {sweep.directory}", *stored_sweep.write(html=html, xlsx=xlsx)]
+    if form == "jsonl":
+        show(encode({"stage": "stored", "sweep": str(sweep.directory), "stopped": sweep.stopped}), err=True)
     else:
         show("\n".join(lines), err=True)
-    raise_if_incomplete(found, board, asking.min_coverage)
+    raise_if_incomplete(sweep, board, asking.min_coverage)
 
 
-def raise_if_incomplete(found: Sweep, board: Leaderboard, min_coverage: float) -> None:
+def raise_if_incomplete(sweep: Sweep, board: Leaderboard, min_coverage: float) -> None:
     """End with the exit code that says why something is missing, and with what to do about it.
 
     Raises:
@@ -134,24 +134,24 @@ def raise_if_incomplete(found: Sweep, board: Leaderboard, min_coverage: float) -
     """
     from adhere.errors import Incomplete, OutOfCredit
 
-    if found.stopped_for == "interrupted":
+    if sweep.stopped_for == "interrupted":
         raise KeyboardInterrupt
-    if found.stopped_for == "credit":
-        raise OutOfCredit(f"{found.stopped}. What was answered is stored; run the same command again to resume")
-    problems = [one_line(found.stopped)] if found.stopped else []
-    if not found.stopped:
-        problems = [f"{one_line(name)}: {one_line(reason)}" for name, reason in list(found.set_aside.items())[:SHOWN]]
-    shown = set(found.set_aside)
-    lacking = sorted({row.model for row in board.rows if row.coverage < min_coverage} - shown)
+    if sweep.stopped_for == "credit":
+        raise OutOfCredit(f"{sweep.stopped}. What was answered is stored; run the same command again to resume")
+    problems = [one_line(sweep.stopped)] if sweep.stopped else []
+    if not sweep.stopped:
+        problems = [f"{one_line(name)}: {one_line(reason)}" for name, reason in list(sweep.set_aside.items())[:SHOWN]]
+    set_aside = set(sweep.set_aside)
+    lacking = sorted({row.model for row in board.rows if row.coverage < min_coverage} - set_aside)
     if lacking:
         more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
         problems.append(f"coverage below {min_coverage:.0%}: {', '.join(map(one_line, lacking[:SHOWN]))}{more}")
     if not problems:
         return
     advice = "Run the same command again to ask what is missing; --recheck also asks what failed for good"
-    if found.stopped_for == "cost":
+    if sweep.stopped_for == "cost":
         advice = "Raise --max-cost and run the same command again to resume"
-    elif found.stopped_for in {"key", "address", "request"}:
+    elif sweep.stopped_for in {"key", "address", "request"}:
         advice = "Mend that, and run the same command again to resume"
     raise Incomplete("Incomplete: " + "; ".join(problems) + f". {advice}")
 

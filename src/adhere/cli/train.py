@@ -64,14 +64,14 @@ def command(
     spec, base = load_recipe(recipe)
     if template is not None and Path(template).exists():
         template = str(Path(template).resolve())
-    given = {
+    changes = {
         "start": start,
         "template": template,
         "data": None if data is None else str(Path(data).resolve()),
         "seed": seed,
         "push": push,
     }
-    spec = msgspec.structs.replace(spec, **{name: value for name, value in given.items() if value is not None})
+    spec = msgspec.structs.replace(spec, **{name: value for name, value in changes.items() if value is not None})
     out = out or Path("trained") / spec.name
     progress: Progress = for_terminal()
     machine = machine_of(recipe)
@@ -89,7 +89,7 @@ def command(
         progress.say(f"Wrote {folder}. What is to be known of it: docs/guide/trainers.md")
         return
     if emit is not None:
-        asked = {
+        launch_options = {
             "--start": start,
             "--template": template,
             "--data": data,
@@ -98,7 +98,9 @@ def command(
             "--push": push,
             "--device": device if device != "auto" else None,
         }
-        options = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
+        options = [
+            word for option, value in launch_options.items() if value is not None for word in (option, str(value))
+        ]
         options += [word for tracker in track for word in ("--track", tracker)] + ["--shard"] * shard
         name, text = launch_file(emit, [recipe, *options], name=spec.name, processes=processes or 8, nodes=nodes)
         write_atomic(Path(name), text.encode())
@@ -106,23 +108,23 @@ def command(
         return
     if dry_run:
         shards = (processes or 8) * nodes if shard else 1
-        planned = plan_recipe(spec, out, base=base, device=device, shards=shards)
-        show(encode([one._asdict() for one in planned]) if as_json else _plan_text(planned))
+        plan = plan_recipe(spec, out, base=base, device=device, shards=shards)
+        show(encode([one._asdict() for one in plan]) if as_json else _plan_text(plan))
         return
     with joined(shard=shard) as place:
         trackers = [open_tracker(name, name=spec.name, directory=out) for name in track] if place.is_first else []
-        shown = progress if place.is_first else Silent()
-        done = run_recipe(spec, out, base=base, device=device, progress=shown, trackers=trackers)
+        own_progress = progress if place.is_first else Silent()
+        done = run_recipe(spec, out, base=base, device=device, progress=own_progress, trackers=trackers)
         if place.is_first:
             progress.say(f"Result: {out / 'model'}")
             show(encode({"model": str(out / "model"), "stages": done}) if as_json else _done_text(done))
 
 
-def _plan_text(planned: Sequence[PlannedStage]) -> str:
+def _plan_text(plan: Sequence[PlannedStage]) -> str:
     from adhere.report.pieces.text_table import text_table
 
     rows = [["stage", "rows", "steps", "tokens drawn", "tokens trained", "minutes", "memory GB"]]
-    for one in planned:
+    for one in plan:
         cost = one.cost
         minutes = "done" if one.done else f"{cost.minutes:.1f}"
         rows.append(
@@ -145,6 +147,6 @@ def _done_text(done: Sequence[StageRecord]) -> str:
     rows = [["stage", "rows", "steps", "first loss", "last loss", "minutes"]]
     for one in done:
         losses = [row["loss"] for row in one.log if row.get("loss") is not None]
-        shown = [f"{losses[0]:.3f}", f"{losses[-1]:.3f}"] if losses else ["–", "–"]
-        rows.append([one.stage, f"{one.rows:,}", str(one.ledger.steps), *shown, f"{one.ledger.seconds / 60:.1f}"])
+        loss_cells = [f"{losses[0]:.3f}", f"{losses[-1]:.3f}"] if losses else ["–", "–"]
+        rows.append([one.stage, f"{one.rows:,}", str(one.ledger.steps), *loss_cells, f"{one.ledger.seconds / 60:.1f}"])
     return text_table(rows, width=columns())

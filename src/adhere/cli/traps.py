@@ -66,5 +66,5 @@ def command(  # one option a parameter
         answers = answers_of_file(path, suite)
     else:
         answers = answers_of_run(evaluate(target, suite or suites.load("core:x5"), out, limit=limit, mode=mode))
-    found = score_traps(target, answers, mode=mode)
-    show(encode(found) if as_json else traps_text(found, width=columns()))
+    trap_score = score_traps(target, answers, mode=mode)
+    show(encode(trap_score) if as_json else traps_text(trap_score, width=columns()))

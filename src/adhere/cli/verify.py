@@ -93,11 +93,11 @@ def command(
 
         desk = Desk(suite, Settings(mode, random_in_reference, keep_reasoning, bad_rows, wants_rows=True))
         manifest = run_on(engine, desk, responses, verdicts, jobs=jobs, shard_mb=shard_mb, option="--verdicts")
-        found = count_verification(desk, suite, manifest)
+        verification = count_verification(desk, suite, manifest)
     else:
         if len(responses) > 1:
             raise UsageError(f"{len(responses)} files: say how to do many with --engine local, ray or datatrove")
-        found = verify(
+        verification = verify(
             suite,
             Path(responses[0]),
             mode=mode,
@@ -108,14 +108,14 @@ def command(
             jobs=jobs or cores(),
             progress=progress,
         )
-    show(encode(found) if as_json else verify_text(found, width=columns()))
-    rows = found.accounting.rows
+    show(encode(verification) if as_json else verify_text(verification, width=columns()))
+    rows = verification.accounting.rows
     if rows.skipped:
-        progress.say(f"Warning: skipped {rows.skipped} of {rows.read} rows, the first: {found.skipped[0]}")
-    if found.coverage < min_coverage:
-        counts = found.accounting.responses
+        progress.say(f"Warning: skipped {rows.skipped} of {rows.read} rows, the first: {verification.skipped[0]}")
+    if verification.coverage < min_coverage:
+        counts = verification.accounting.responses
         raise Incomplete(
-            f"Coverage {found.coverage:.1%} is below {min_coverage:.0%}: of {counts.n} answers {counts.missing} are "
-            f"missing, {counts.error} calls failed, and {found.rates['prompt_strict'].n} were decided. "
+            f"Coverage {verification.coverage:.1%} is below {min_coverage:.0%}: of {counts.n} answers {counts.missing} "
+            f"are missing, {counts.error} calls failed, and {verification.rates['prompt_strict'].n} were decided. "
             "Add the missing answers, or say how many are enough with --min-coverage"
         )

@@ -26,14 +26,14 @@ def command(directory: Path, port: int, opens: bool) -> None:
     from adhere.errors import UsageError
     from adhere.serve.browser import Browser
 
-    shown = directory.resolve()
+    folder = directory.resolve()
 
     async def serve() -> None:
         try:
             async with Browser(directory, port=port) as browser:
                 show(browser.url)
                 sys.stdout.flush()
-                show(f"Showing what is stored below {shown}. Ctrl-C ends it.", err=True)
+                show(f"Showing what is stored below {folder}. Ctrl-C ends it.", err=True)
                 if opens:
                     await asyncio.to_thread(webbrowser.open, browser.url)
                 await asyncio.Event().wait()

@@ -44,10 +44,10 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
             it does not have.
     """
     judged_by(trainer, recipe)
-    if trainer != "open-instruct" and (named := next((row for row in rows if row.profile), None)) is not None:
+    if trainer != "open-instruct" and (profile_row := next((row for row in rows if row.profile), None)) is not None:
         raise UsageError(
-            f"--emit {trainer}: prompt {named.prompt_id!r} is judged by the profile {named.profile!r}, which its rows "
-            "cannot say. Take --emit open-instruct"
+            f"--emit {trainer}: prompt {profile_row.prompt_id!r} is judged by the profile {profile_row.profile!r}, "
+            "which its rows cannot say. Take --emit open-instruct"
         )
     if trainer == "trl":
         return trl_files(recipe, data)

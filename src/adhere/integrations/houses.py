@@ -89,11 +89,11 @@ def house_of(name: str) -> House:
     Raises:
         UnknownName: There is none.
     """
-    found = next((one for one in HOUSES if name.lower() in {one.name, one.package}), None)
-    if found is None:
+    house = next((one for one in HOUSES if name.lower() in {one.name, one.package}), None)
+    if house is None:
         names = [one.name for one in HOUSES]
         raise UnknownName(f"No trainer {name!r} is known.{nearest(name, names)} Known: {', '.join(names)}")
-    return found
+    return house
 
 
 def house_text(house: House) -> str:

@@ -10,7 +10,7 @@ from adhere.schema import Response, ToolCall, Usage
 
 
 def answer_of(
-    request: Request, text: str, *, stopped: bool, tokens: tuple[int, int], latency_s: float, model: str
+    request: Request, text: str, *, is_ended: bool, tokens: tuple[int, int], latency_s: float, model: str
 ) -> Response:
     """An answer that was decoded.
 
@@ -19,7 +19,7 @@ def answer_of(
     Args:
         request: What was asked.
         text: The answer, without special tokens.
-        stopped: The model ended it (False: the limit did).
+        is_ended: The model ended it (False: the limit did).
         tokens: Of the prompt, and of the answer with its end token.
         latency_s: Seconds since the request was handed over.
         model: What served it.
@@ -27,14 +27,14 @@ def answer_of(
     calls: tuple[ToolCall, ...] = ()
     if request.tools:
         text, calls = written_calls(text, {tool.name for tool in request.tools})
-    empty = stopped and not text.strip() and not calls
+    empty = is_ended and not text.strip() and not calls
     return Response(
         prompt_id=request.prompt_id,
         turn=request.turn,
         draw=request.draw,
         text=text,
-        status="empty" if empty else "ok" if stopped else "truncated",
-        stop_reason="stop" if stopped else "length",
+        status="empty" if empty else "ok" if is_ended else "truncated",
+        stop_reason="stop" if is_ended else "length",
         usage=Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
         latency_s=latency_s,
         seed=request.seed,

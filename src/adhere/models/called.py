@@ -48,12 +48,12 @@ class FunctionModel:
         names = list(parameters)
         self.takes_messages = bool(names) and names[0] == "messages"
         self._options = [one for one in _OPTIONS if one in names[1:]]
-        needed = [
+        mandatory = [
             one.name
             for one in list(parameters.values())[1:]
             if one.default is one.empty and one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
         ]
-        if lacking := [one for one in needed if one not in _OPTIONS]:
+        if lacking := [one for one in mandatory if one not in _OPTIONS]:
             raise UsageError(
                 f"{_name_of(function)} also needs {', '.join(lacking)}. It is called with one argument, the prompt's "
                 f"text (or `messages`), and with {', '.join(_OPTIONS)} where it has them; bind the others with "
@@ -109,17 +109,17 @@ class FunctionModel:
             if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(
                 getattr(self._function, "__call__", None)  # noqa: B004 - an object may have an async one
             ):
-                said = await call()
+                answer = await call()
             else:
-                said = await asyncio.get_running_loop().run_in_executor(threads, call)
-                said = await said if inspect.isawaitable(said) else said
+                answer = await asyncio.get_running_loop().run_in_executor(threads, call)
+                answer = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:  # noqa: BLE001 - the boundary of one model call: it is a failed call of this prompt
             return failure_of(request, RuntimeError(f"{type(error).__name__}: {error}"), model=self.name)
-        if not isinstance(said, str):
-            what = f"{self.name} returned {type(said).__name__}, wanted a text"
+        if not isinstance(answer, str):
+            what = f"{self.name} returned {type(answer).__name__}, wanted a text"
             return failure_of(request, TypeError(what), model=self.name)
         return Response(
-            request.prompt_id, request.turn, request.draw, text=said, status="ok" if said.strip() else "empty",
+            request.prompt_id, request.turn, request.draw, text=answer, status="ok" if answer.strip() else "empty",
             latency_s=time.monotonic() - start, seed=request.seed, served_model=self.name,
         )  # fmt: skip
 

@@ -86,8 +86,8 @@ def open_model(
     """
     here = Here(engine, precision, threads, device, cache)
     if form := wrapped_form(name):
-        opened = partial(open_model, **here._asdict(), endpoint=endpoint, say=say)
-        return _method_of(name, form, opened, partial(_steer, here=here, say=say))
+        open_inner = partial(open_model, **here._asdict(), endpoint=endpoint, say=say)
+        return _method_of(name, form, open_inner, partial(_steer, here=here, say=say))
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
         raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
@@ -139,8 +139,8 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
             from adhere.models.fake.scripted import open_scripted
 
             return open_scripted(name)
-    known = ", ".join(f"{provider}/…" for provider in PREFIXES)
-    raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
+    providers = ", ".join(f"{provider}/…" for provider in PREFIXES)
+    raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {providers}")
 
 
 def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
@@ -178,20 +178,20 @@ def open_batched(
 def _suggest(name: str) -> str:
     """Say what a name that no provider takes most likely means; empty where nothing is near."""
     provider, slash, _ = name.partition("/")
-    short = {embedded.removeprefix("local/"): embedded for embedded in EMBEDDED}
-    begun = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
-    found = nearest(provider, PREFIXES)
+    short = {model.removeprefix("local/"): model for model in EMBEDDED}
+    matches = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
+    suggestion = nearest(provider, PREFIXES)
     if name.startswith(("/", ".", "~")) or Path(name).is_dir():
-        found = f" Weights in a directory are hf/PATH: hf/{name}."
-    elif not slash and begun:
-        found = f" Did you mean {begun[0]!r}?"
+        suggestion = f" Weights in a directory are hf/PATH: hf/{name}."
+    elif not slash and matches:
+        suggestion = f" Did you mean {matches[0]!r}?"
     elif not slash and re.match(r"gpt-|o[134](-|$)|chatgpt", name):
-        found = f" Did you mean 'openai/{name}'?"
+        suggestion = f" Did you mean 'openai/{name}'?"
     elif re.match(r"[\w.-]+:\d+(/|$)|localhost(/|$)", name):
-        found = f" A server's URL begins with http://, and #NAME ends it: http://{name}#NAME."
-    elif not found and name.count("/") == 1:
-        found = f" A model of the Hugging Face hub is hf/{name}, one of OpenRouter openrouter/{name}."
-    return found
+        suggestion = f" A server's URL begins with http://, and #NAME ends it: http://{name}#NAME."
+    elif not suggestion and name.count("/") == 1:
+        suggestion = f" A model of the Hugging Face hub is hf/{name}, one of OpenRouter openrouter/{name}."
+    return suggestion
 
 
 def _transformers(
@@ -234,11 +234,11 @@ def _transformers(
 
 
 def _method_of(
-    name: str, form: tuple[str, str], opened: Callable[[str], Model], steered: Callable[[str, str, int], Model]
+    name: str, form: tuple[str, str], open_inner: Callable[[str], Model], open_steered: Callable[[str, str, int], Model]
 ) -> Model:
     """METHOD(MODEL): a model around a model, or for `steer` the model itself with other attention."""
     factor = steer_factor(form[0])
-    return open_wrapped(name, opened) if factor is None else steered(name, form[1], factor)
+    return open_wrapped(name, open_inner) if factor is None else open_steered(name, form[1], factor)
 
 
 def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str], None]) -> Model:

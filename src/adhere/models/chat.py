@@ -42,18 +42,18 @@ def conversation(messages: Sequence[Message], *, is_sent: bool = False) -> Plain
 
 
 def _plain(message: Message, *, is_sent: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    plain: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.media:
         if not is_sent:
             raise UsageError(
                 "A prompt shows a picture or plays a sound, and this model is given text alone. "
                 "Ask a model behind an endpoint"
             )
-        found["content"] = [{"type": "text", "text": message.content}] if message.content else []
-        found["content"] += [_part(one) for one in message.media]
+        plain["content"] = [{"type": "text", "text": message.content}] if message.content else []
+        plain["content"] += [_part(one) for one in message.media]
     if message.calls:
-        found["content"] = message.content or (None if is_sent else "")
-        found["tool_calls"] = [
+        plain["content"] = message.content or (None if is_sent else "")
+        plain["tool_calls"] = [
             {
                 "id": _id(call.id),
                 "type": "function",
@@ -65,8 +65,8 @@ def _plain(message: Message, *, is_sent: bool) -> dict[str, Any]:
             for call in message.calls
         ]
     if message.call_id is not None:
-        found["tool_call_id"] = _id(message.call_id)
-    return found
+        plain["tool_call_id"] = _id(message.call_id)
+    return plain
 
 
 def _part(one: Media) -> dict[str, Any]:
@@ -75,10 +75,10 @@ def _part(one: Media) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": {"data": base64_of(one), "format": TYPES[one.type]}}
 
 
-def _id(given: str) -> str:
-    if _MISTRAL_ID.fullmatch(given):
-        return given
-    return hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:9]
+def _id(call_id: str) -> str:
+    if _MISTRAL_ID.fullmatch(call_id):
+        return call_id
+    return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
 
 
 def definitions(tools: Sequence[Tool]) -> Plain:
@@ -120,13 +120,15 @@ def render(
         )
 
     try:
-        rendered = apply(conversation(messages), definitions(tools), tokenize=True)
-        insist_on_all(lambda *given: str(apply(*given)), messages, tools, template=str(tokenizer.chat_template))
+        encoding = apply(conversation(messages), definitions(tools), tokenize=True)
+        insist_on_all(lambda *parts: str(apply(*parts)), messages, tools, template=str(tokenizer.chat_template))
     except (TemplateError, TypeError) as error:  # a TypeError where a template adds an object to a text
         roles = ", ".join(message.role for message in messages)
-        told = f" and {len(tools)} tools" if tools else ""
-        raise UsageError(f"The chat template refuses a conversation of the roles {roles}{told}: {error}") from error
-    return [int(token) for token in rendered["input_ids"]]
+        tools_note = f" and {len(tools)} tools" if tools else ""
+        raise UsageError(
+            f"The chat template refuses a conversation of the roles {roles}{tools_note}: {error}"
+        ) from error
+    return [int(token) for token in encoding["input_ids"]]
 
 
 def insist_on_all(
@@ -167,7 +169,7 @@ def insist_on_all(
         marks[word] = what
         return word
 
-    shown = [
+    marked_messages = [
         Message(
             message.role,
             mark(f"message {number} of the conversation, of the {message.role},") if message.content.strip() else "",
@@ -181,10 +183,10 @@ def insist_on_all(
         )
         for number, message in enumerate(messages, start=1)
     ]
-    told = [
+    marked_tools = [
         Tool(mark(f"the tool {tool.name}"), mark(f"what the tool {tool.name} does"), tool.parameters) for tool in tools
     ]
-    text = apply(conversation(shown), definitions(told))
+    text = apply(conversation(marked_messages), definitions(marked_tools))
     if any(words in text and words not in template for words in _MADE_UP):
         raise UsageError(
             "The chat template has no place for all that is said of tools, and the engine puts it into other words: "
@@ -213,8 +215,8 @@ def end_ids(model: Any, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
     Raises:
         UsageError: Neither names one: an answer would never end.
     """
-    named = getattr(model.generation_config, "eos_token_id", None)
-    ids = set(named if isinstance(named, list) else [] if named is None else [named])
+    eos_ids = getattr(model.generation_config, "eos_token_id", None)
+    ids = set(eos_ids if isinstance(eos_ids, list) else [] if eos_ids is None else [eos_ids])
     if isinstance(tokenizer.eos_token_id, int):
         ids.add(tokenizer.eos_token_id)
     if not ids:

@@ -65,8 +65,8 @@ class StoredItem:
             write_atomic(html, self.html().encode("utf-8", "replace"))
         if xlsx is not None:
             self.write_xlsx(xlsx)
-        named = (("Report", html), ("Markdown", markdown), ("Workbook", xlsx))
-        return [f"{what}: {path}" for what, path in named if path is not None]
+        outputs = (("Report", html), ("Markdown", markdown), ("Workbook", xlsx))
+        return [f"{what}: {path}" for what, path in outputs if path is not None]
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def check_rows(
     insist_on_words("dense", mode, profile)
     rows = _rows_of(dataset)
     problems: list[str] = []
-    dropped: list[tuple[int, str]] = []
-    known: dict[bytes, str] = {}
+    drops: list[tuple[int, str]] = []
+    reasons: dict[bytes, str] = {}
     wrong = total = 0
     for place, row in enumerate(rows):
         total += 1
@@ -82,23 +82,27 @@ def check_rows(
             if traps:
                 _insist_on_prompt(row)
             key = msgspec.json.encode(refs)
-            if key not in known:
-                known[key] = _undecidable(refs, mode, profile)
+            if key not in reasons:
+                reasons[key] = _undecidable(refs, mode, profile)
         except AdhereError as problem:
             wrong += 1
             if len(problems) < MOST_SHOWN:
                 problems.append(f"row {place}: {problem}")
             continue
-        if known[key]:
-            dropped.append((place, known[key]))
+        if reasons[key]:
+            drops.append((place, reasons[key]))
     if not total:
         raise UsageError("check_rows: there are no rows")
     if problems:
         more = f"\n… and {wrong - len(problems):,} more" if wrong > len(problems) else ""
         raise UsageError(f"{wrong:,} of {total:,} rows cannot be judged:\n" + "\n".join(problems) + more)
-    gone = {place for place, _ in dropped}
-    kept = dataset if not gone else _select(dataset, rows, [place for place in range(total) if place not in gone])
-    return CheckedRows(kept, total, tuple(dropped))
+    drop_places = {place for place, _ in drops}
+    remaining_rows = (
+        dataset
+        if not drop_places
+        else _select(dataset, rows, [place for place in range(total) if place not in drop_places])
+    )
+    return CheckedRows(remaining_rows, total, tuple(drops))
 
 
 def refs_of_rows(dataset: Any) -> list[Refs]:
@@ -113,8 +117,8 @@ def _rows_of(dataset: Any) -> Sequence[Any]:
         records: list[Any] = dataset.to_dict("records")
         return records
     if hasattr(dataset, "to_pylist"):
-        found: list[Any] = dataset.to_pylist()
-        return found
+        pylist: list[Any] = dataset.to_pylist()
+        return pylist
     if is_listed(dataset):
         return dataset  # type: ignore[no-any-return]
     if isinstance(dataset, Iterable) and not isinstance(dataset, Mapping):

@@ -38,13 +38,13 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
     def total(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
-        found = [one(prompts=prompts, completions=completions, **columns) for _, one in terms]
+        term_rewards = [one(prompts=prompts, completions=completions, **columns) for _, one in terms]
         weights = [weight for weight, _ in terms]
         return [
             None
             if any(value is None for value in row)
             else sum(w * v for w, v in zip(weights, row, strict=True) if v is not None)
-            for row in zip(*found, strict=True)
+            for row in zip(*term_rewards, strict=True)
         ]
 
     total.__name__ = "plus".join(_name(one) for _, one in terms)
@@ -106,15 +106,15 @@ def badly_formed(*refs: tuple[str, Mapping[str, Any]], mode: Mode = "reference")
     """
     if not refs:
         raise UsageError('badly_formed() needs constraints, such as ("punctuation:no_comma", {})')
-    wanted = refs_of([name for name, _ in refs], [dict(params) for _, params in refs])
+    rules = refs_of([name for name, _ in refs], [dict(params) for _, params in refs])
 
     def badly_formed_penalty(
         prompts: Sequence[Any] | None = None,  # noqa: ARG001
         completions: Sequence[Any] = (),
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
-        kept = [reward_of(answer_of(one), wanted, kind="binary", mode=mode) for one in completions]
-        return [None if one is None else 1.0 - one for one in kept]
+        passes = [reward_of(answer_of(one), rules, kind="binary", mode=mode) for one in completions]
+        return [None if one is None else 1.0 - one for one in passes]
 
     return badly_formed_penalty
 
@@ -135,8 +135,8 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
         texts = _answers(completions)
-        asked = [(_request(one), text) for one, text in _pair_up(prompts, texts) if text is not None]
-        opinions = iter(critic.opinions(asked))
+        exchanges = [(_request(one), text) for one, text in _pair_up(prompts, texts) if text is not None]
+        opinions = iter(critic.opinions(exchanges))
         return [None if text is None else next(opinions).score for text in texts]
 
     return judge_model
@@ -168,13 +168,13 @@ def checklist_reward(
             raise UsageError(f"The checklist reward needs the column {column!r} with one list of items a completion")
         texts = _answers(completions)
         lists = [_items(items) for items in columns[column]]
-        said: list[list[float | None]] = [[] for _ in lists]
-        asked = [
+        shares_by_row: list[list[float | None]] = [[] for _ in lists]
+        places = [
             place
             for place, items in enumerate(lists)
             if texts[place] is not None and any(item.text is not None for item in items)
         ]
-        if asked:
+        if places:
             if critic is None or prompts is None:
                 raise UsageError(
                     "The checklist has statements for a model: give checklist_reward a model, and call it with prompts"
@@ -185,11 +185,13 @@ def checklist_reward(
                     texts[place] or "",
                     [item.text for item in lists[place] if item.text is not None],
                 )
-                for place in asked
+                for place in places
             ]
-            for place, shares in zip(asked, critic.holds(questions), strict=True):
-                said[place] = shares
-        return [_weigh(items, text, shares, mode) for items, text, shares in zip(lists, texts, said, strict=True)]
+            for place, shares in zip(places, critic.holds(questions), strict=True):
+                shares_by_row[place] = shares
+        return [
+            _weigh(items, text, shares, mode) for items, text, shares in zip(lists, texts, shares_by_row, strict=True)
+        ]
 
     return checklist
 
@@ -197,27 +199,27 @@ def checklist_reward(
 class _Item:
     """One line of a checklist: a constraint or a statement, and its weight."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        weight = given.get("weight", 1.0)
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        weight = item.get("weight", 1.0)
         self.weight: float = 1.0 if weight is None else weight
-        self.text: str | None = given.get("text")
-        self.id: str | None = given.get("id")
+        self.text: str | None = item.get("text")
+        self.id: str | None = item.get("id")
         if (self.text is None) == (self.id is None):
-            raise UsageError(f"A checklist's item has either `text` or `id` (with `kwargs`), got {dict(given)!r}")
+            raise UsageError(f"A checklist's item has either `text` or `id` (with `kwargs`), got {dict(item)!r}")
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < math.inf:
             raise UsageError(f"A checklist's weight must be a number above 0, got {self.weight!r}")
-        self.refs = refs_of([self.id], [given.get("kwargs") or {}]) if self.id is not None else ()
+        self.refs = refs_of([self.id], [item.get("kwargs") or {}]) if self.id is not None else ()
 
 
-def _items(given: Any) -> list[_Item]:
+def _items(items: Any) -> list[_Item]:
     if (
-        not isinstance(given, Sequence)
-        or isinstance(given, str)
-        or not given
-        or not all(isinstance(one, Mapping) for one in given)
+        not isinstance(items, Sequence)
+        or isinstance(items, str)
+        or not items
+        or not all(isinstance(one, Mapping) for one in items)
     ):
-        raise UsageError(f"A checklist is a list of at least one item, got {given!r:.80}")
-    return [_Item(one) for one in given]
+        raise UsageError(f"A checklist is a list of at least one item, got {items!r:.80}")
+    return [_Item(one) for one in items]
 
 
 def _weigh(items: Sequence[_Item], text: str | None, shares: Sequence[float | None], mode: Mode) -> float | None:
@@ -228,10 +230,10 @@ def _weigh(items: Sequence[_Item], text: str | None, shares: Sequence[float | No
         next(answers) if item.text is not None else reward_of(text, item.refs, kind="binary", mode=mode)
         for item in items
     ]
-    measured = [(item.weight, value) for item, value in zip(items, values, strict=True) if value is not None]
-    if len(measured) < len(items):
+    weight_values = [(item.weight, value) for item, value in zip(items, values, strict=True) if value is not None]
+    if len(weight_values) < len(items):
         return None
-    return sum(weight * value for weight, value in measured) / sum(weight for weight, _ in measured)
+    return sum(weight * value for weight, value in weight_values) / sum(weight for weight, _ in weight_values)
 
 
 def _pair_up(prompts: Sequence[Any] | None, completions: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -247,14 +249,14 @@ def _request(prompt: Any) -> str:
     """The text of a prompt: itself, or its turns, one after the other, with their roles."""
     if isinstance(prompt, str):
         return prompt
-    said = [read_message(turn, "A prompt") for turn in prompt]
-    return "\n\n".join(f"[{one.role}] {one.text or ''}" for one in said)
+    turns = [read_message(turn, "A prompt") for turn in prompt]
+    return "\n\n".join(f"[{one.role}] {one.text or ''}" for one in turns)
 
 
 def _answers(completions: Sequence[Any]) -> list[str | None]:
     """The text of each answer, its reasoning and calls of tools set aside; None where there is none."""
-    found = map(answer_of, completions)
-    return [None if text is None else without_calls(split_reasoning(text)[1]) for text in found]
+    raw_answers = map(answer_of, completions)
+    return [None if text is None else without_calls(split_reasoning(text)[1]) for text in raw_answers]
 
 
 def _open(model: str | Model) -> Model:

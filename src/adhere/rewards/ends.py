@@ -37,14 +37,14 @@ def end_tokens_of(source: Any) -> frozenset[int]:
     if isinstance(source, Iterable) and not hasattr(source, "eos_token_id"):
         return frozenset[int]().union(*map(end_tokens_of, source))
     ids: frozenset[int] = frozenset()
-    known = False
+    is_known = False
     for one in (source, getattr(source, "generation_config", None), getattr(source, "config", None)):
         if one is not None and hasattr(one, "eos_token_id"):
-            known = True
+            is_known = True
             ids |= end_tokens_of(one.eos_token_id) | end_tokens_of(getattr(one, "pad_token_id", None))
     if hasattr(source, "apply_chat_template"):
         ids |= _of_template(source) | _beside(getattr(source, "name_or_path", ""))
-    if not known:
+    if not is_known:
         raise UsageError(
             f"end_tokens takes token ids, a model, a generation config or a tokenizer, got {type(source).__name__}: "
             f"{source!r:.60}"
@@ -72,7 +72,7 @@ def _of_template(tokenizer: Any) -> frozenset[int]:
     text = tokenizer.apply_chat_template(turns, tokenize=False)
     tail = tokenizer(text.rpartition(_MARK)[2], add_special_tokens=False)["input_ids"]
     special = set(tokenizer.all_special_ids) | {
-        token for token, added in getattr(tokenizer, "added_tokens_decoder", {}).items() if added.special
+        token for token, token_info in getattr(tokenizer, "added_tokens_decoder", {}).items() if token_info.special
     }
     return frozenset(token for token in tail[:1] if token in special)
 
@@ -82,5 +82,5 @@ def _beside(name: str) -> frozenset[int]:
     path = Path(name) / "generation_config.json"
     if not name or not path.is_file():
         return frozenset()
-    stored = json.loads(path.read_bytes())
-    return end_tokens_of(stored.get("eos_token_id")) | end_tokens_of(stored.get("pad_token_id"))
+    config = json.loads(path.read_bytes())
+    return end_tokens_of(config.get("eos_token_id")) | end_tokens_of(config.get("pad_token_id"))

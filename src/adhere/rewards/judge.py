@@ -111,7 +111,7 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         from adhere.rewards.check import check_rows
 
         check_rows(rows, mode=mode, profile=profile, traps=needs_prompts)
-    seen = Coverage(most_unmeasured)
+    coverage = Coverage(most_unmeasured)
     cuts = _Cuts(end_tokens_of(end_tokens)) if cut_answers == "fail" else None
     how: Any = {"kind": kind, "mode": mode, "profile": profile, "cut_answers": cut_answers}
     if parts is not None:
@@ -125,8 +125,8 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=needs_prompts)
         if traps:
             remember(how["others"], batch)
-        rewards = [reward_of(one.text, one.refs, is_cut=one.is_cut, asked=one.asked, **how) for one in batch]
-        seen.see(rewards)
+        rewards = [reward_of(one.text, one.refs, is_cut=one.is_cut, request=one.asked, **how) for one in batch]
+        coverage.see(rewards)
         if rewards and callable(log := columns.get("log_metric")):
             log("unmeasured_share", sum(reward is None for reward in rewards) / len(rewards))
         return rewards
@@ -150,7 +150,7 @@ def _in_parts(parts: Parts, rows: Any, cuts: _Cuts | None, how: dict[str, Any], 
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
     ) -> list[dict[str, float | None]]:
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=parts == "trap")
-        return [parts_of(one.text, one.refs, parts, is_cut=one.is_cut, asked=one.asked, **how) for one in batch]
+        return [parts_of(one.text, one.refs, parts, is_cut=one.is_cut, request=one.asked, **how) for one in batch]
 
     return PartRewards(TRAP_NAMES if parts == "trap" else column_names(parts, refs_of_rows(rows)), measure)
 
@@ -179,10 +179,10 @@ def _batch(
     cut_P = [None] * n if cuts is None else cuts.of(columns, n)
     if needs_prompts and (prompts is None or len(prompts) != n):
         raise UsageError("With traps=True the reward needs one prompt a completion, which it is called without")
-    asked_P = [asked_in(prompt) for prompt in prompts] if needs_prompts and prompts else [None] * n
+    request_P = [asked_in(prompt) for prompt in prompts] if needs_prompts and prompts else [None] * n
     return [
-        AnswerOfBatch(answer_of(completion), refs_of(ids, kwargs), is_cut, asked)
-        for completion, ids, kwargs, is_cut, asked in zip(completions, ids_P, kwargs_P, cut_P, asked_P, strict=True)
+        AnswerOfBatch(answer_of(completion), refs_of(ids, kwargs), is_cut, request)
+        for completion, ids, kwargs, is_cut, request in zip(completions, ids_P, kwargs_P, cut_P, request_P, strict=True)
     ]
 
 
@@ -207,10 +207,10 @@ class _Cuts:
     def of(self, columns: Mapping[str, Any], n: int) -> list[bool | None]:
         """Tell whether each completion was cut; None where nobody says."""
         rows = {name: _one_each(columns[name], name, n) for name in CUT_COLUMNS if columns.get(name) is not None}
-        said = [is_cut_by({name: column[number] for name, column in rows.items()}) for number in range(n)]
+        cut_P = [is_cut_by({name: column[number] for name, column in rows.items()}) for number in range(n)]
         tokens_P = columns.get("completion_ids")
-        if tokens_P is None or None not in said:
-            return said
+        if tokens_P is None or None not in cut_P:
+            return cut_P
         if not self._ends:
             warnings.warn(
                 "judge_reward cannot see which answers were cut at the token limit, so they count as complete, and an "
@@ -218,10 +218,10 @@ class _Cuts:
                 CutsUnseen,
                 stacklevel=6,
             )
-            return said
+            return cut_P
         by_tokens = [len(tokens) == 0 or int(tokens[-1]) not in self._ends for tokens in tokens_P]
         self._tell(by_tokens, tokens_P)
-        return [by_tokens[number] if one is None else one for number, one in enumerate(said)]
+        return [by_tokens[number] if one is None else one for number, one in enumerate(cut_P)]
 
     def _tell(self, by_tokens: Sequence[bool], tokens_P: Sequence[Any]) -> None:
         if self._is_told or len(by_tokens) < FEWEST_ALL_CUT or not all(by_tokens):

@@ -49,9 +49,9 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
             )
         answers = map(answer_of, completions)
         texts = [without_calls(split_reasoning(one or "")[1]) for one in answers]
-        asked = [(_turns(prompt), text) for prompt, text in zip(prompts, texts, strict=True) if text.strip()]
-        found = iter(scores(asked))
-        return [next(found) if text.strip() else None for text in texts]
+        exchanges = [(_turns(prompt), text) for prompt, text in zip(prompts, texts, strict=True) if text.strip()]
+        rewards = iter(scores(exchanges))
+        return [next(rewards) if text.strip() else None for text in texts]
 
     return learned
 
@@ -63,10 +63,10 @@ def best_of(reward: RewardFunction, prompt: Any, answers: Sequence[str]) -> str:
         UsageError: No answer has a reward.
     """
     values = reward(prompts=[prompt] * len(answers), completions=list(answers))
-    scored = [(value, -place) for place, value in enumerate(values) if value is not None]
-    if not scored:
+    ranking = [(value, -place) for place, value in enumerate(values) if value is not None]
+    if not ranking:
         raise UsageError(f"best_of: none of {len(answers)} answers has a reward")
-    return answers[-max(scored)[1]]
+    return answers[-max(ranking)[1]]
 
 
 def _turns(prompt: Any) -> list[dict[str, str]]:
@@ -92,15 +92,15 @@ def _scores(directory: Path, device: str) -> Scores:
         )
     model.train(False).to(device)  # noqa: FBT003 - torch's signature
 
-    def scores(asked: Sequence[tuple[list[dict[str, str]], str]]) -> list[float]:
-        found = []
+    def scores(exchanges: Sequence[tuple[list[dict[str, str]], str]]) -> list[float]:
+        rewards = []
         with torch.no_grad():
-            for turns, text in asked:
+            for turns, text in exchanges:
                 prompt = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
                 ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
                 ids += [*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
                 states = model.base_model(input_ids=torch.tensor([ids], device=device)).last_hidden_state
-                found.append(float(model.score(states[0, -1])))
-        return found
+                rewards.append(float(model.score(states[0, -1])))
+        return rewards
 
     return scores

@@ -40,8 +40,8 @@ def _kinds(refs: Refs) -> list[str]:
 
 def column_names(parts: Parts, rows_refs: Sequence[Refs]) -> list[str]:
     """The components of a data set, in a fixed order."""
-    found = dict.fromkeys(name for refs in rows_refs for name in names_of(parts, refs))
-    return sorted(found) if parts == "kind" else list(found)
+    names = dict.fromkeys(name for refs in rows_refs for name in names_of(parts, refs))
+    return sorted(names) if parts == "kind" else list(names)
 
 
 def parts_of(
@@ -54,7 +54,7 @@ def parts_of(
     profile: str | None = None,
     is_cut: bool | None = None,
     cut_answers: CutAnswers = "fail",
-    asked: str | None = None,
+    request: str | None = None,
 ) -> dict[str, float | None]:
     """The components of one answer's reward, each in [0, 1] or None.
 
@@ -68,7 +68,7 @@ def parts_of(
         profile: Which version of a published suite.
         is_cut: Whether the answer hit its token limit.
         cut_answers: What a cut answer counts as.
-        asked: The prompt, for `trap`.
+        request: The prompt, for `trap`.
 
     Raises:
         UsageError: `trap` without a prompt.
@@ -83,21 +83,21 @@ def parts_of(
     if cut_answers == "fail" and (status == "truncated" or is_too_long(answer)):
         return dict.fromkeys(names, 0.0)
     if parts == "trap":
-        if asked is None:
+        if request is None:
             raise UsageError("parts='trap' needs the prompt of each answer")
         from adhere.pipeline.intent.gate import traps_of
 
         reward = reward_of(answer, refs, kind=kind, mode=mode, profile=profile, reasoning=reasoning)
-        took = traps_of(asked, answer, refs, mode=mode, profile=profile)
+        took = traps_of(request, answer, refs, mode=mode, profile=profile)
         return {"constraints": reward, "no_trap": float(not took)}
     verdicts = judge.verdicts(answer, ("strict",), reasoning=reasoning)
-    paid = without_empty_passes(verdicts, refs, answer, mode=mode, profile=profile, reasoning=reasoning)
-    undecidable = judge.undecidable if any(one.outcome == "undecided" for one in paid) else frozenset()
-    values = [_value(one, one.index in undecidable) for one in paid]
+    honest_verdicts = without_empty_passes(verdicts, refs, answer, mode=mode, profile=profile, reasoning=reasoning)
+    undecidable = judge.undecidable if any(one.outcome == "undecided" for one in honest_verdicts) else frozenset()
+    values = [_value(one, one.index in undecidable) for one in honest_verdicts]
     if parts == "constraint":
         return dict(zip(names, values, strict=True))
     shares = {name: [value for ref, value in zip(refs, values, strict=True) if ref.id == name] for name in names}
-    return {name: _mean(found) for name, found in shares.items()}
+    return {name: _mean(numbers) for name, numbers in shares.items()}
 
 
 def _value(verdict: Verdict, is_undecidable: bool) -> float | None:  # noqa: FBT001
@@ -108,8 +108,8 @@ def _value(verdict: Verdict, is_undecidable: bool) -> float | None:  # noqa: FBT
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) and known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if len(numbers) == len(values) and numbers else None
 
 
 Function = Callable[..., list[float | None]]
@@ -136,8 +136,8 @@ class PartRewards(list[Function]):
         self, prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
     ) -> dict[str, list[float | None]]:
         """Every component, by its name: one value an answer."""
-        found = self._measured(prompts, completions, columns)
-        return {name: [one.get(name) for one in found] for name in self.names}
+        answer_parts = self._measured(prompts, completions, columns)
+        return {name: [one.get(name) for one in answer_parts] for name in self.names}
 
     def _measured(
         self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, columns: Mapping[str, Any]

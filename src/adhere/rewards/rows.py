@@ -57,13 +57,13 @@ class Coverage:
             )
 
 
-def mask_missing(rewards: Sequence[float | None], seen: Coverage) -> list[float]:
+def mask_missing(rewards: Sequence[float | None], coverage: Coverage) -> list[float]:
     """The rewards with NaN for None, counted; for trainers that are told to leave NaN out.
 
     Raises:
         TooFewMeasurements: Too many are missing.
     """
-    seen.see(rewards)
+    coverage.see(rewards)
     return [math.nan if reward is None else reward for reward in rewards]
 
 
@@ -78,16 +78,16 @@ def insist_on_words(kind: str, mode: str, profile: str | None, cut_answers: str 
     insist_on(mode, profile)
 
 
-def insist_on_no_typo(others: Iterable[str], known: Sequence[str]) -> None:
+def insist_on_no_typo(others: Iterable[str], arguments: Sequence[str]) -> None:
     """Refuse an argument of a trainer that looks like a misspelt one of ours; all others are the trainer's.
 
     Raises:
         UsageError: `moed=…` where `mode` was meant.
     """
     for name in others:
-        close = nearest(name, known)
+        close = nearest(name, arguments)
         if close:
-            raise UsageError(f"Unknown argument {name!r}.{close} It takes {', '.join(known)}")
+            raise UsageError(f"Unknown argument {name!r}.{close} It takes {', '.join(arguments)}")
 
 
 def reward_of(
@@ -99,7 +99,7 @@ def reward_of(
     profile: str | None = None,
     is_cut: bool | None = None,
     cut_answers: CutAnswers = "fail",
-    asked: str | None = None,
+    request: str | None = None,
     others: Others | None = None,
 ) -> float | None:
     """The reward of one answer, exactly as an evaluation judges it.
@@ -115,7 +115,7 @@ def reward_of(
         profile: Which version of a published suite.
         is_cut: Whether the answer hit its token limit; None: the trainer does not say, and it counts as complete.
         cut_answers: What a cut answer counts as.
-        asked: The prompt, for the gate; None: no gate.
+        request: The prompt, for the gate; None: no gate.
         others: The other answers of the batch, for the gate.
 
     Raises:
@@ -133,7 +133,7 @@ def reward_of(
         mode=mode,
         profile=profile,
         reasoning=reasoning,
-        asked=asked,
+        asked=request,
         others=others,
     )
 
@@ -155,9 +155,9 @@ def is_cut_by(row: Mapping[str, Any]) -> bool | None:
         UsageError: A flag is neither true nor false, so nobody knows whether the answer was cut.
     """
     for name in _SAYS_CUT:
-        said = _flag(row.get(name), name)
-        if said is not None:
-            return said
+        flag = _flag(row.get(name), name)
+        if flag is not None:
+            return flag
     reasons = [reason for name in _SAYS_WHY if (reason := _reason(row.get(name))) is not None]
     if not reasons:
         return None
@@ -167,11 +167,11 @@ def is_cut_by(row: Mapping[str, Any]) -> bool | None:
 def _flag(value: Any, name: str) -> bool | None:
     """A flag of any type as true or false; None where there is none (null, pandas' NaN and NA)."""
     plain = _only(value)
-    said = str(plain).strip().lower()
-    if said in _UNSAID:
+    text = str(plain).strip().lower()
+    if text in _UNSAID:
         return None
     if isinstance(plain, str):
-        plain = {"true": True, "false": False, "1": True, "0": False}.get(said)
+        plain = {"true": True, "false": False, "1": True, "0": False}.get(text)
     if isinstance(plain, bool | int | float) and plain in (0, 1):
         return bool(plain)
     raise UsageError(f"{name} says whether an answer was cut at its token limit: true or false, got {value!r:.60}")

@@ -134,20 +134,20 @@ class Answers:
         self._rows = [(prompt, draw) for prompt in self._prompts for draw in range(self._draws)]
         self._place = {(prompt.id, draw): at for at, (prompt, draw) in enumerate(self._rows)}
         self.ways = ways_of(len(runs))
-        found = [self._outcomes(prompt, draw) for prompt, draw in self._rows]
-        self._way = np.array([self.ways.index(_way(outcomes)) for outcomes in found], np.int8)
-        self._fails = [np.array([one[run] == "fail" for one in found], bool) for run in range(len(runs))]
-        self._decided = np.array(["undecided" not in one for one in found], bool)
+        row_outcomes = [self._outcomes(prompt, draw) for prompt, draw in self._rows]
+        self._way = np.array([self.ways.index(_way(outcomes)) for outcomes in row_outcomes], np.int8)
+        self._fails = [np.array([one[run] == "fail" for one in row_outcomes], bool) for run in range(len(runs))]
+        self._decided = np.array(["undecided" not in one for one in row_outcomes], bool)
         self._cut = np.array([self._is_cut(prompt, draw) for prompt, draw in self._rows], bool)
         self._index()
 
     def _outcomes(self, prompt: Prompt, draw: int) -> list[Outcome]:
         """Return the outcome of a draw of a prompt in each Run."""
-        wanted = sum(len(turn.constraints) for turn in prompt.turns)
+        count = sum(len(turn.constraints) for turn in prompt.turns)
         return [
             together(
                 [mark.outcome for turn in range(len(prompt.turns)) for mark in marks.get((prompt.id, turn, draw), ())],
-                wanted,
+                count,
             )
             for marks in self._marks
         ]
@@ -162,20 +162,20 @@ class Answers:
         failed: dict[str, list[list[int]]] = {}
         self._n: dict[str, list[int]] = {}
         for at, (prompt, draw) in enumerate(self._rows):
-            said = [prompt.id]
-            for turn, asked in enumerate(prompt.turns):
+            parts = [prompt.id]
+            for turn, prompt_turn in enumerate(prompt.turns):
                 key = (prompt.id, turn, draw)
-                said.append(asked.text)
-                for kind in {ref.id for ref in asked.constraints}:
+                parts.append(prompt_turn.text)
+                for kind in {ref.id for ref in prompt_turn.constraints}:
                     self._n.setdefault(kind, []).append(at)
                 for number, (answers, marks) in enumerate(zip(self._answers, self._marks, strict=True)):
                     if key in answers:
-                        said.append(answers[key].said)
+                        parts.append(answers[key].said)
                     for mark in marks.get(key, ()):
-                        said.append(mark.reason)
+                        parts.append(mark.reason)
                         if mark.outcome == "fail":
                             failed.setdefault(mark.kind, [[] for _ in self.names])[number].append(at)
-            texts.append("\n".join(said).lower().encode("utf-8", "replace").replace(b"\0", b" "))
+            texts.append("\n".join(parts).lower().encode("utf-8", "replace").replace(b"\0", b" "))
         slices: dict[str, list[int]] = {}
         for at, (prompt, _) in enumerate(self._rows):
             slices.setdefault(prompt.tags.get("slice", "all"), []).append(at)
@@ -188,17 +188,17 @@ class Answers:
 
     def _find_rows(self, words: str) -> NDArray[np.bool_]:
         """Tell which rows have the words."""
-        found = np.zeros(len(self._rows), bool)
-        wanted = words.strip().lower().encode("utf-8", "replace").replace(b"\0", b" ")
-        if not wanted:
-            return ~found
-        at = self._text.find(wanted)
+        matches = np.zeros(len(self._rows), bool)
+        phrase = words.strip().lower().encode("utf-8", "replace").replace(b"\0", b" ")
+        if not phrase:
+            return ~matches
+        at = self._text.find(phrase)
         while at >= 0:
             row = bisect_right(self._starts, at) - 1
-            found[row] = True
+            matches[row] = True
             after = self._starts[row + 1] if row + 1 < len(self._starts) else len(self._text)
-            at = self._text.find(wanted, after)
-        return found
+            at = self._text.find(phrase, after)
+        return matches
 
     def _is_way(self, way: str) -> NDArray[np.bool_]:
         if way == "cut":
@@ -206,7 +206,7 @@ class Answers:
         return np.ones(len(self._rows), bool) if way == "all" else self._way == self.ways.index(way)
 
     def page(
-        self, asked: RowQuery, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = ""
+        self, query: RowQuery, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = ""
     ) -> Page:
         """The rows from `start` on that were asked for, with counts.
 
@@ -215,32 +215,32 @@ class Answers:
         Raises:
             UsageError: There is no such way.
         """
-        if asked.way not in self.ways:
-            raise UsageError(f"No way {asked.way!r}; there are {', '.join(self.ways)}")
-        found = self._find_rows(asked.words)
-        ways = {way: int((found & self._is_way(way)).sum()) for way in self.ways}
-        found &= self._is_way(asked.way)
+        if query.way not in self.ways:
+            raise UsageError(f"No way {query.way!r}; there are {', '.join(self.ways)}")
+        matches = self._find_rows(query.words)
+        ways = {way: int((matches & self._is_way(way)).sum()) for way in self.ways}
+        matches &= self._is_way(query.way)
         slices = []
         for name, rows in self._slices.items():
-            among = rows[found[rows] & self._decided[rows]]
+            among = rows[matches[rows] & self._decided[rows]]
             slices.append(Count(name, tuple(int(fails[among].sum()) for fails in self._fails), len(among)))
         kinds = []
         for kind, runs in self._failed.items():
-            n = int(found[np.unique(self._n.get(kind, []))].sum()) if kind in self._n else 0
-            counts = tuple(int(found[rows].sum()) for rows in runs)
+            n = int(matches[np.unique(self._n.get(kind, []))].sum()) if kind in self._n else 0
+            counts = tuple(int(matches[rows].sum()) for rows in runs)
             if any(counts):
                 kinds.append(Count(kind, counts, n))
-        if asked.kind:
-            held = np.zeros(len(self._rows), bool)
-            for rows in self._failed.get(asked.kind, []):
-                held[rows] = True
-            found &= held
-        places = np.flatnonzero(found)
-        shown = places[start : start + MOST_ROWS]
+        if query.kind:
+            of_kind = np.zeros(len(self._rows), bool)
+            for rows in self._failed.get(query.kind, []):
+                of_kind[rows] = True
+            matches &= of_kind
+        places = np.flatnonzero(matches)
+        page_places = places[start : start + MOST_ROWS]
         at = None if place_of is None else self._place.get(place_of)
-        place = None if at is None or not found[at] else int(np.searchsorted(places, at))
+        place = None if at is None or not matches[at] else int(np.searchsorted(places, at))
         kinds.sort(key=lambda one: (-max(one.failed), one.name))
-        rows_ = tuple(self._row(int(one)) for one in shown)
+        rows_ = tuple(self._row(int(one)) for one in page_places)
         return Page(len(self._rows), len(places), start, rows_, ways, tuple(kinds), tuple(slices), place, version)
 
     def _row(self, at: int) -> Row:
@@ -300,7 +300,7 @@ def result_of(runs: Sequence[Run]) -> Headline:
             percent(rates[0].of_all), f"of prompts passed ({percent_interval(rates[0].low, rates[0].high)})"
         )
     one = compare_runs(runs[1], runs[0], across_engines=True).overall
-    said = f"points: {percent(rates[0].of_all)} → {percent(rates[1].of_all)} of prompts passed"
+    rates_text = f"points: {percent(rates[0].of_all)} → {percent(rates[1].of_all)} of prompts passed"
     return Headline(
-        points(one.difference), f"{said}, 95 % interval of the difference {points_interval(one.low, one.high)}"
+        points(one.difference), f"{rates_text}, 95 % interval of the difference {points_interval(one.low, one.high)}"
     )

@@ -93,8 +93,8 @@ class Browser:
     @web.middleware
     async def _check_request(self, request: web.Request, handler: Any) -> web.StreamResponse:
         """Nothing is answered without the token, and nothing but reading is done."""
-        given = request.path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
-        if not secrets.compare_digest(given, self.token.encode()):
+        token = request.path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
+        if not secrets.compare_digest(token, self.token.encode()):
             return _plain(403, "This address lacks the token: use the one that adhere view printed")
         if request.method not in {"GET", "HEAD"}:
             return _plain(405, "Read-only")
@@ -162,13 +162,13 @@ class Browser:
         item = await self._find_item(request)
         try:
             state = await self._read(lambda: self._watch(item).state())
-            known = self._reports.get(item.id)
-            if known is None or known[0] != state.changed:
-                known = (state.changed, await asyncio.to_thread(_build_html, item))
-                self._reports = {item.id: known}  # only the last: a page of a large sweep takes 16 MB
+            stored_page = self._reports.get(item.id)
+            if stored_page is None or stored_page[0] != state.changed:
+                stored_page = (state.changed, await asyncio.to_thread(_build_html, item))
+                self._reports = {item.id: stored_page}  # only the last: a page of a large sweep takes 16 MB
         except (AdhereError, OSError) as error:
             return _page(trouble_html(item.name, str(error)), status=503)
-        return _page(known[1])
+        return _page(stored_page[1])
 
     async def _runs(self, request: web.Request) -> list[Item]:
         """The Run of an address, or the two."""
@@ -185,13 +185,13 @@ class Browser:
         key = tuple(item.id for item in items)
         async with self._tables_lock:
             version = " ".join(map(_version, items))
-            known = self._tables.get(key)
-            if known is None or (known.version != version and time.monotonic() > known.next_s):
-                begun = time.monotonic()
-                made = await asyncio.to_thread(lambda: Answers([load_run(item.directory) for item in items]))
-                known = _Table(version, made, 11 * time.monotonic() - 10 * begun)
-                self._tables = {name: one for name, one in [*self._tables.items()][-1:] if name != key} | {key: known}
-        return known.version, known.answers
+            table = self._tables.get(key)
+            if table is None or (table.version != version and time.monotonic() > table.next_s):
+                start_s = time.monotonic()
+                answers = await asyncio.to_thread(lambda: Answers([load_run(item.directory) for item in items]))
+                table = _Table(version, answers, 11 * time.monotonic() - 10 * start_s)
+                self._tables = {name: one for name, one in [*self._tables.items()][-1:] if name != key} | {key: table}
+        return table.version, table.answers
 
     async def _browse(self, request: web.Request) -> web.Response:
         """The page of one Run's answers, or of two Runs side by side."""
@@ -216,11 +216,13 @@ class Browser:
             version, answers = await self._answers(items)
             one = (query["id"], _number(query, "draw")) if "id" in query else None
             if request.match_info["what"] == "answer":
-                shown = answers.shown(*one) if one else None
-                return _json(shown) if shown is not None else _plain(404, "No prompt of this name was asked")
-            asked = RowQuery(query.get("words", ""), query.get("way", "all"), query.get("kind", ""))
+                answer_view = answers.shown(*one) if one else None
+                return (
+                    _json(answer_view) if answer_view is not None else _plain(404, "No prompt of this name was asked")
+                )
+            row_query = RowQuery(query.get("words", ""), query.get("way", "all"), query.get("kind", ""))
             start = _number(query, "start")
-            page = await asyncio.to_thread(lambda: answers.page(asked, start=start, place_of=one, version=version))
+            page = await asyncio.to_thread(lambda: answers.page(row_query, start=start, place_of=one, version=version))
             return _json(page)
         except UsageError as error:
             return _plain(400, str(error))
@@ -240,10 +242,10 @@ def _version(item: Item) -> str:
 
 
 def _number(query: Mapping[str, str], name: str) -> int:
-    found = query.get(name, "0")
-    if not found.isdecimal() or len(found) > 9:
-        raise UsageError(f"{name} must be a whole number, got {found!r}")
-    return int(found)
+    digits = query.get(name, "0")
+    if not digits.isdecimal() or len(digits) > 9:
+        raise UsageError(f"{name} must be a whole number, got {digits!r}")
+    return int(digits)
 
 
 def _build_html(item: Item) -> str:

@@ -116,10 +116,10 @@ def _refuse_unknown(body: Mapping[str, Any]) -> None:
         if name in _READ or name in _WITHOUT_EFFECT:
             continue
         if name not in _NEUTRAL:
-            known = sorted(_READ)
+            fields = sorted(_READ)
             raise BadRequest(
-                f"{name} is not known here and might change the answer.{nearest(name, known)} "
-                f"Known: {', '.join(known)}",
+                f"{name} is not known here and might change the answer.{nearest(name, fields)} "
+                f"Known: {', '.join(fields)}",
                 field=name,
                 code="unknown_parameter",
             )
@@ -137,16 +137,16 @@ def _is_alike(value: Any, neutral: Any) -> bool:
     return isinstance(value, bool) == isinstance(neutral, bool)
 
 
-def _messages(found: Any) -> tuple[Message, ...]:
-    if not isinstance(found, list) or not found:
+def _messages(messages: Any) -> tuple[Message, ...]:
+    if not isinstance(messages, list) or not messages:
         raise BadRequest("messages must be a list with at least one message", field="messages")
-    return tuple(_message(message, f"messages[{place}]") for place, message in enumerate(found))
+    return tuple(_message(message, f"messages[{place}]") for place, message in enumerate(messages))
 
 
-def _message(found: Any, where: str) -> Message:
-    if not isinstance(found, dict):
+def _message(message: Any, where: str) -> Message:
+    if not isinstance(message, dict):
         raise BadRequest(f"{where} must be an object with role and content", field=where)
-    fields = {name: value for name, value in found.items() if value is not None}
+    fields = {name: value for name, value in message.items() if value is not None}
     role = _ROLES.get(str(fields.get("role")))
     if role is None:
         raise BadRequest(
@@ -165,33 +165,33 @@ def _message(found: Any, where: str) -> Message:
     calls = fields.get("tool_calls", [])
     if not isinstance(calls, list):
         raise BadRequest(f"{where}.tool_calls must be a list", field=f"{where}.tool_calls")
-    made = tuple(_call(call, f"{where}.tool_calls[{place}]") for place, call in enumerate(calls))
-    return Message(role, content, made, fields.get("tool_call_id"))
+    tool_calls = tuple(_call(call, f"{where}.tool_calls[{place}]") for place, call in enumerate(calls))
+    return Message(role, content, tool_calls, fields.get("tool_call_id"))
 
 
-def _call(found: Any, where: str) -> ToolCall:
-    function = found.get("function") if isinstance(found, dict) else None
+def _call(call: Any, where: str) -> ToolCall:
+    function = call.get("function") if isinstance(call, dict) else None
     if (
         not isinstance(function, dict)
-        or not isinstance(found.get("id"), str)
-        or found.get("type", "function") != "function"
+        or not isinstance(call.get("id"), str)
+        or call.get("type", "function") != "function"
     ):
         raise BadRequest(f"{where} must have an id, the type function and a function", field=where)
     name, arguments = function.get("name"), function.get("arguments", "{}")
     try:
-        given = json.loads(arguments) if isinstance(arguments, str) else None
+        values = json.loads(arguments) if isinstance(arguments, str) else None
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(name, str) or not isinstance(given, dict):
+        values = None
+    if not isinstance(name, str) or not isinstance(values, dict):
         raise BadRequest(f"{where}.function must have a name, and arguments as the JSON text of an object", field=where)
-    return ToolCall(found["id"], name, given)
+    return ToolCall(call["id"], name, values)
 
 
-def _tools(found: Any) -> tuple[Tool, ...]:
-    if not isinstance(found, list):
+def _tools(rows: Any) -> tuple[Tool, ...]:
+    if not isinstance(rows, list):
         raise BadRequest("tools must be a list", field="tools")
     tools = []
-    for place, row in enumerate(found):
+    for place, row in enumerate(rows):
         function = row.get("function") if isinstance(row, dict) and row.get("type") == "function" else None
         fields = function if isinstance(function, dict) else {}
         name, about, parameters = fields.get("name"), fields.get("description", ""), fields.get("parameters", {})
@@ -204,14 +204,14 @@ def _tools(found: Any) -> tuple[Tool, ...]:
     return tuple(tools)
 
 
-def _content(found: Any, where: str) -> str:
+def _content(content: Any, where: str) -> str:
     """A text, or the texts of its parts put together; pictures and sound are refused."""
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, list):
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
         raise BadRequest(f"{where} must be a text or a list of text parts", field=where)
     texts = []
-    for part in found:
+    for part in content:
         if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
             raise BadRequest(f"{where}: only parts of type text are read here", field=where)
         texts.append(part["text"])

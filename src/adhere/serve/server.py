@@ -103,8 +103,8 @@ class ModelServer:
             )
 
     async def _completion(self, request: web.Request) -> web.StreamResponse:
-        asked = read(await request.read(), max_new_tokens=self.max_new_tokens, seed=secrets.randbits(31))
-        self._check_model(asked.model)
+        chat_request = read(await request.read(), max_new_tokens=self.max_new_tokens, seed=secrets.randbits(31))
+        self._check_model(chat_request.model)
         if self._inside > self.most_waiting:  # one is being answered, the others wait
             self.rejected += 1
             pause = min(60, max(1, math.ceil(self._mean_s * self._inside)))
@@ -118,24 +118,24 @@ class ModelServer:
         self._inside += 1
         try:
             async with self._turn:
-                response = await self._answer(asked)
+                response = await self._answer(chat_request)
         finally:
             self._inside -= 1
         if response.status == "error":
             return _failure(response)
         self.served += 1
-        if asked.is_streamed:
-            return await self._stream(request, response, with_usage=asked.with_usage)
+        if chat_request.is_streamed:
+            return await self._stream(request, response, with_usage=chat_request.with_usage)
         choice = {"index": 0, "message": _message(response), "finish_reason": _finish(response), "logprobs": None}
         return web.json_response({**self._head("chat.completion"), "choices": [choice], "usage": _usage(response)})
 
-    async def _answer(self, asked: ChatRequest) -> Response:
+    async def _answer(self, chat_request: ChatRequest) -> Response:
         """Draw one answer; whatever an engine raises is a failed call."""
         name = f"request-{secrets.token_hex(4)}"
-        request = Request(name, 0, 0, asked.messages, asked.sampling.seed, tools=asked.tools)
+        request = Request(name, 0, 0, chat_request.messages, chat_request.sampling.seed, tools=chat_request.tools)
         start = time.monotonic()
         try:
-            async with _closing(self.model.respond([request], asked.sampling)) as answers:
+            async with _closing(self.model.respond([request], chat_request.sampling)) as answers:
                 async for response in answers:
                     return response
         except (AdhereError, OSError, RuntimeError, ValueError, TypeError) as error:
@@ -189,17 +189,17 @@ async def _phrase_error(request: web.Request, handler: Any) -> web.StreamRespons
         status = 404 if error.code == "model_not_found" else 400
         return _error(status, str(error), code=error.code, param=error.field)
     except web.HTTPException as error:
-        known = "GET /v1/models and POST /v1/chat/completions are served"
-        return _error(error.status, f"{request.method} {request.path}: {error.reason}; {known}")
+        served_paths = "GET /v1/models and POST /v1/chat/completions are served"
+        return _error(error.status, f"{request.method} {request.path}: {error.reason}; {served_paths}")
     return answer
 
 
 def _message(response: Response) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": response.text}
     if response.calls:
-        called = conversation([Message("assistant", response.text, response.calls)], is_sent=True)[0]
-        calls = [{**call, "index": place} for place, call in enumerate(called["tool_calls"])]
-        message |= {"content": called["content"], "tool_calls": calls}
+        sent_message = conversation([Message("assistant", response.text, response.calls)], is_sent=True)[0]
+        calls = [{**call, "index": place} for place, call in enumerate(sent_message["tool_calls"])]
+        message |= {"content": sent_message["content"], "tool_calls": calls}
     if response.status == "refused":
         message["refusal"] = response.evidence or "refused"
     if response.reasoning:

@@ -111,8 +111,8 @@ class _Speed:
         self._seen.append((now, done))
         while now - self._seen[0][0] > _WINDOW_S:
             self._seen.popleft()
-        begun, before = self._seen[0]
-        return (done - before) / (now - begun) if now - begun >= 0.5 else None
+        start_s, before = self._seen[0]
+        return (done - before) / (now - start_s) if now - start_s >= 0.5 else None
 
 
 def watch(item: Item, *, clock: Callable[[], float] = time.monotonic) -> Watch:
@@ -152,12 +152,20 @@ class Watch:
         )
 
     def _state(
-        self, title: str, *, done: int, total: int | None, failed: int, changed: float, is_sealed: bool, **more: Any
+        self,
+        title: str,
+        *,
+        done: int,
+        total: int | None,
+        failed: int,
+        change_time_s: float,
+        is_sealed: bool,
+        **more: Any,
     ) -> State:
         rate = self._speed.at(done)
-        is_quiet = time.time() - changed > QUIET_S and not is_held(self.item.directory)
+        is_quiet = time.time() - change_time_s > QUIET_S and not is_held(self.item.directory)
         state = state_word(asked=total, answered=done, failed=failed, is_sealed=is_sealed, is_at_work=not is_quiet)
-        left = (total - done) / rate if rate and total is not None and state == "running" else None
+        left_s = (total - done) / rate if rate and total is not None and state == "running" else None
         return State(
             id=self.item.id,
             kind=self.item.kind,
@@ -168,8 +176,8 @@ class Watch:
             total=total,
             failed=failed,
             per_second=rate if state == "running" else None,
-            left_s=left,
-            changed=changed,
+            left_s=left_s,
+            changed=change_time_s,
             has_report=self._has_report(),
             **more,
         )
@@ -199,7 +207,7 @@ class RunWatch(Watch):
             # of suites with several turns only the answers themselves say how many
             total=manifest.n_prompts * spec.draws if turns == 1 else None,
             failed=statuses["error"],
-            changed=max(last_change(self.item.directory), *(part.changed for part in self._responses)),
+            change_time_s=max(last_change(self.item.directory), *(part.changed for part in self._responses)),
             is_sealed=is_sealed,
             statuses=dict(statuses),
             result=self._sealed("summary.json", _run_result),
@@ -229,9 +237,9 @@ class StudyWatch(Watch):
     def state(self, *, with_models: bool = False) -> State:
         directory = self.item.directory
         cells = len(list(directory.glob("cells/*/cell.json")))
-        measured = len(list(directory.glob("runs/*/summary.json")))
+        arms_measured = len(list(directory.glob("runs/*/summary.json")))
         is_sealed = (directory / "result.json").exists()
-        changed = max(
+        change_time_s = max(
             [
                 last_change(directory),
                 *map(last_change, directory.glob("cells/*")),
@@ -239,11 +247,11 @@ class StudyWatch(Watch):
             ]
         )
         return self._state(
-            f"study: {cells} cells trained, {measured} arms measured",
-            done=cells + measured,
+            f"study: {cells} cells trained, {arms_measured} arms measured",
+            done=cells + arms_measured,
             total=None,
             failed=0,
-            changed=changed,
+            change_time_s=change_time_s,
             is_sealed=is_sealed,
             result=self._sealed("result.json", _study_result),
             models=tuple(filter(None, map(self._arm, runs_in(self.item)))) if with_models else (),
@@ -294,63 +302,63 @@ class SweepWatch(Watch):
         for trouble in self._attempts.fresh():
             self._troubles.setdefault(trouble.model, Counter())[trouble.kind] += 1
         for entry in self._journal.fresh():
-            known = self._status.setdefault(entry.model, {})
+            statuses = self._status.setdefault(entry.model, {})
             key = (entry.suite, *entry.response.key)
             status = entry.response.status
-            if not replaces(status, known.get(key)):
+            if not replaces(status, statuses.get(key)):
                 continue
-            if key in known:
-                self._statuses[known[key]] -= 1
-            known[key] = status
+            if key in statuses:
+                self._statuses[statuses[key]] -= 1
+            statuses[key] = status
             self._statuses[status] += 1
 
     def state(self, *, with_models: bool = False) -> State:
         self._read()
-        wanted: Sequence[str] = self._snapshot.wanted if self._snapshot else ()
-        alive = [model for model in wanted if model in self._liveness and self._liveness[model].alive]
+        models: Sequence[str] = self._snapshot.wanted if self._snapshot else ()
+        alive = [model for model in models if model in self._liveness and self._liveness[model].alive]
         dead = sum(1 for row in self._liveness.values() if not row.alive)
-        unasked = len(wanted) - len(self._liveness)
-        sealed = [file.stat().st_mtime for file in self.item.directory.glob("runs/*/summary.json")]
-        is_whole = bool(alive) and not unasked and len(sealed) >= len(alive) * len(self._spec.suites)
-        changed = max(
+        n_unasked = len(models) - len(self._liveness)
+        seal_times = [file.stat().st_mtime for file in self.item.directory.glob("runs/*/summary.json")]
+        is_whole = bool(alive) and not n_unasked and len(seal_times) >= len(alive) * len(self._spec.suites)
+        change_time_s = max(
             [
                 self._journal.changed,
                 self._alive.changed,
                 self._attempts.changed,
-                *sealed,
+                *seal_times,
                 last_change(self.item.directory),
             ]
         )
         is_sealed = (
-            is_whole and min(sealed) >= self._journal.changed - 1
-            if sealed
-            else bool(wanted) and not unasked and not alive
+            is_whole and min(seal_times) >= self._journal.changed - 1
+            if seal_times
+            else bool(models) and not n_unasked and not alive
         )
-        total = None if self._per_model is None or unasked else self._per_model * len(alive)
+        total = None if self._per_model is None or n_unasked else self._per_model * len(alive)
         names = ", ".join(name for name, _, _ in self._spec.suites)
-        stage = f"asking which of {len(wanted)} models answer: {len(self._liveness)} asked" if unasked else ""
+        stage = f"asking which of {len(models)} models answer: {len(self._liveness)} asked" if n_unasked else ""
         return self._state(
             f"{self._spec.base_url} on {names}",
             done=sum(self._statuses.values()),
             total=total,
             failed=self._statuses["error"],
-            changed=changed,
+            change_time_s=change_time_s,
             is_sealed=is_sealed,
             note=stage,
             statuses={name: count for name, count in self._statuses.items() if count},
             alive=len(alive),
             dead=dead,
-            unasked=unasked,
+            unasked=n_unasked,
             troubles=dict(sum(self._troubles.values(), Counter())),
-            models=tuple(self._model(model, is_sealed=is_sealed) for model in wanted) if with_models else (),
+            models=tuple(self._model(model, is_sealed=is_sealed) for model in models) if with_models else (),
             result=self._sealed("leaderboard.json", _sweep_result),
         )
 
     def _model(self, model: str, *, is_sealed: bool) -> ModelState:
-        known = self._status.get(model, {})
+        statuses = self._status.get(model, {})
         row = self._liveness.get(model)
-        done = len(known)
-        failed = sum(1 for status in known.values() if status == "error")
+        done = len(statuses)
+        failed = sum(1 for status in statuses.values() if status == "error")
         if row is None:
             state: ModelStage = "unasked"
         elif not row.alive:

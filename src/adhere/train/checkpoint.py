@@ -85,18 +85,18 @@ class Keeper:
         file = self._file(self._latest())
         if not agree(file.exists()):
             return 0
-        kept = _read(file, learner.model.device)
-        if kept["identity"] != _identity(learner):
+        state = _read(file, learner.model.device)
+        if state["identity"] != _identity(learner):
             raise RunMismatch(f"{file} is of another stage or of other settings. Remove it, or use another --out")
-        learner.put(kept["weights"])
-        learner.kept = kept["kept"]
-        learner.optimizer.load_state_dict(with_shards(kept["optimizer"], learner.optimizer))
-        learner.step = kept["step"]
-        for name, value in kept["tally"].items():
+        learner.put(state["weights"])
+        learner.kept = state["kept"]
+        learner.optimizer.load_state_dict(with_shards(state["optimizer"], learner.optimizer))
+        learner.step = state["step"]
+        for name, value in state["tally"].items():
             setattr(tally, name, value)
-        tally.started = time.perf_counter() - kept["seconds"]
-        log[:] = kept["log"]
-        return int(kept["done"])
+        tally.started = time.perf_counter() - state["seconds"]
+        log[:] = state["log"]
+        return int(state["done"])
 
     def save_if_due(self, learner: LearnerState, tally: Tally, log: list[LogRow], *, done: int) -> bool:
         """Write a checkpoint if the last one is `every_s` old; whether it was written.
@@ -195,13 +195,13 @@ def _read(file: Path, device: Any) -> dict[str, Any]:
 
     try:
         with zipfile.ZipFile(file) as archive:  # every tensor has its checksum there, which torch does not look at
-            broken = archive.testzip()
-        found: dict[str, Any] = {} if broken else torch.load(file, map_location=device, weights_only=True)
+            damage = archive.testzip()
+        state: dict[str, Any] = {} if damage else torch.load(file, map_location=device, weights_only=True)
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
-        broken = str(error)
-    if broken:
-        raise IntegrityError(f"{file} cannot be read ({broken}). Remove it to train this stage from its start")
-    return found
+        damage = str(error)
+    if damage:
+        raise IntegrityError(f"{file} cannot be read ({damage}). Remove it to train this stage from its start")
+    return state
 
 
 def _identity(learner: LearnerState) -> str:

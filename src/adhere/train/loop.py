@@ -48,12 +48,12 @@ def rate_at(step: int, steps: int, settings: OptimizerSettings) -> float:
     done = (step - warmup) / max(1, steps - 1 - warmup)  # 0 at the first step after warm-up, 1 at the last
     match settings.schedule:
         case "constant":
-            left = 1.0
+            remaining_share = 1.0
         case "linear":
-            left = 1.0 - done
+            remaining_share = 1.0 - done
         case "cosine":
-            left = (1.0 + math.cos(math.pi * done)) / 2
-    return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * left)
+            remaining_share = (1.0 + math.cos(math.pi * done)) / 2
+    return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * remaining_share)
 
 
 class Learner:
@@ -104,11 +104,11 @@ class Learner:
             if not place:
                 first: LogRow = {"step": 0, "loss": None}
                 log.append(first | self._look(tally, log))
-            every, looked = self.watch.every, self.step // self.watch.every
+            every, looks = self.watch.every, self.step // self.watch.every
 
             def look() -> LogRow:
-                nonlocal looked
-                due, looked = self.step // every > looked, self.step // every
+                nonlocal looks
+                due, looks = self.step // every > looks, self.step // every
                 return self._look(tally, log) if due or self.step == self.steps else {}
 
             log.more = look
@@ -195,14 +195,14 @@ class Learner:
 
         `merging_lost_share` is the share of AdamW's step, along it, that online merging did not take.
         """
-        taken: float | None = getattr(self.optimizer, "step_share", None)
+        step_share: float | None = getattr(self.optimizer, "step_share", None)
         return {
             "step": self.step,
             "loss": update.loss,
             "learning_rate": update.learning_rate,
             "grad_norm": update.grad_norm,
             **columns,
-            **({} if taken is None else {"merging_lost_share": 1 - taken}),
+            **({} if step_share is None else {"merging_lost_share": 1 - step_share}),
             "peak_memory_bytes": self._peak_memory(),
         }
 
@@ -233,10 +233,12 @@ def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str,
 
     embeddings = [model.get_input_embeddings(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
     rows = {id(tokens) for tokens in trained_rows(model).values()}  # of a chat template's own tokens: always trained
-    frozen = [p for module in embeddings if module is not None for p in module.parameters() if p.requires_grad]
-    frozen = [p for p in frozen if settings.freeze_embeddings_and_head and id(p) not in rows]
+    frozen_parameters = [
+        p for module in embeddings if module is not None for p in module.parameters() if p.requires_grad
+    ]
+    frozen_parameters = [p for p in frozen_parameters if settings.freeze_embeddings_and_head and id(p) not in rows]
     attention, training = model.config._attn_implementation, model.training  # noqa: SLF001 (no public reader)
-    for parameter in frozen:
+    for parameter in frozen_parameters:
         parameter.requires_grad_(False)  # noqa: FBT003 (torch's own signature)
     model.train(False)  # noqa: FBT003
     if settings.gradient_checkpointing:
@@ -250,7 +252,7 @@ def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str,
         model.set_attn_implementation(attention_for(model, settings.precision or "fp32"))  # now it is where it computes
         yield Learner(model, settings, stage=stage, steps=steps)
     finally:
-        for parameter in frozen:
+        for parameter in frozen_parameters:
             parameter.requires_grad_(True)  # noqa: FBT003
         model.zero_grad(set_to_none=True)
         if settings.gradient_checkpointing:
@@ -294,11 +296,11 @@ def frozen_copy(model: PreTrainedModel, precision: Precision | None = None) -> P
 
 
 def _refuse_dropout(model: PreTrainedModel) -> None:
-    named = {name: value for name, value in model.config.to_dict().items() if "dropout" in name and value}
-    if named:
-        found = ", ".join(f"{name} = {value}" for name, value in named.items())
+    dropouts = {name: value for name, value in model.config.to_dict().items() if "dropout" in name and value}
+    if dropouts:
+        settings_text = ", ".join(f"{name} = {value}" for name, value in dropouts.items())
         raise UsageError(
-            f"gradient_checkpointing: the model's config has {found}, which checkpointing would switch "
+            f"gradient_checkpointing: the model's config has {settings_text}, which checkpointing would switch "
             "on. Set it to 0 there"
         )
 

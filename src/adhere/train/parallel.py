@@ -71,11 +71,11 @@ def processes(*, shard: bool = False) -> Iterator[Place]:
     import torch.distributed as group
 
     if torch.cuda.is_available():
-        own, found = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-        if own >= found:
+        own, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+        if own >= gpus:
             raise UsageError(
-                f"This is process {own + 1} of this machine, which has {found} GPU{'s' * (found > 1)}: each process "
-                f"needs one of its own. Start torchrun with --nproc-per-node {found}, or hide the GPUs "
+                f"This is process {own + 1} of this machine, which has {gpus} GPU{'s' * (gpus > 1)}: each process "
+                f"needs one of its own. Start torchrun with --nproc-per-node {gpus}, or hide the GPUs "
                 "(CUDA_VISIBLE_DEVICES=) to train on the CPU"
             )
         torch.cuda.set_device(own)
@@ -95,10 +95,10 @@ def share(parts: Iterable[T]) -> list[T | None]:
     With sharded weights as many as the others have, None where it has nothing to do.
     """
     rank, size = place()
-    held = list(parts)
-    mine: list[T | None] = list(held[rank::size])
+    all_parts = list(parts)
+    mine: list[T | None] = list(all_parts[rank::size])
     if is_sharding():
-        mine += [None] * (-(-len(held) // size) - len(mine))
+        mine += [None] * (-(-len(all_parts) // size) - len(mine))
     return mine
 
 
@@ -125,13 +125,13 @@ def divide(
             f"The processes do not work on the same rows ({', '.join(one[:8] for one in hashes)}), "
             "so what they find cannot be put together. Give all of them the same recipe, data and seed"
         )
-    found: list[tuple[int, Found]] = []
+    own_results: list[tuple[int, Found]] = []
     for number, item in zip(range(rank, len(items) + size, size), share(items), strict=False):
         if item is not None:
-            found.append((number, work(item)))
+            own_results.append((number, work(item)))
         elif idle is not None:
             idle()
-    by_number = dict(gather(found))
+    by_number = dict(gather(own_results))
     return [by_number[number] for number in range(len(items))]
 
 
@@ -155,9 +155,9 @@ def add_up(parameters: Sequence[torch.nn.Parameter], total: float) -> float:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
         group.all_reduce(parameter.grad)
-    summed = torch.tensor([total], dtype=torch.float64, device=parameters[0].device)
-    group.all_reduce(summed)
-    return float(summed)
+    grand_total = torch.tensor([total], dtype=torch.float64, device=parameters[0].device)
+    group.all_reduce(grand_total)
+    return float(grand_total)
 
 
 def first_does(work: Callable[[], None]) -> None:
@@ -178,10 +178,10 @@ def first_says(work: Callable[[], T]) -> T:
         return work()
     import torch.distributed as group
 
-    said: list[T | None] = [work() if rank == 0 else None]
-    group.broadcast_object_list(said, src=0)
-    found: T = said[0]  # type: ignore[assignment]
-    return found
+    object_list: list[T | None] = [work() if rank == 0 else None]  # filled with the first process's
+    group.broadcast_object_list(object_list, src=0)
+    answer: T = object_list[0]  # type: ignore[assignment]
+    return answer
 
 
 def gather(values: Sequence[T]) -> list[T]:
@@ -191,6 +191,6 @@ def gather(values: Sequence[T]) -> list[T]:
         return list(values)
     import torch.distributed as group
 
-    found: list[list[T]] = [[] for _ in range(size)]
-    group.all_gather_object(found, list(values))
-    return [value for one in found for value in one]
+    values_by_process: list[list[T]] = [[] for _ in range(size)]
+    group.all_gather_object(values_by_process, list(values))
+    return [value for one in values_by_process for value in one]

@@ -125,12 +125,16 @@ def check_settings(settings: Settings) -> Settings:
         raise UsageError(f"{type(settings).__name__}: {error}") from error
 
 
-def settle(settings: Settings, resolved: Precisions) -> Settings:
+def settle(settings: Settings, precisions: Precisions) -> Settings:
     """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
 
     What a cell's key holds.
     """
-    ours = {"precision": resolved.training, "rollout_precision": resolved.rollouts, "rollout_layout": resolved.layout}
+    ours = {
+        "precision": precisions.training,
+        "rollout_precision": precisions.rollouts,
+        "rollout_layout": precisions.layout,
+    }
     open_ = {name: value for name, value in ours.items() if getattr(settings, name, value) is None}
     return msgspec.structs.replace(settings.with_inputs(), **open_)
 

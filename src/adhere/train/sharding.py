@@ -85,12 +85,12 @@ def whole_state(model: torch.nn.Module) -> dict[str, torch.Tensor] | None:
     is_first = place().is_first
     if is_sharding():
         let_go(model)
-    found = {}
+    weights = {}
     for name, parameter in model.named_parameters():
         whole = _whole(parameter.detach())
         if is_first:
-            found[name] = whole.cpu()
-    return found if is_first else None
+            weights[name] = whole.cpu()
+    return weights if is_first else None
 
 
 def local(value: Any) -> Any:
@@ -109,7 +109,9 @@ def local_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     state = optimizer.state_dict()
     if not is_sharding():  # whole, whatever its form: online merging's holds the wrapped optimizer's
         return state
-    parts = {index: {name: local(value) for name, value in kept.items()} for index, kept in state["state"].items()}
+    parts = {
+        index: {name: local(value) for name, value in entries.items()} for index, entries in state["state"].items()
+    }
     return state | {"state": parts}
 
 
@@ -135,6 +137,7 @@ def with_shards(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict
         )
 
     parts = {
-        index: {name: joined(index, value) for name, value in kept.items()} for index, kept in state["state"].items()
+        index: {name: joined(index, value) for name, value in entries.items()}
+        for index, entries in state["state"].items()
     }
     return state | {"state": parts}

@@ -108,6 +108,6 @@ def provenance_rows(stage: Stage, settings: OptimizerSettings) -> list[dict[str,
     """One row a setting with a known origin: setting, stated, ours (the default), used (in `settings`), why."""
     rows: list[dict[str, Json]] = []
     for name, origin in stage.provenance.items():
-        used: Any = getattr(settings, name, None)
-        rows.append({"setting": name, "stated": origin.stated, "ours": origin.ours, "used": used, "why": origin.why})
+        in_use: Any = getattr(settings, name, None)
+        rows.append({"setting": name, "stated": origin.stated, "ours": origin.ours, "used": in_use, "why": origin.why})
     return rows

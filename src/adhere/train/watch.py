@@ -92,7 +92,7 @@ def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[HeldOutPr
     Raises:
         UsageError: A prompt has several turns, or none that a program judges.
     """
-    found = []
+    prompts = []
     for prompt in suite.prompts:
         if len(prompt.turns) != 1 or not prompt.constraints or prompt.tools:
             raise UsageError(
@@ -101,14 +101,14 @@ def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[HeldOutPr
                 "Name one such as `core`"
             )
         ids = prompt_ids(tokenizer, prompt.messages())
-        found.append(HeldOutPrompt(ids, prompt.constraints, prompt.tags.get("profile")))
-    return found
+        prompts.append(HeldOutPrompt(ids, prompt.constraints, prompt.tags.get("profile")))
+    return prompts
 
 
 def greedy_scores(
     model: Any,
     tokenizer: Any,
-    asked: Sequence[HeldOutPrompt],
+    prompts: Sequence[HeldOutPrompt],
     kinds: Sequence[RewardKind],
     *,
     max_new_tokens: int,
@@ -122,7 +122,7 @@ def greedy_scores(
     Args:
         model: As it is now.
         tokenizer: Its tokenizer.
-        asked: The prompts.
+        prompts: The prompts.
         kinds: Which rewards.
         max_new_tokens: Limit of an answer; one that is cut has reward 0.
         tally: Counts the answers.
@@ -132,26 +132,26 @@ def greedy_scores(
 
     decoder = Decoder(model, end_ids=end_ids(model, tokenizer), rows=rows, precision="fp32", layout="columns")
     decoder.refresh()
-    mine = [place for place in share(range(len(asked))) if place is not None]
-    wanted = [DecodeRow(asked[place].prompt, 0) for place in mine]
-    drawn = dict(zip(mine, decoder.decode(wanted, max_new_tokens=max_new_tokens), strict=True))
+    mine = [place for place in share(range(len(prompts))) if place is not None]
+    decode_rows = [DecodeRow(prompts[place].prompt, 0) for place in mine]
+    answer_by_place = dict(zip(mine, decoder.decode(decode_rows, max_new_tokens=max_new_tokens), strict=True))
 
     def judged(place: int) -> tuple[int, list[float | None]]:
-        answer, one = drawn[place], asked[place]
+        answer, one = answer_by_place[place], prompts[place]
         text = str(tokenizer.decode(list(answer.ids), skip_special_tokens=True))
-        cut = not answer.stopped
+        is_cut = not answer.stopped
         return len(answer.drawn), [
-            reward_of(text, one.refs, kind=kind, mode="reference", profile=one.profile, is_cut=cut) for kind in kinds
+            reward_of(text, one.refs, kind=kind, mode="reference", profile=one.profile, is_cut=is_cut) for kind in kinds
         ]
 
-    found = divide(range(len(asked)), judged, same=[one.prompt for one in asked])
-    tally.answers_generated += len(found)
-    tally.tokens_generated += sum(tokens for tokens, _ in found)
-    return [scores for _, scores in found]
+    outcomes = divide(range(len(prompts)), judged, same=[one.prompt for one in prompts])
+    tally.answers_generated += len(outcomes)
+    tally.tokens_generated += sum(tokens for tokens, _ in outcomes)
+    return [scores for _, scores in outcomes]
 
 
 def _mean(scores: Sequence[float | None]) -> float:
-    measured = [score for score in scores if score is not None]
-    if not measured:
+    numbers = [score for score in scores if score is not None]
+    if not numbers:
         raise UsageError(f"watch: the judge can decide none of the {len(scores)} answers. Watch another suite")
-    return sum(measured) / len(measured)
+    return sum(numbers) / len(numbers)

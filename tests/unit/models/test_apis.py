@@ -39,7 +39,7 @@ ASK = Request("p", 0, 0, TALK, 3, tools=(Tool("look", "Looks.", {"type": "object
 def body(dialect, sampling=None, **options):
     kind = DIALECTS[dialect]
     sent = EndpointOptions(**options).sent(kind)
-    return json.loads(body_of("m", ASK, sampling or Sampling(9, 0.5), kind, stream=False, sent=sent))
+    return json.loads(body_of("m", ASK, sampling or Sampling(9, 0.5), kind, stream=False, option_fields=sent))
 
 
 def test_anthropic_s_messages_keep_system_tools_thinking_and_schema():

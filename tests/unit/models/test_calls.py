@@ -238,9 +238,9 @@ def test_anthropic_and_gemini_bring_calls_in_their_own_blocks():
 )
 def test_models_on_this_machine_write_calls_as_their_templates_teach_them(text: str, rest: str, names: list[str]):
     request = Request("p", 0, 0, ASKED.messages(), 1, tools=ASKED.tools)
-    response = answer_of(request, text, stopped=True, tokens=(1, 1), latency_s=0.1, model="m")
+    response = answer_of(request, text, is_ended=True, tokens=(1, 1), latency_s=0.1, model="m")
     assert (response.text, [call.name for call in response.calls or ()], response.status) == (rest, names, "ok")
-    untold = answer_of(request._replace(tools=()), text, stopped=True, tokens=(1, 1), latency_s=0.1, model="m")
+    untold = answer_of(request._replace(tools=()), text, is_ended=True, tokens=(1, 1), latency_s=0.1, model="m")
     assert (untold.text, untold.calls or ()) == (text, ()), "who was told of no tool calls none"
 
 

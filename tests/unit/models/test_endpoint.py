@@ -241,7 +241,7 @@ def test_what_is_sent_is_pinned_by_the_dialect():
             sampling,
             DIALECTS["openrouter"],
             stream=False,
-            sent=EndpointOptions(reasoning_effort="low").sent(DIALECTS["openrouter"]),
+            option_fields=EndpointOptions(reasoning_effort="low").sent(DIALECTS["openrouter"]),
         )
     )
     assert sent == {
@@ -260,7 +260,7 @@ def test_what_is_sent_is_pinned_by_the_dialect():
         "plugins": [{"id": "context-compression", "enabled": False}],
         "reasoning": {"effort": "low"},
     }
-    sent = json.loads(body_of("m", ASK, Sampling(), DIALECTS["openai"], stream=True, sent={}))
+    sent = json.loads(body_of("m", ASK, Sampling(), DIALECTS["openai"], stream=True, option_fields={}))
     assert sent["max_completion_tokens"] == 64
     assert "max_tokens" not in sent
     assert "top_p" not in sent

@@ -280,7 +280,7 @@ NINE = Sampling(9)
 def sent_by(options: EndpointOptions, dialect: str = "openai-compatible", sampling: Sampling = NINE) -> dict[str, Any]:
     kind = DIALECTS[dialect]
     body = body_of(
-        "m", ASK, sampling, kind, stream=False, sent=options.sent(kind), send=options.send, omit=options.omit
+        "m", ASK, sampling, kind, stream=False, option_fields=options.sent(kind), send=options.send, omit=options.omit
     )
     found: dict[str, Any] = json.loads(body)
     return found

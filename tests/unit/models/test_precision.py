@@ -34,7 +34,7 @@ def able(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_faster_one_is_taken_in_the_faster_layout() -> None:
-    found = fastest(QUICK, forced=False)
+    found = fastest(QUICK, is_forced=False)
     assert (found.training, found.rollouts, found.layout) == ("bf16", "bf16", "rows")
     assert "3.0 times as fast for training, 4.0 for drawing" in found.reason
     assert found.measured == QUICK
@@ -42,11 +42,11 @@ def test_the_faster_one_is_taken_in_the_faster_layout() -> None:
 
 def test_what_gains_little_stays_exact_and_is_decided_apart() -> None:
     slow = QUICK | {"decode bf16 columns": 1.9, "decode bf16 rows": 1.8}
-    found = fastest(slow, forced=False)
+    found = fastest(slow, is_forced=False)
     assert (found.training, found.rollouts, found.layout) == ("bf16", "fp32", "columns")
-    found = fastest(QUICK | {"train bf16": 400.0}, forced=False)
+    found = fastest(QUICK | {"train bf16": 400.0}, is_forced=False)
     assert (found.training, found.rollouts) == ("fp32", "bf16")
-    assert fastest(QUICK | {"train bf16": 400.0}, forced=True).training == "bf16"
+    assert fastest(QUICK | {"train bf16": 400.0}, is_forced=True).training == "bf16"
 
 
 def test_fp32_is_never_measured_and_never_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

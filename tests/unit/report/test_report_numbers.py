@@ -16,7 +16,7 @@ from adhere.report.pieces import numbers
         (numbers.points(0.012), "+1.2"),
         (numbers.points(-0.02), "−2.0"),
         (numbers.points(-0.0004), "0.0"),
-        (numbers.points(0.0712, signed=False), "7.1"),
+        (numbers.points(0.0712, is_signed=False), "7.1"),
         (numbers.percent_interval(0.281, 0.409), "28.1…40.9"),
         (numbers.points_interval(-0.02, 0.044), "−2.0…+4.4"),
         (numbers.count(1_234_567), "1,234,567"),

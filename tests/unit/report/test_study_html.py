@@ -204,7 +204,7 @@ FORMS: list[Callable[[float], str]] = [
     numbers.percent,
     lambda value: numbers.percent(value, digits=0),
     numbers.points,
-    lambda value: numbers.points(value, signed=False),
+    lambda value: numbers.points(value, is_signed=False),
     numbers.decimal,
     numbers.p_value,
     str,

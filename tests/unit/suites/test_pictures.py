@@ -81,7 +81,7 @@ def test_a_prompt_with_a_picture_is_sent_as_endpoints_take_it(tmp_path: Path) ->
     )
     prompt = suites.load(f"my:{file}").prompts[0]
     body = json.loads(
-        body_of("m", Request("1", 0, 0, prompt.messages(), 0), Sampling(), GENERIC, stream=False, sent={})
+        body_of("m", Request("1", 0, 0, prompt.messages(), 0), Sampling(), GENERIC, stream=False, option_fields={})
     )
     text, image, sound = body["messages"][0]["content"]
     assert text == {"type": "text", "text": "What is it?"}

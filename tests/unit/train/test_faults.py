@@ -60,7 +60,7 @@ def gradients(model: Any, groups: list[Group], settings: GrpoSettings) -> list[t
     for part in cut([[answer.row] for answer in answers], tree_tokens=settings.tree_tokens):
         found = log_probs(model, part.tree)
         learned = [answers[item] for item in part.items]
-        grpo_loss(found, learned, drawn=found.detach(), reference=None, settings=settings)[0].backward()
+        grpo_loss(found, learned, drawn_log_probs=found.detach(), reference=None, settings=settings)[0].backward()
     return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None]
 
 

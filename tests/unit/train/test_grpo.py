@@ -118,7 +118,7 @@ def test_a_budget_begins_groups_that_vary_most_until_it_is_spent() -> None:
 def test_on_policy_the_ratio_is_one_and_the_gradient_is_the_policy_gradient() -> None:
     found = torch.tensor([-1.0, -2.0, -3.0], requires_grad=True)
     answers = [WeightedAnswer(TokenRow((1,), (2, 3)), 0.5, 0.1), WeightedAnswer(TokenRow((1,), (4,)), -2.0, 0.2)]
-    loss, measured = grpo_loss(found, answers, drawn=found.detach(), reference=None, settings=GrpoSettings())
+    loss, measured = grpo_loss(found, answers, drawn_log_probs=found.detach(), reference=None, settings=GrpoSettings())
     loss.backward()
     assert loss.item() == pytest.approx(-(0.5 * 0.1 * 2 - 2.0 * 0.2))
     assert found.grad.tolist() == pytest.approx([-0.05, -0.05, 0.4])
@@ -135,7 +135,7 @@ def test_off_policy_the_ratio_is_clipped_on_the_side_that_would_go_too_far() -> 
     for signs, gradients, clipped in (((1.0, -1.0), [0.0, 0.0], 2), ((-1.0, 1.0), [1.5, -0.5], 0)):
         found = torch.tensor([math.log(1.5), math.log(0.5)], requires_grad=True)
         answers = [WeightedAnswer(TokenRow((1,), (2,)), sign, 1.0) for sign in signs]
-        loss, measured = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
+        loss, measured = grpo_loss(found, answers, drawn_log_probs=drawn, reference=None, settings=settings)
         loss.backward()
         assert found.grad.tolist() == pytest.approx(gradients)
         assert measured.clipped == clipped
@@ -146,8 +146,10 @@ def test_the_kl_term_is_k3_and_zero_at_the_reference() -> None:
     found = torch.tensor([-1.0, -1.0])
     answers = [WeightedAnswer(TokenRow((1,), (2, 3)), 0.0, 1.0)]
     settings = GrpoSettings(kl_beta=0.5)
-    _, same = grpo_loss(found, answers, drawn=found, reference=found, settings=settings)
-    loss, other = grpo_loss(found, answers, drawn=found, reference=torch.tensor([-2.0, -1.0]), settings=settings)
+    _, same = grpo_loss(found, answers, drawn_log_probs=found, reference=found, settings=settings)
+    loss, other = grpo_loss(
+        found, answers, drawn_log_probs=found, reference=torch.tensor([-2.0, -1.0]), settings=settings
+    )
     assert same.kl == 0.0
     assert other.kl == pytest.approx(math.exp(-1))
     assert loss.item() == pytest.approx(0.5 * math.exp(-1))

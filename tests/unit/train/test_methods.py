@@ -176,7 +176,7 @@ def test_gspo_takes_one_ratio_a_sequence() -> None:
     found = (drawn + torch.tensor([0.2, 0.4])).requires_grad_()
     answers = [WeightedAnswer(TokenRow((5,), (6, 2)), 1.0, 0.5)]
     settings = GrpoSettings(importance="sequence", clip_high=10.0)
-    loss, _ = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
+    loss, _ = grpo_loss(found, answers, drawn_log_probs=drawn, reference=None, settings=settings)
     loss.backward()
     assert loss.item() == pytest.approx(-math.exp(0.3))
     assert found.grad.tolist() == pytest.approx([-0.5 * math.exp(0.3)] * 2)

@@ -104,7 +104,7 @@ def test_the_difference_between_sampler_and_trainer_is_corrected_up_to_the_cap()
     found = drawn.clone().requires_grad_()
     answers = [WeightedAnswer(TokenRow((1,), (2, 3, 4)), 1.0, 1.0, sampled)]
     settings = GrpoSettings(importance_cap=2.0, rollout_precision="bf16")
-    loss, measured = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
+    loss, measured = grpo_loss(found, answers, drawn_log_probs=drawn, reference=None, settings=settings)
     loss.backward()
     assert loss.item() == pytest.approx(-(1 + 0.5 + 2))
     assert found.grad.tolist() == pytest.approx([-1, -0.5, -2])

@@ -64,19 +64,19 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
     score = a_mapping(about.get("score"))
     usable = score.get("status") in _USABLE
     item = about.get("group_id")
-    metadata, asked = a_mapping(about.get("sample_metadata")), _question(row)
+    metadata, prompt = a_mapping(about.get("sample_metadata")), _question(row)
     text = score.get("prediction")
     is_failed = "prediction" in score and is_null(text)  # a call that failed; without the field, no text was kept
     return ImportedAnswer(
         item=str(row["index"] if item is None else item),
         key=a_key(metadata.get("key")),
-        prompt=asked,
+        prompt=prompt,
         response="" if is_failed else text if isinstance(text, str) else None,
         reasoning=None,
         status="error" if is_failed else a_status(a_mapping(score.get("metadata")).get("adhere_status")),
         draw=0,
         scores=dict(_main_first(score.get("value") or {}, score.get("main_score_name"))) if usable else {},
-        asked=hash_of_values(asked, row.get("target")) if asked is not None else "",
+        asked=hash_of_values(prompt, row.get("target")) if prompt is not None else "",
         calls=_calls(row),
     )
 
@@ -93,10 +93,10 @@ def _main_first(values: Mapping[str, Any], main: Any) -> Iterator[tuple[str, flo
     for name in sorted(values, key=lambda name: name != main):
         if is_null(values[name]):
             continue
-        found = number(values[name])
-        if found is None:
+        score = number(values[name])
+        if score is None:
             raise ValueError(f"{name} is {values[name]!r}, no number")
-        yield name, found
+        yield name, score
 
 
 def _prediction(row: Mapping[str, Any]) -> ImportedAnswer:

@@ -106,20 +106,20 @@ class AdhereAdapter(DefaultDataAdapter):
 
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: Any, task_state: Any) -> Any:
         """IFEval's four numbers; a prompt that is undecided is excluded, not zero."""
-        stopped = task_state.output.stop_reason if task_state.output is not None else None
-        said = SaidAnswer(original_prediction, STOPS.get(str(stopped), "ok"))
-        found = score_answers(
-            prompt_of(task_state.metadata), [said], cut_answers=self._cut_answers, mode=self.extra_params["mode"]
+        stop_reason = task_state.output.stop_reason if task_state.output is not None else None
+        answer = SaidAnswer(original_prediction, STOPS.get(str(stop_reason), "ok"))
+        conversation = score_answers(
+            prompt_of(task_state.metadata), [answer], cut_answers=self._cut_answers, mode=self.extra_params["mode"]
         )
         score = Score(
-            value=found.scores,
+            value=conversation.scores,
             prediction=original_prediction,
             extracted_prediction=filtered_prediction,
-            explanation=found.failures,
+            explanation=conversation.failures,
             main_score_name=STRICT,
-            metadata={"verdicts": verdict_rows(found.verdicts)},
+            metadata={"verdicts": verdict_rows(conversation.verdicts)},
         )
-        if STRICT not in found.scores:
-            score.status = ScoreStatus.DEGRADED if found.scores else ScoreStatus.EXCLUDED
-        score.metadata[METRIC_WEIGHTS_KEY] = {name: found.weight(name) for name in SCORES}
+        if STRICT not in conversation.scores:
+            score.status = ScoreStatus.DEGRADED if conversation.scores else ScoreStatus.EXCLUDED
+        score.metadata[METRIC_WEIGHTS_KEY] = {name: conversation.weight(name) for name in SCORES}
         return score

@@ -33,18 +33,20 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
             f"{run.directory} has several turns for each prompt, which a review of EvalScope does not score "
             "apart. Use --to inspect"
         )
-    found = list(conversations(run))
+    all_conversations = list(conversations(run))
     places = {prompt.id: number for number, prompt in enumerate(run.prompts())}
     model, draws = slug(run.spec.model), run.spec.draws
 
     def rows(make: Callable[[str, Conversation, int, int], dict[str, Any]]) -> bytes:
-        made = (make(run.spec.model, one, places[one.prompt.id], draws) for one in found)
-        return "".join(json.dumps(row) + "\n" for row in made).encode()
+        lines = (make(run.spec.model, one, places[one.prompt.id], draws) for one in all_conversations)
+        return "".join(json.dumps(row) + "\n" for row in lines).encode()
 
     files = {
         out / "predictions" / model / f"{BENCHMARK}_{SUBSET}.jsonl": rows(_prediction),
         out / "reviews" / model / f"{BENCHMARK}_{SUBSET}.jsonl": rows(_review),
-        out / "reports" / model / f"{BENCHMARK}.json": json.dumps(_report(run, model, found), indent=2).encode(),
+        out / "reports" / model / f"{BENCHMARK}.json": json.dumps(
+            _report(run, model, all_conversations), indent=2
+        ).encode(),
     }
     for file, data in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -54,8 +56,8 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
 
 def _messages(one: Conversation) -> list[dict[str, Any]]:
     last = one.responses[0]
-    said = [] if last.status == "error" else messages_for(answer(last), "evalscope")
-    return [*messages_for(one.prompt.messages(), "evalscope"), *said]
+    answer_messages = [] if last.status == "error" else messages_for(answer(last), "evalscope")
+    return [*messages_for(one.prompt.messages(), "evalscope"), *answer_messages]
 
 
 def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
@@ -105,27 +107,33 @@ def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str,
 
 
 def _description(run: Run) -> str:
-    told = floor_columns(run.summary() if run.is_sealed else None)
-    floor = f" Floor: {told['floor']:.1%}, by the answerer {told['floor_answerer']!r} without a model." if told else ""
+    floor_fields = floor_columns(run.summary() if run.is_sealed else None)
+    floor = (
+        f" Floor: {floor_fields['floor']:.1%}, by the answerer {floor_fields['floor_answerer']!r} without a model."
+        if floor_fields
+        else ""
+    )
     return f"Prompts whose constraints a program checks.{floor}"
 
 
-def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, Any]:
+def _report(run: Run, model: str, all_conversations: Sequence[Conversation]) -> dict[str, Any]:
     metrics, primary = [], None
     for name in SCORES:
-        weighed = [(one.scored.scores[name], one.scored.weight(name)) for one in found if name in one.scored.scores]
-        if not weighed:
+        weighted_scores = [
+            (one.scored.scores[name], one.scored.weight(name)) for one in all_conversations if name in one.scored.scores
+        ]
+        if not weighted_scores:
             continue
-        score = sum(value * weight for value, weight in weighed) / sum(weight for _, weight in weighed)
+        score = sum(value * weight for value, weight in weighted_scores) / sum(weight for _, weight in weighted_scores)
         identity = {"name": name, "aggregation": "mean", "dimensions": {}}
         primary = identity if name == STRICT else primary
         metrics.append(
             {
                 "identity": identity,
                 "score": score,
-                "num": len(weighed),
+                "num": len(weighted_scores),
                 "categories": [
-                    {"name": ["default"], "subsets": [{"name": SUBSET, "score": score, "num": len(weighed)}]}
+                    {"name": ["default"], "subsets": [{"name": SUBSET, "score": score, "num": len(weighted_scores)}]}
                 ],
                 "semantics": {
                     "semantic_id": f"adhere.{name}.ratio",

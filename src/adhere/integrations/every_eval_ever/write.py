@@ -58,8 +58,10 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     (out / place).parent.mkdir(parents=True, exist_ok=True)
     write_atomic(out / place, json.dumps(record, indent=2).encode() + b"\n")
     write_atomic(out / samples, data)
-    left = run.n_asked // max(1, sum(len(p.turns) for p in run.prompts())) * len(run.prompts()) - len(rows)
-    return [out / place, out / samples], [f"{left} conversations without a verdict have no row there"] if left else []
+    without_row = run.n_asked // max(1, sum(len(p.turns) for p in run.prompts())) * len(run.prompts()) - len(rows)
+    return [out / place, out / samples], [
+        f"{without_row} conversations without a verdict have no row there"
+    ] if without_row else []
 
 
 def model_of(name: str) -> tuple[str, str]:
@@ -121,22 +123,22 @@ def _record(run: Run, model_id: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _result(run: Run, name: str, found: Rate | Measure) -> dict[str, Any]:
+def _result(run: Run, name: str, measure: Rate | Measure) -> dict[str, Any]:
     """One number with its interval. Measures whose scope differs are results of their own."""
     spec, manifest, suite = run.spec, run.manifest, suite_of(run.spec.suite)
-    scope = found.scope if isinstance(found, Measure) else ""
-    value = found.value if isinstance(found, Measure) else found.of_all
+    scope = measure.scope if isinstance(measure, Measure) else ""
+    value = measure.value if isinstance(measure, Measure) else measure.of_all
     top = 1.0 if value is None or value <= 1 else None
     metric: dict[str, Any] = {
         "metric_id": f"adhere.{slug(name)}", "metric_name": name, "metric_kind": "pass_rate",
         "metric_unit": "proportion" if top else "count",
         "lower_is_better": False, "score_type": "continuous", "min_score": 0.0, "max_score": top,
     }  # fmt: skip
-    told = floor_columns(run.summary() if name == "prompt_strict" else None)
-    score: dict[str, Any] = {"score": value, "details": _details(n=found.n, **told)}
-    if found.low is not None and found.high is not None:
-        ends = {"lower": found.low, "upper": found.high, "confidence_level": 0.95}
-        score["uncertainty"] = {"confidence_interval": ends, "num_samples": found.n}
+    floor_fields = floor_columns(run.summary() if name == "prompt_strict" else None)
+    score: dict[str, Any] = {"score": value, "details": _details(n=measure.n, **floor_fields)}
+    if measure.low is not None and measure.high is not None:
+        ends = {"lower": measure.low, "upper": measure.high, "confidence_level": 0.95}
+        score["uncertainty"] = {"confidence_interval": ends, "num_samples": measure.n}
     return {
         "evaluation_result_id": "/".join(part for part in (suite, name, scope) if part),
         "evaluation_name": " ".join(part for part in (suite, scope) if part),
@@ -167,7 +169,7 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
     several = len(prompt.turns) > 1 or len(prompt.messages()) > 1 or bool(last.steps)
     score = one.scored.scores[STRICT]
     source = f"messages[{len(list(_messages(one))) - 1}].content" if several else "output.raw"
-    used = last.usage
+    usage = last.usage
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION, "evaluation_id": record["evaluation_id"],
         "model_id": record["model_info"]["id"],
@@ -188,12 +190,12 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
         "metadata": _details(failures=one.scored.failures, status=last.status,
             **{name: prompt.tags[name] for name in ("slice", "family") if name in prompt.tags}),
     }  # fmt: skip
-    if used.prompt_tokens is not None and used.completion_tokens is not None and not several:
+    if usage.prompt_tokens is not None and usage.completion_tokens is not None and not several:
         row["token_usage"] = {
-            "input_tokens": used.prompt_tokens,
-            "output_tokens": used.completion_tokens,
-            "total_tokens": used.prompt_tokens + used.completion_tokens,
-            "reasoning_tokens": used.reasoning_tokens,
+            "input_tokens": usage.prompt_tokens,
+            "output_tokens": usage.completion_tokens,
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
         }
     return row
 

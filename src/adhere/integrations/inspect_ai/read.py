@@ -138,15 +138,15 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     text, reasoning = text_and_reasoning(message.get("content") if isinstance(message, dict) else None, resolve)
-    kept = sample.get("metadata")
-    metadata: dict[str, Any] = kept if isinstance(kept, dict) else {}
-    asked = metadata.get("prompt", sample.get("input"))  # the prompt alone, where a solver put more around it
+    sample_metadata = sample.get("metadata")
+    metadata: dict[str, Any] = sample_metadata if isinstance(sample_metadata, dict) else {}
+    prompt = metadata.get("prompt", sample.get("input"))  # the prompt alone, where a solver put more around it
     failed = bool(sample.get("error")) or bool(output.get("error")) or not choice
     epoch = sample.get("epoch")
     return ImportedAnswer(
         item=str(sample["id"]),
         key=a_key(metadata.get("key", sample["id"])),
-        prompt=resolve(asked) if isinstance(asked, str) else None,
+        prompt=resolve(prompt) if isinstance(prompt, str) else None,
         response=text,
         reasoning=reasoning,
         status="error" if failed else STOPS.get(choice.get("stop_reason"), "ok"),
@@ -167,8 +167,8 @@ def _resolver(attachments: Mapping[str, Any]) -> Callable[[str], str]:
     """Long texts stand once, behind `attachment://HASH`."""
 
     def resolve(text: str) -> str:
-        found = attachments.get(text.removeprefix("attachment://")) if text.startswith("attachment://") else None
-        return found if isinstance(found, str) else text
+        attachment = attachments.get(text.removeprefix("attachment://")) if text.startswith("attachment://") else None
+        return attachment if isinstance(attachment, str) else text
 
     return resolve
 
@@ -185,14 +185,14 @@ def text_and_reasoning(content: Any, resolve: Callable[[str], str]) -> tuple[str
 
 def _inspect_scores(scores: Any) -> dict[str, float]:
     """`{scorer: number}`, and `{scorer.name: number}` where a scorer gives several."""
-    found: dict[str, Any] = {}
+    score_values: dict[str, Any] = {}
     for scorer, score in scores.items() if isinstance(scores, dict) else ():
         value = score.get("value") if isinstance(score, dict) else None
         if isinstance(value, dict):
-            found |= {f"{scorer}.{name}": one for name, one in value.items()}
+            score_values |= {f"{scorer}.{name}": one for name, one in value.items()}
         else:
-            found[scorer] = value
-    return _numbers(found)
+            score_values[scorer] = value
+    return _numbers(score_values)
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
@@ -200,14 +200,14 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
     The rest is left out.
     """
-    found = {}
+    numbers_by_name = {}
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         numbers = [
             _MARKS.get(one) if isinstance(one, str) else float(one) if isinstance(one, int | float) else None
             for one in many
         ]
-        known = [number for number in numbers if number is not None and abs(number) < float("inf")]
-        if known and len(known) == len(many):
-            found[str(name)] = sum(known) / len(known)
-    return found
+        finite = [number for number in numbers if number is not None and abs(number) < float("inf")]
+        if finite and len(finite) == len(many):
+            numbers_by_name[str(name)] = sum(finite) / len(finite)
+    return numbers_by_name

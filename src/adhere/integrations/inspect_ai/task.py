@@ -45,18 +45,20 @@ def follow(suite: str = "core", limit: int | None = None, seed: int | None = Non
         seed: For generated suites.
         mode: Whose semantics published kinds have.
     """
-    found = suites.load(suite, limit=limit, seed=seed)
-    found.insist_on_no_episodes("adhere eval plays them")
-    sampling = found.sampling
+    own_suite = suites.load(suite, limit=limit, seed=seed)
+    own_suite.insist_on_no_episodes("adhere eval plays them")
+    sampling = own_suite.sampling
     return inspect_ai.Task(
-        dataset=inspect_ai.dataset.MemoryDataset([_sample(prompt) for prompt in found.prompts], name=f"adhere:{suite}"),
+        dataset=inspect_ai.dataset.MemoryDataset(
+            [_sample(prompt) for prompt in own_suite.prompts], name=f"adhere:{suite}"
+        ),
         solver=turns(),
-        scorer=judge(cut_answers=found.cut_answers, mode=mode),
+        scorer=judge(cut_answers=own_suite.cut_answers, mode=mode),
         config=inspect_ai.model.GenerateConfig(
             max_tokens=sampling.max_new_tokens, temperature=sampling.temperature, top_p=sampling.top_p
         ),
-        version=found.version,
-        metadata={"suite": suite, "sha256": found.sha256, "slices": list(found.slices)},
+        version=own_suite.version,
+        metadata={"suite": suite, "sha256": own_suite.sha256, "slices": list(own_suite.slices)},
     )
 
 
@@ -85,10 +87,10 @@ def over_instructions(name: str) -> Any:
     """The rate over all instructions of all samples, as IFEval prints it; a mean over samples is another number."""
 
     def rate(scores: Sequence[Any]) -> float:
-        counted = [(one.score.as_float(), one.score.metadata["decided"][name]) for one in scores]
-        known = [(value, n) for value, n in counted if not math.isnan(value)]
-        total = sum(n for _, n in known)
-        return sum(value * n for value, n in known) / total if total else math.nan
+        weighted_scores = [(one.score.as_float(), one.score.metadata["decided"][name]) for one in scores]
+        decided_scores = [(value, n) for value, n in weighted_scores if not math.isnan(value)]
+        total = sum(n for _, n in decided_scores)
+        return sum(value * n for value, n in decided_scores) / total if total else math.nan
 
     return rate
 
@@ -113,16 +115,16 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
 
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - called so by inspect
         prompt = prompt_of(state.metadata)
-        stored = state.store.get(_ANSWERS)
-        said = [_as_said(*answer) for answer in stored or [_last(state)]]
-        found = score_answers(prompt, said, cut_answers=cut_answers, mode=mode)
+        stored_answers = state.store.get(_ANSWERS)
+        answers = [_as_said(*answer) for answer in stored_answers or [_last(state)]]
+        conversation = score_answers(prompt, answers, cut_answers=cut_answers, mode=mode)
         return inspect_ai.scorer.Score(
-            value={name: found.scores.get(name, math.nan) for name in SCORES},
-            answer=said[-1].text,
-            explanation=found.failures,
+            value={name: conversation.scores.get(name, math.nan) for name in SCORES},
+            answer=answers[-1].text,
+            explanation=conversation.failures,
             metadata={
-                "verdicts": verdict_rows(found.verdicts),
-                "decided": {name: found.weight(name) for name in SCORES},
+                "verdicts": verdict_rows(conversation.verdicts),
+                "decided": {name: conversation.weight(name) for name in SCORES},
             },
         )
 
@@ -132,8 +134,8 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
 def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
     """The last answer: text, status and calls, in a form that inspect can store."""
     output = state.output
-    called = output.message.tool_calls if output.choices else None
-    calls = [{"id": call.id, "name": call.function, "arguments": call.arguments} for call in called or ()]
+    tool_calls = output.message.tool_calls if output.choices else None
+    calls = [{"id": call.id, "name": call.function, "arguments": call.arguments} for call in tool_calls or ()]
     return output.completion, STOPS.get(output.stop_reason, "ok"), calls
 
 
@@ -142,13 +144,13 @@ def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> SaidAnswer
 
 
 def _sample(prompt: Prompt) -> Any:
-    made = {
+    message_types = {
         "system": inspect_ai.model.ChatMessageSystem,
         "user": inspect_ai.model.ChatMessageUser,
         "assistant": inspect_ai.model.ChatMessageAssistant,
         "tool": inspect_ai.model.ChatMessageTool,
     }
-    messages: list[Any] = [made[row["role"]](**row) for row in messages_for(prompt.messages(), "inspect")]
+    messages: list[Any] = [message_types[row["role"]](**row) for row in messages_for(prompt.messages(), "inspect")]
     return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
 
 
@@ -157,8 +159,8 @@ def _describe(schema: Any) -> Any:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return schema
-    found = {name: {"description": name.replace("_", " "), **_describe(one)} for name, one in properties.items()}
-    return {**schema, "properties": found}
+    parameters = {name: {"description": name.replace("_", " "), **_describe(one)} for name, one in properties.items()}
+    return {**schema, "properties": parameters}
 
 
 def _tool(tool: Tool) -> Any:

@@ -26,16 +26,16 @@ SCORER = "adhere"
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     """One log named as inspect names them: TIME_TASK_ID.json."""
-    created = datetime.fromisoformat(run.manifest.created).astimezone(UTC)
-    found = list(conversations(run))
-    log = _log(run, found, created.isoformat(timespec="seconds"))
-    file = out / f"{created:%Y-%m-%dT%H-%M-%S}-00-00_{slug(run.spec.suite)}_{run.spec.sha256[:22]}.json"
+    creation_time = datetime.fromisoformat(run.manifest.created).astimezone(UTC)
+    all_conversations = list(conversations(run))
+    log = _log(run, all_conversations, creation_time.isoformat(timespec="seconds"))
+    file = out / f"{creation_time:%Y-%m-%dT%H-%M-%S}-00-00_{slug(run.spec.suite)}_{run.spec.sha256[:22]}.json"
     out.mkdir(parents=True, exist_ok=True)
     write_atomic(file, json.dumps(log, ensure_ascii=True, indent=2).encode())  # NaN as inspect writes it
     return [file], []
 
 
-def _log(run: Run, found: list[Conversation], created: str) -> dict[str, Any]:
+def _log(run: Run, all_conversations: list[Conversation], creation_time: str) -> dict[str, Any]:
     spec = run.spec
     task = spec.suite
     sampling = {
@@ -43,12 +43,12 @@ def _log(run: Run, found: list[Conversation], created: str) -> dict[str, Any]:
         "temperature": spec.sampling.temperature,
         "top_p": spec.sampling.top_p,
     }
-    finished = max((response.latency_s or 0.0 for one in found for response in one.responses), default=0.0)
+    slowest_s = max((response.latency_s or 0.0 for one in all_conversations for response in one.responses), default=0.0)
     return {
         "version": 2,
         "status": "success",
         "eval": {
-            "eval_id": spec.sha256[:22], "run_id": spec.sha256[:22], "created": created, "task": task,
+            "eval_id": spec.sha256[:22], "run_id": spec.sha256[:22], "created": creation_time, "task": task,
             "task_id": spec.sha256[:22],
             "task_version": spec.suite_version, "task_args": {}, "model": spec.model,
             "dataset": {"name": spec.suite, "samples": len(run.prompts()),
@@ -59,19 +59,20 @@ def _log(run: Run, found: list[Conversation], created: str) -> dict[str, Any]:
                 "mode": spec.mode, **floor_columns(run.summary() if run.is_sealed else None)},
         },
         "plan": {"name": "plan", "steps": [], "config": sampling},
-        "results": {"total_samples": len(found), "completed_samples": sum(one.failed is None for one in found),
-            "scores": _results(found)},
-        "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
-        "metadata": {"slowest_answer_s": finished},
-        "samples": [_sample(spec.model, one) for one in found],
+        "results": {"total_samples": len(all_conversations),
+            "completed_samples": sum(one.failed is None for one in all_conversations),
+            "scores": _results(all_conversations)},
+        "stats": {"started_at": creation_time, "completed_at": creation_time, "model_usage": {}},
+        "metadata": {"slowest_answer_s": slowest_s},
+        "samples": [_sample(spec.model, one) for one in all_conversations],
     }  # fmt: skip
 
 
-def _results(found: list[Conversation]) -> list[dict[str, Any]]:
+def _results(all_conversations: list[Conversation]) -> list[dict[str, Any]]:
     """Mean and standard error of each number over the conversations that have it."""
     rows = []
     for name in SCORES:
-        values = [one.scored.scores[name] for one in found if name in one.scored.scores]
+        values = [one.scored.scores[name] for one in all_conversations if name in one.scored.scores]
         metrics = {}
         if values:
             mean = sum(values) / len(values)
@@ -85,7 +86,7 @@ def _results(found: list[Conversation]) -> list[dict[str, Any]]:
                 "scorer": SCORER,
                 "params": {},
                 "scored_samples": len(values),
-                "unscored_samples": len(found) - len(values),
+                "unscored_samples": len(all_conversations) - len(values),
                 "metrics": metrics,
             }
         )
@@ -93,9 +94,9 @@ def _results(found: list[Conversation]) -> list[dict[str, Any]]:
 
 
 def _sample(model: str, one: Conversation) -> dict[str, Any]:
-    asked = messages_for(one.prompt.messages(), "inspect")
-    asked = [{**row, "source": "input"} if row["role"] == "user" else row for row in asked]
-    messages = list(asked)
+    prompt_messages = messages_for(one.prompt.messages(), "inspect")
+    prompt_messages = [{**row, "source": "input"} if row["role"] == "user" else row for row in prompt_messages]
+    messages = list(prompt_messages)
     for turn, response in enumerate(one.responses):
         if turn:
             messages.append({"role": "user", "content": one.prompt.turns[turn].text})
@@ -103,7 +104,7 @@ def _sample(model: str, one: Conversation) -> dict[str, Any]:
             messages += messages_for(response.steps, "inspect") if response.steps else [_message(model, response)]
     failed, last = one.failed, one.responses[-1]
     sample: dict[str, Any] = {
-        "id": one.prompt.key, "epoch": one.draw + 1, "input": asked, "target": "", "messages": messages,
+        "id": one.prompt.key, "epoch": one.draw + 1, "input": prompt_messages, "target": "", "messages": messages,
         "output": {"model": model, "choices": [], "completion": ""}, "scores": None, "metadata": columns(one.prompt),
         "store": {"adhere_answers": [[response.text, response.status,
             msgspec.to_builtins(response.calls or ())] for response in one.responses if response.status != "error"]},
@@ -147,10 +148,10 @@ def _usage(response: Response) -> dict[str, int] | None:
     usage = response.usage
     if usage.completion_tokens is None:
         return None
-    asked = usage.prompt_tokens or 0
-    found = {
-        "input_tokens": asked,
+    prompt_tokens = usage.prompt_tokens or 0
+    counts = {
+        "input_tokens": prompt_tokens,
         "output_tokens": usage.completion_tokens,
-        "total_tokens": asked + usage.completion_tokens,
+        "total_tokens": prompt_tokens + usage.completion_tokens,
     }
-    return found if usage.reasoning_tokens is None else {**found, "reasoning_tokens": usage.reasoning_tokens}
+    return counts if usage.reasoning_tokens is None else {**counts, "reasoning_tokens": usage.reasoning_tokens}

@@ -87,8 +87,8 @@ class AdhereLM(LM):
             groups.setdefault(_sampling(request.args[1]), []).append(number)
         texts: dict[int, str] = {}
         for sampling, numbers in groups.items():
-            asked = [Request(str(n), 0, 0, _messages(requests[n].args[0]), sampling.seed) for n in numbers]
-            for response in asyncio.run(_all(self._answering, asked, sampling)):
+            batch = [Request(str(n), 0, 0, _messages(requests[n].args[0]), sampling.seed) for n in numbers]
+            for response in asyncio.run(_all(self._answering, batch, sampling)):
                 if response.status == "error":
                     raise AdhereError(f"{self.name} did not answer request {response.prompt_id}: {response.error}")
                 texts[int(response.prompt_id)] = _until(response.text, requests[int(response.prompt_id)].args[1])
@@ -102,14 +102,14 @@ class AdhereLM(LM):
         """The log-likelihood of whole texts, in windows of the model's context."""
         windows = need_harness("lm_eval.utils", "lm-eval")
         model, tokenizer = self._open_weights()
-        found = []
+        likelihoods = []
         for request in requests:
             ids = _ids(tokenizer, request.args[0])
             parts = windows.get_rolling_token_windows(
                 token_list=ids, prefix_token=_prefix(tokenizer), max_seq_len=_longest(model), context_len=1
             )
-            found.append(sum(self._score(*windows.make_disjoint_window(part))[0] for part in parts))
-        return found
+            likelihoods.append(sum(self._score(*windows.make_disjoint_window(part))[0] for part in parts))
+        return likelihoods
 
     def _open_weights(self) -> tuple[Any, Any]:
         if self._weights is None:
@@ -139,8 +139,8 @@ class AdhereLM(LM):
         if not context:
             ids = tokenizer(continuation, add_special_tokens=False)["input_ids"]
             return (ids[:1], ids[1:]) if ids[:1] == [first] else ([first], ids)
-        stripped = context.rstrip()
-        before = _ids(tokenizer, stripped)
+        bare_context = context.rstrip()
+        before = _ids(tokenizer, bare_context)
         return before, _ids(tokenizer, context + continuation)[len(before) :]
 
     def _score(self, context: list[int], continuation: list[int]) -> tuple[float, bool]:
@@ -157,9 +157,9 @@ class AdhereLM(LM):
                 model(torch.tensor([ids[:-1]], device=model.device)).logits.float().log_softmax(-1)
             )  # (1, T - 1, V)
         last = scores[0, -len(continuation) :]
-        wanted = torch.tensor(continuation)
-        found = last.gather(-1, wanted[:, None]).sum()
-        return float(found), bool((last.argmax(-1) == wanted).all())
+        targets = torch.tensor(continuation)
+        log_likelihood = last.gather(-1, targets[:, None]).sum()
+        return float(log_likelihood), bool((last.argmax(-1) == targets).all())
 
 
 async def _all(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Response]:
@@ -174,10 +174,10 @@ def _messages(context: str) -> tuple[Message, ...]:
 
 def _sampling(settings: dict[str, Any]) -> Sampling:
     """lm-eval's settings of generation: greedy unless it says `do_sample`."""
-    sampled = bool(settings.get("do_sample", False))
+    is_sampled = bool(settings.get("do_sample", False))
     return Sampling(
         max_new_tokens=int(settings.get("max_gen_toks", settings.get("max_new_tokens", 256))),
-        temperature=float(settings.get("temperature") or 1.0) if sampled else 0.0,
+        temperature=float(settings.get("temperature") or 1.0) if is_sampled else 0.0,
         top_p=float(settings.get("top_p") or 1.0),
     )
 
@@ -191,8 +191,8 @@ def _until(text: str, settings: dict[str, Any]) -> str:
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
     """Return a text's tokens, with the special ones around it unless a template has put them there."""
-    begun = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
-    return list(tokenizer(text, add_special_tokens=not begun)["input_ids"])
+    has_start = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
+    return list(tokenizer(text, add_special_tokens=not has_start)["input_ids"])
 
 
 def _prefix(tokenizer: Any) -> int:

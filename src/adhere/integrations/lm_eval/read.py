@@ -44,18 +44,20 @@ def read(path: Path) -> HarnessAnswers:
         SpecError: A row is not lm-eval's.
     """
     texts: dict[str, list[str | None]] = {}
-    found: dict[str, tuple[Mapping[str, Any], dict[str, float]]] = {}
+    documents: dict[str, tuple[Mapping[str, Any], dict[str, float]]] = {}
     first_filter = None
     for where, row in rows(path):
         item = str(row.get("doc_id"))
         first_filter = row.get("filter") if first_filter is None else first_filter
-        if item not in found:
+        if item not in documents:
             texts[item] = _texts(row, where)
-            found[item] = row, {}
+            documents[item] = row, {}
         elif row.get("filter") == first_filter:
             raise SpecError(f"{where}: document {item} stands twice with the filter {first_filter!r}")
-        found[item][1].update(_scores(row))
-    answers = [answer for item, (row, scores) in found.items() for answer in _answers(item, row, texts[item], scores)]
+        documents[item][1].update(_scores(row))
+    answers = [
+        answer for item, (row, scores) in documents.items() for answer in _answers(item, row, texts[item], scores)
+    ]
     summary = _summary(path)
     task = _task(path)
     better = a_mapping(a_mapping(summary.get("higher_is_better")).get(task))
@@ -92,8 +94,8 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
     doc, groups = row.get("doc"), row.get("resps", "absent")
     if not isinstance(doc, dict) or not isinstance(groups, list | None):
         raise SpecError(f"{where}: `doc` must be an object and `resps` a list of answers, as lm-eval writes them")
-    asked = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0"))
-    if set(asked) == {
+    arguments = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0"))
+    if set(arguments) == {
         "arg_0"
     }:  # the likelihood of a whole text: no settings of generation, and the answer is a number in quotes
         return [None]
@@ -140,7 +142,7 @@ def _scores(row: Mapping[str, Any]) -> dict[str, float]:
     """
     names = row.get("metrics")
     suffix = "" if row.get("filter") in {None, "none"} else f",{row['filter']}"
-    found = {}
+    scores = {}
     for name in names if isinstance(names, list) else ():
         value = row.get(name)
         score = number(value)
@@ -151,8 +153,8 @@ def _scores(row: Mapping[str, Any]) -> dict[str, float]:
         elif name in _PER_UNIT:
             score = _per_unit(value)
         if score is not None:
-            found[f"{name}{suffix}"] = score
-    return found
+            scores[f"{name}{suffix}"] = score
+    return scores
 
 
 def _per_unit(value: Any) -> float | None:
@@ -186,15 +188,15 @@ def _summary(path: Path) -> Mapping[str, Any]:
 
 def _model(path: Path, summary: Mapping[str, Any]) -> str:
     """Return the model's name in the summary, else the name of the folder, which lm-eval makes from the model's."""
-    found = summary.get("model_name")
-    return found if isinstance(found, str) and found else path.resolve().parent.name
+    name = summary.get("model_name")
+    return name if isinstance(name, str) and name else path.resolve().parent.name
 
 
 def _group(task: str, subtasks: Mapping[str, Any]) -> str:
     """The outermost group that holds the task; "" where none does."""
     parents = {child: group for group, children in subtasks.items() if isinstance(children, list) for child in children}
-    seen: list[str] = []
-    while task in parents and task not in seen:
-        seen.append(task)
+    groups: list[str] = []
+    while task in parents and task not in groups:
+        groups.append(task)
         task = parents[task]
-    return task if seen else ""
+    return task if groups else ""

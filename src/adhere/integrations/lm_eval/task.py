@@ -81,18 +81,18 @@ def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: in
 def task_name(suite_name: str) -> str:
     """`adhere_core`; of a suite in a file without its folder."""
     prefix, _, rest = suite_name.partition(":")
-    shown = Path(rest).stem if "/" in rest or "." in rest else rest
-    return re.sub(r"[^a-z0-9]+", "_", f"adhere_{prefix}_{shown}".lower()).strip("_")
+    stem = Path(rest).stem if "/" in rest or "." in rest else rest
+    return re.sub(r"[^a-z0-9]+", "_", f"adhere_{prefix}_{stem}".lower()).strip("_")
 
 
 def documents(suite: str, *, seed: int | None = None, limit: int | None = None, **_: Any) -> dict[str, Any]:
     """The prompts of a suite as the split `test`; lm-eval calls it with the folder's settings and its own metadata."""
-    found: Suite = suites.load(suite, seed=seed, limit=limit)
+    own_suite: Suite = suites.load(suite, seed=seed, limit=limit)
     datasets = need_harness("datasets", "lm-eval")
     # As JSON text, because columns of one name must have one type for all rows.
     rows = [
         {**columns(prompt), "key": str(prompt.key), "kwargs": json.dumps(columns(prompt)["kwargs"])}
-        for prompt in found.prompts
+        for prompt in own_suite.prompts
     ]
     return {"test": datasets.Dataset.from_list(rows)}
 
@@ -102,9 +102,11 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
     lm-eval does not say whether an answer was cut at the token limit, so it is judged as it stands.
     """
-    found = score_answers(prompt_of(doc), [SaidAnswer(results[0])])
-    numbers: dict[str, Any] = {f"{name}_acc": value for name, value in found.scores.items() if name in {STRICT, LOOSE}}
-    strict, loose = found.instructions("strict"), found.instructions("loose")
+    conversation = score_answers(prompt_of(doc), [SaidAnswer(results[0])])
+    numbers: dict[str, Any] = {
+        f"{name}_acc": value for name, value in conversation.scores.items() if name in {STRICT, LOOSE}
+    }
+    strict, loose = conversation.instructions("strict"), conversation.instructions("loose")
     numbers |= {f"{INST_STRICT}_acc": strict} if strict else {}
     return numbers | ({f"{INST_LOOSE}_acc": loose} if loose else {})
 
@@ -121,12 +123,12 @@ def refuse(prompt: Prompt, suite_name: str) -> None:
     Raises:
         UsageError: The prompt has several turns, a system prompt, or given messages.
     """
-    found = {
+    obstacles = {
         "several turns": len(prompt.turns) > 1,
         "a system prompt": prompt.system is not None,
         "given messages": bool(prompt.given),
     }
-    what = next((name for name, is_so in found.items() if is_so), None)
+    what = next((name for name, is_so in obstacles.items() if is_so), None)
     if what is not None:
         raise UsageError(
             f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. "

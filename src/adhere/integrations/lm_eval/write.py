@@ -44,10 +44,10 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
             f"{run.directory} has {what} for each prompt; lm-eval's samples hold one answer and one "
             "score. Use --to inspect"
         )
-    found = list(conversations(run))
-    kept = [one for one in found if one.failed is None]
+    all_conversations = list(conversations(run))
+    without_failure = [one for one in all_conversations if one.failed is None]
     task = task_name(run.spec.suite)
-    rows = [_row(number, one) for number, one in enumerate(found) if one.failed is None]
+    rows = [_row(number, one) for number, one in enumerate(all_conversations) if one.failed is None]
     time = (
         datetime.fromisoformat(run.manifest.created)
         .replace(tzinfo=None)
@@ -58,15 +58,17 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     home.mkdir(parents=True, exist_ok=True)
     samples, results = home / f"samples_{task}_{time}.jsonl", home / f"results_{time}.json"
     write_atomic(samples, "".join(json.dumps(row) + "\n" for row in rows).encode())
-    write_atomic(results, json.dumps(_results(run, task, kept), indent=2).encode())
+    write_atomic(results, json.dumps(_results(run, task, without_failure), indent=2).encode())
     notes = (
         []
-        if len(kept) == len(found)
-        else [f"{len(found) - len(kept)} failed calls are left out: lm-eval has no place for them"]
+        if len(without_failure) == len(all_conversations)
+        else [
+            f"{len(all_conversations) - len(without_failure)} failed calls are left out: lm-eval has no place for them"
+        ]
     )
     if any(prompt.system is not None for prompt in run.prompts()):
         notes.append("system prompts stand in the column adhere of `doc` only")
-    if any(response.calls for one in found for response in one.responses):
+    if any(response.calls for one in all_conversations for response in one.responses):
         notes.append("calls of tools are written as lines of the answer's text: lm-eval has no place for them")
     if any(prompt.given for prompt in run.prompts()):
         notes.append("given messages and tools stand in the column adhere of `doc` only")
@@ -93,21 +95,21 @@ def _row(number: int, one: Conversation) -> dict[str, Any]:
     }
 
 
-def _numbers(found: ScoredConversation) -> dict[str, Any]:
+def _numbers(conversation: ScoredConversation) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for whole, parts, view in _METRICS:
-        decided = found.instructions(view)
-        if whole in found.scores:
-            numbers[f"{whole}_acc"] = bool(found.scores[whole])
-        if decided:
-            numbers[f"{parts}_acc"] = decided
+        outcomes = conversation.instructions(view)
+        if whole in conversation.scores:
+            numbers[f"{whole}_acc"] = bool(conversation.scores[whole])
+        if outcomes:
+            numbers[f"{parts}_acc"] = outcomes
     return numbers
 
 
-def _results(run: Run, task: str, found: Sequence[Conversation]) -> dict[str, Any]:
+def _results(run: Run, task: str, all_conversations: Sequence[Conversation]) -> dict[str, Any]:
     names = [f"{name}_acc" for whole, parts, _ in _METRICS for name in (whole, parts)]
-    rows = [_numbers(one.scored) for one in found]
-    scores: dict[str, Any] = {"alias": task, "sample_len": len(found)}
+    rows = [_numbers(one.scored) for one in all_conversations]
+    scores: dict[str, Any] = {"alias": task, "sample_len": len(all_conversations)}
     for name in names:
         values = [row[name] for row in rows if name in row]
         if values:
@@ -131,7 +133,7 @@ def _results(run: Run, task: str, found: Sequence[Conversation]) -> dict[str, An
             }
         },
         "higher_is_better": {task: dict.fromkeys(names, True)},
-        "n-samples": {task: {"original": len(run.prompts()), "effective": len(found)}},
+        "n-samples": {task: {"original": len(run.prompts()), "effective": len(all_conversations)}},
         "config": {"model": "adhere", "model_args": {"model": run.spec.model}},
         "model_source": "adhere",
         "model_name": run.spec.model,

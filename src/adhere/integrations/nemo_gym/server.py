@@ -58,7 +58,7 @@ def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dic
         UsageError: A prompt has several turns, or tools.
     """
     environment.insist_on_one_turn()
-    found = []
+    rows = []
     for prompt, row in zip(environment.prompts, environment.rows(), strict=True):
         judging = Judging(
             environment.mode,
@@ -68,7 +68,7 @@ def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dic
             environment.traps,
             parts,
         )
-        found.append(
+        rows.append(
             {
                 "id": prompt.id,
                 "responses_create_params": {"input": messages_of(prompt)},
@@ -77,7 +77,7 @@ def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dic
                 "adhere": msgspec.to_builtins(judging),
             }
         )
-    return found
+    return rows
 
 
 def verify(row: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(f"The row's `adhere` says how it is judged: {error}") from error
     tags = {} if judging.profile is None else {"profile": judging.profile}
     prompt = Prompt(str(row.get("id", "")), (Turn(_asked_in(row), refs_in(row, where="The row")),), tags=tags)
-    judged = judge_episode(
+    judgement = judge_episode(
         prompt,
         text,
         is_cut=is_cut,
@@ -103,13 +103,17 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
         cut_answers=judging.cut_answers,
         traps=judging.traps,
     )
-    found: dict[str, Any] = {
+    verified_row: dict[str, Any] = {
         **row,
-        "reward": 0.0 if judged.score is None else judged.score,
-        "reasons": list(judged.reasons),
+        "reward": 0.0 if judgement.score is None else judgement.score,
+        "reasons": list(judgement.reasons),
     }
-    if judged.score is None:
-        found |= {MASK: True, FAILURE: "judge_failed", FAILURE_TEXT: "; ".join(judged.reasons) or "no constraint"}
+    if judgement.score is None:
+        verified_row |= {
+            MASK: True,
+            FAILURE: "judge_failed",
+            FAILURE_TEXT: "; ".join(judgement.reasons) or "no constraint",
+        }
     if judging.parts is not None:
         refs = prompt.turns[0].constraints
         own = parts_of(
@@ -121,16 +125,16 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
             profile=judging.profile,
             is_cut=is_cut,
             cut_answers=judging.cut_answers,
-            asked=_asked_in(row),
+            request=_asked_in(row),
         )
-        found |= {"parts": own, **{f"part/{name}": value for name, value in own.items() if value is not None}}
-    return found | judged.metrics
+        verified_row |= {"parts": own, **{f"part/{name}": value for name, value in own.items() if value is not None}}
+    return verified_row | judgement.metrics
 
 
 def _asked_in(row: dict[str, Any]) -> str:
     """The text of a row's last user message."""
-    asked = row.get("responses_create_params")
-    return asked_in(asked.get("input") or "") if isinstance(asked, dict) else ""
+    params = row.get("responses_create_params")
+    return asked_in(params.get("input") or "") if isinstance(params, dict) else ""
 
 
 _CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call", "web_search_call", "file_search_call"})
@@ -156,9 +160,9 @@ def _answer_of(response: Any) -> tuple[str, bool]:
         elif kind != "reasoning" and turns[-1]:  # somebody else's word: a tool's, a user's
             turns.append([])
     last = next((turn for turn in reversed(turns) if turn), [])
-    said = [text for text in last if text is not None]
+    texts = [text for text in last if text is not None]
     is_cut = is_cut_by({**response, "status": None}) or response.get("status") == "incomplete"
-    return said[-1] if said else "", is_cut
+    return texts[-1] if texts else "", is_cut
 
 
 def make_app() -> web.Application:
@@ -180,15 +184,15 @@ def make_app() -> web.Application:
             body = decode(await request.read(), dict[str, list[dict[str, Any]]])
         except AdhereError as error:
             return web.json_response({"detail": str(error)}, status=422)
-        kept = [row for row in body.get("verify_responses", []) if not row.get(MASK)]
-        rewards = [float(row["reward"]) for row in kept]
+        rows = [row for row in body.get("verify_responses", []) if not row.get(MASK)]
+        rewards = [float(row["reward"]) for row in rows]
         mean = sum(rewards) / len(rewards) if rewards else None
         return web.json_response(
             {
                 "agent_metrics": {
                     "mean/reward": mean,
-                    "judged": len(kept),
-                    "masked": len(body.get("verify_responses", [])) - len(kept),
+                    "judged": len(rows),
+                    "masked": len(body.get("verify_responses", [])) - len(rows),
                 },
                 "key_metrics": {"mean/reward": mean},
                 "group_level_metrics": [],
@@ -214,13 +218,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Write rows or serve; see the module's first lines."""
     from adhere.environments.served import parse
 
-    asked = parse("adhere.integrations.nemo_gym.server", arguments)
-    assert isinstance(asked.environment, Environment)  # noqa: S101 - `parse` makes another only where worlds are taken
-    if asked.rows is not None:
-        lines = [msgspec.json.encode(row) + b"\n" for row in rows_of(asked.environment)]
-        Path(asked.rows).write_bytes(b"".join(lines))
+    options = parse("adhere.integrations.nemo_gym.server", arguments)
+    assert isinstance(options.environment, Environment)  # noqa: S101 - `parse` makes another only where worlds are taken
+    if options.rows is not None:
+        lines = [msgspec.json.encode(row) + b"\n" for row in rows_of(options.environment)]
+        Path(options.rows).write_bytes(b"".join(lines))
         return
-    web.run_app(make_app(), host=asked.host, port=asked.port)
+    web.run_app(make_app(), host=options.host, port=options.port)
 
 
 if __name__ == "__main__":

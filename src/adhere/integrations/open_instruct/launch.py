@@ -9,14 +9,14 @@ from adhere.errors import UsageError
 from adhere.integrations.shared.launch import LaunchInputs, as_jsonl, as_word, judged_by, messages_of, split_gpus
 
 
-def open_instruct_files(asked: LaunchInputs) -> dict[str, str]:
+def open_instruct_files(inputs: LaunchInputs) -> dict[str, str]:
     """Arguments of open-instruct's grpo_fast, and rows for its verifier `adhere`."""
-    one, recipe = asked.settings, asked.recipe
+    one, recipe = inputs.settings, inputs.recipe
     if recipe.lora is not None or one.importance == "sequence" or one.loss_type not in {"dapo", "dr_grpo"}:
         raise UsageError(
             "--emit open-instruct: it trains whole weights by the losses of DAPO and Dr. GRPO. Take --emit verl"
         )
-    train, draw = split_gpus(asked.gpus)
+    train, draw = split_gpus(inputs.gpus)
     kind, traps = judged_by("open-instruct", recipe)
     keys: dict[str, Any] = {
         "dataset_mixer_list": "rows.jsonl 1.0", "dataset_mixer_list_splits": "train",
@@ -27,7 +27,7 @@ def open_instruct_files(asked: LaunchInputs) -> dict[str, str]:
         "temperature": one.temperature,
         "async_steps": 1 if one.rounds == 1 else 2, "active_sampling": one.rounds > 1,
         "mask_truncated_completions": one.mask_truncated,
-        "num_learners_per_node": train, "vllm_num_engines": draw, "single_gpu_mode": asked.gpus == 1,
+        "num_learners_per_node": train, "vllm_num_engines": draw, "single_gpu_mode": inputs.gpus == 1,
         "learning_rate": one.learning_rate, "weight_decay": one.weight_decay, "lr_scheduler_type": one.schedule,
         "warmup_ratio": one.warmup_share,
         "max_grad_norm": one.clip, "beta": one.kl_beta, "load_ref_policy": one.kl_beta > 0,
@@ -58,15 +58,15 @@ def open_instruct_files(asked: LaunchInputs) -> dict[str, str]:
             ),
             "dataset": "adhere",
         }
-        for row in asked.rows
+        for row in inputs.rows
     ]
     return {
         "rows.jsonl": as_jsonl(rows),
         "run.sh": "#!/usr/bin/env bash\n"
-        f"# {recipe.name}: its stage {asked.stage} under open-instruct (run in its checkout). MODEL: "
+        f"# {recipe.name}: its stage {inputs.stage} under open-instruct (run in its checkout). MODEL: "
         "what the stages before it left.\nset -euo pipefail\n"
         "exec python -c 'import runpy, adhere.integrations.open_instruct.verifier as ours; ours.AdhereVerifier; "
         'runpy.run_path("open_instruct/grpo_fast.py", run_name="__main__")\' \\\n'
         + "\n".join(lines)
-        + f'\n  --model_name_or_path "${{MODEL:-{asked.start}}}" "$@"\n',
+        + f'\n  --model_name_or_path "${{MODEL:-{inputs.start}}}" "$@"\n',
     }

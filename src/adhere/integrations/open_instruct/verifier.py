@@ -76,9 +76,9 @@ def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
     settings = _settings_of(label)
     tags = {"profile": settings["profile"]} if settings.get("profile") else {}
     traps = settings.get("traps") is True
-    asked = asked_by(label, where="open-instruct's ground_truth") if traps else ""
-    judged = judge_episode(
-        Prompt("", (Turn(asked, refs),), tags=tags),
+    request = asked_by(label, where="open-instruct's ground_truth") if traps else ""
+    judgement = judge_episode(
+        Prompt("", (Turn(request, refs),), tags=tags),
         answer_of(prediction),
         is_cut=is_cut,
         cut_answers=settings.get("cut_answers") or "fail",
@@ -86,16 +86,16 @@ def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
         reward=settings.get("reward") or "dense",
         traps=traps,
     )
-    if judged.score is None:
+    if judgement.score is None:
         raise Undecided(
-            "An answer could not be judged, and open-instruct has no place for that: " + "; ".join(judged.reasons)
+            "An answer could not be judged, and open-instruct has no place for that: " + "; ".join(judgement.reasons)
         )
-    return judged.score
+    return judgement.score
 
 
 def _settings_of(label: Any) -> Mapping[str, Any]:
-    found = label_of(label, "open-instruct's ground_truth")
-    return found if isinstance(found, Mapping) else {}
+    settings = label_of(label, "open-instruct's ground_truth")
+    return settings if isinstance(settings, Mapping) else {}
 
 
 def _verifier() -> Any:
@@ -130,9 +130,9 @@ def _verifier() -> Any:
 def __getattr__(name: str) -> Any:
     if name != "AdhereVerifier":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = _verifier()
-    globals()[name] = made
-    return made
+    verifier = _verifier()
+    globals()[name] = verifier
+    return verifier
 
 
 def main(arguments: Sequence[str]) -> None:

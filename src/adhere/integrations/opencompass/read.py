@@ -52,8 +52,8 @@ def read(path: Path, document: Mapping[str, Any]) -> HarnessAnswers | None:
 
 
 def _details(path: Path, details: list[Any] | dict[str, Any]) -> Iterator[ImportedAnswer]:
-    named = details.items() if isinstance(details, dict) else enumerate(details)
-    for name, entry in named:
+    entries = details.items() if isinstance(details, dict) else enumerate(details)
+    for name, entry in entries:
         if name == "type":  # of the whole file: GEN or PPL
             continue
         if not isinstance(entry, dict):
@@ -74,14 +74,14 @@ def _details(path: Path, details: list[Any] | dict[str, Any]) -> Iterator[Import
 
 def _scores(entry: Mapping[str, Any]) -> dict[str, float]:
     """Verdicts first; a list is over replicas of the item, and counts by its mean where each of them was measured."""
-    found = {}
+    scores = {}
     for name in [*_VERDICTS, *(name for name in entry if name not in _OWN)]:
         value = entry.get(name)
         many = value if isinstance(value, list) else [value]
-        known = [score for one in many if (score := number(one)) is not None]
-        if known and len(known) == len(many):
-            found[name] = sum(known) / len(known)
-    return found
+        numbers = [score for one in many if (score := number(one)) is not None]
+        if numbers and len(numbers) == len(many):
+            scores[name] = sum(numbers) / len(numbers)
+    return scores
 
 
 def _alone(gold: Any) -> Any:
@@ -115,8 +115,8 @@ def _prompt_text(prompt: Any) -> str | None:
     if isinstance(prompt, str):
         return prompt
     turns = prompt if isinstance(prompt, list) else []
-    asked = [turn["prompt"] for turn in turns if a_mapping(turn).get("role") == "HUMAN"]
-    return asked[0] if len(asked) == 1 and isinstance(asked[0], str) else None
+    human_turns = [turn["prompt"] for turn in turns if a_mapping(turn).get("role") == "HUMAN"]
+    return human_turns[0] if len(human_turns) == 1 and isinstance(human_turns[0], str) else None
 
 
 def _has_predictions(path: Path) -> bool:

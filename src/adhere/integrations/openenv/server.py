@@ -132,13 +132,13 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
         self._is_open = len(self._answers) < len(self._prompt.turns) and not action.is_cut
         if self._is_open:
             return self._observe()
-        judged = self._environment.judge(self._prompt, self._answers, is_cut=action.is_cut)
+        judgement = self._environment.judge(self._prompt, self._answers, is_cut=action.is_cut)
         return InstructionObservation(
             prompt_id=self._prompt.id,
             done=True,
-            reward=judged.score,
-            metrics=judged.metrics,
-            reasons=list(judged.reasons),
+            reward=judgement.score,
+            metrics=judgement.metrics,
+            reasons=list(judgement.reasons),
         )
 
     @property
@@ -193,15 +193,15 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
         if rollout is None:
             raise UsageError("This episode is over, or was never begun: call reset first")
         calls = calls_of({"tool_calls": action.tool_calls})
-        said = rollout.step(Message("assistant", action.answer, calls) if calls else action.answer)
+        messages = rollout.step(Message("assistant", action.answer, calls) if calls else action.answer)
         self._state.step_count += 1
-        seen = InstructionObservation(prompt_id=rollout.prompt.id, messages=conversation(said, is_sent=True))
+        observation = InstructionObservation(prompt_id=rollout.prompt.id, messages=conversation(messages, is_sent=True))
         if not rollout.done:
-            return seen
-        self._rollout, judged = None, rollout.judge()
-        seen.done, seen.reward, seen.metrics = True, judged.score, judged.metrics
-        seen.reasons = list(judged.reasons)
-        return seen
+            return observation
+        self._rollout, judgement = None, rollout.judge()
+        observation.done, observation.reward, observation.metrics = True, judgement.score, judgement.metrics
+        observation.reasons = list(judgement.reasons)
+        return observation
 
     @property
     def state(self) -> types.State:
@@ -237,8 +237,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Serve a suite; see the module's first lines."""
     from adhere.environments.served import parse
 
-    asked = parse("adhere.integrations.openenv.server", arguments, worlds=True)
-    need("uvicorn", extra="environments").run(make_app(asked.environment), host=asked.host, port=asked.port)
+    options = parse("adhere.integrations.openenv.server", arguments, worlds=True)
+    need("uvicorn", extra="environments").run(make_app(options.environment), host=options.host, port=options.port)
 
 
 if __name__ == "__main__":

@@ -108,10 +108,10 @@ def reward_func(
         raise UsageError(f"Got {len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
     insist_on_no_typo(others, Settings._fields)
     answers = [_answer(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
-    ended = [len(without_end_tokens(answer)) < len(answer) for answer in answers]
+    have_end_token = [len(without_end_tokens(answer)) < len(answer) for answer in answers]
     cuts = [
-        not one_ended and (any(ended) or _SPECIAL.search(prompt) is not None)
-        for one_ended, prompt in zip(ended, prompts, strict=True)
+        not one_ended and (any(have_end_token) or _SPECIAL.search(prompt) is not None)
+        for one_ended, prompt in zip(have_end_token, prompts, strict=True)
     ]
     return _rewards(answers, labels, cuts, Settings(mode, profile, cut_answers, missing, most_unmeasured, traps))
 
@@ -129,7 +129,7 @@ def _rewards(answers: Sequence[str], labels: Sequence[Any], cuts: Sequence[bool]
             profile=how.profile,
             is_cut=is_cut,
             cut_answers=how.cut_answers,
-            asked=asked_by(label, where=_LABEL) if how.traps else None,
+            request=asked_by(label, where=_LABEL) if how.traps else None,
         )
         for answer, label, is_cut in zip(answers, labels, cuts, strict=True)
     ]
@@ -166,8 +166,8 @@ def last_turn(text: str) -> str:
     marks = list(_TURN.finditer(text))
     roles = ["assistant", *(str(next(filter(None, mark.groups()))).lower() for mark in marks)]
     starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(text)]
-    said = [at for at, role in enumerate(roles) if _SPEAKERS.get(role) == "assistant"]
-    return without_end_tokens(text[starts[said[-1]] : ends[said[-1]]])
+    own_turns = [at for at, role in enumerate(roles) if _SPEAKERS.get(role) == "assistant"]
+    return without_end_tokens(text[starts[own_turns[-1]] : ends[own_turns[-1]]])
 
 
 def _is_whole(share: float | None) -> float | None:
@@ -220,10 +220,10 @@ def _executor() -> Any:
             images: Any = None,
         ) -> dict[str, Any]:
             """Answer, and judge the answer; errors as of `judged_response`."""
-            found = await super().execute(
+            response = await super().execute(
                 prompt, label, sampling_params, max_length, hf_tokenizer, llm_engine, images=images
             )
-            return judged_response(found, hf_tokenizer, self.settings)
+            return judged_response(response, hf_tokenizer, self.settings)
 
     return AgentExecutor
 
@@ -245,18 +245,18 @@ def judged_response(response: Mapping[str, Any], tokenizer: Any, settings: Mappi
     start, end = response["action_ranges"][-1]
     answer = tokenizer.decode(response["observation_tokens"][start:end], skip_special_tokens=False)
     is_cut = is_cut_by({"is_truncated": response["truncated"]}) is True
-    judged = _rewards([answer], [response["label"]], [is_cut], how)
-    if judged["rewards"] == [None]:
+    rewards = _rewards([answer], [response["label"]], [is_cut], how)
+    if rewards["rewards"] == [None]:
         raise TooFewMeasurements(
             f"An answer to {response['prompt']!r:.80} could not be judged, and OpenRLHF has no place for that. Leave "
             'prompts out that no answer decides (adhere.check_rows names them), or say settings = {"missing": "mask"}'
         )
-    return {**response, "reward": judged["rewards"], "scores": judged["scores"], "extra_logs": judged["extra_logs"]}
+    return {**response, "reward": rewards["rewards"], "scores": rewards["scores"], "extra_logs": rewards["extra_logs"]}
 
 
 def __getattr__(name: str) -> Any:
     if name != "AgentExecutor":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = _executor()
-    globals()[name] = made
-    return made
+    executor = _executor()
+    globals()[name] = executor
+    return executor

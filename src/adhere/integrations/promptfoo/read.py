@@ -48,10 +48,10 @@ def read_document(path: Path, document: Mapping[str, Any]) -> HarnessAnswers | N
         UsageError: It holds several columns (a prompt with a provider), which a comparison cannot tell apart.
         SpecError: A result is none of promptfoo's.
     """
-    found = a_mapping(document.get("results")).get("results")
-    if not isinstance(found, list) or not all(isinstance(row, dict) and is_row(row) for row in found):
+    results = a_mapping(document.get("results")).get("results")
+    if not isinstance(results, list) or not all(isinstance(row, dict) and is_row(row) for row in results):
         return None
-    return _of_results(path, ((f"{path}: result {place}", row) for place, row in enumerate(found)))
+    return _of_results(path, ((f"{path}: result {place}", row) for place, row in enumerate(results)))
 
 
 def _of_results(path: Path, results: Iterable[tuple[str, Mapping[str, Any]]]) -> HarnessAnswers:
@@ -79,13 +79,13 @@ def _of_results(path: Path, results: Iterable[tuple[str, Mapping[str, Any]]]) ->
 def _answer(row: Mapping[str, Any]) -> ImportedAnswer:
     """One result. A test is known by its variables and assertions: `--repeat` gives each repetition another number."""
     test = a_mapping(row.get("testCase"))
-    asked = hash_of_values(row["vars"], test.get("assert"))
+    test_hash = hash_of_values(row["vars"], test.get("assert"))
     output, grading = a_mapping(row.get("response")).get("output"), row.get("gradingResult")
     is_failed = row.get("failureReason", _ERROR if row.get("error") and grading is None else 0) == _ERROR
     if not isinstance(row["success"], bool):
         raise ValueError(f"success is {row['success']!r}, neither true nor false")  # noqa: TRY004 - the file is wrong
     return ImportedAnswer(
-        item=asked,
+        item=test_hash,
         key=None,
         prompt=a_text(a_mapping(row.get("prompt")).get("raw")) or None,
         response=output if isinstance(output, str) else None,
@@ -93,14 +93,14 @@ def _answer(row: Mapping[str, Any]) -> ImportedAnswer:
         status="error" if is_failed else "ok",
         draw=0,
         scores={} if is_failed else dict(_scores(row)),
-        asked=asked,
+        asked=test_hash,
     )
 
 
 def _scores(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """`success` first; the metrics that a user named are told from other harnesses' scores by their mark."""
-    named = {f"{name} (named)": value for name, value in a_mapping(row.get("namedScores")).items()}
-    for name, value in {"success": row["success"], "score": row.get("score"), **named}.items():
-        found = number(value)
-        if found is not None:
-            yield name, found
+    named_scores = {f"{name} (named)": value for name, value in a_mapping(row.get("namedScores")).items()}
+    for name, value in {"success": row["success"], "score": row.get("score"), **named_scores}.items():
+        score = number(value)
+        if score is not None:
+            yield name, score

@@ -40,13 +40,13 @@ def conversations(run: Run) -> Iterator[Conversation]:
     for prompt in run.prompts():
         for draw in range(run.spec.draws):
             keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]
-            found = [answers[key] for key in keys if key in answers]
-            if not found:
+            responses = [answers[key] for key in keys if key in answers]
+            if not responses:
                 continue
-            judged = sorted(
+            own_verdicts = sorted(
                 verdicts.get((prompt.id, draw), ()), key=lambda one: (one.turn, one.index, one.view != "strict")
             )
-            whole = score_conversation(prompt, judged)
-            if len(found) < len(keys) or any(response.status == "error" for response in found):
+            whole = score_conversation(prompt, own_verdicts)
+            if len(responses) < len(keys) or any(response.status == "error" for response in responses):
                 whole = ScoredConversation({}, whole.verdicts)
-            yield Conversation(prompt, draw, found, whole)
+            yield Conversation(prompt, draw, responses, whole)

@@ -48,18 +48,18 @@ def judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
     Raises:
         UsageError: The recipe's reward is another one.
     """
-    found = recipe.reward
-    if isinstance(found, str) and found != "model":
-        return found, False
+    reward = recipe.reward
+    if isinstance(reward, str) and reward != "model":
+        return reward, False
     if (
-        len(found) == 1
-        and isinstance(term := found[0], RewardTerm)
+        len(reward) == 1
+        and isinstance(term := reward[0], RewardTerm)
         and term.kind in {"dense", "binary"}
         and (term == RewardTerm(term.kind, traps=term.traps))
     ):
         return term.kind, term.traps
     raise UsageError(
-        f"--emit {trainer}: reward = {found!r} is ours alone. Take 'dense' or 'binary', with or without traps"
+        f"--emit {trainer}: reward = {reward!r} is ours alone. Take 'dense' or 'binary', with or without traps"
     )
 
 

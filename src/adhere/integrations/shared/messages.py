@@ -35,7 +35,7 @@ def messages_for(messages: Sequence[Message], harness: Literal["inspect", "evals
         harness: A call's `function` is its name for inspect, an object with name and arguments for EvalScope.
     """
     names = {call.id: call.name for message in messages for call in message.calls}
-    found = []
+    rows = []
     for message in messages:
         row: dict[str, Any] = {"role": message.role, "content": message.content}
         if message.media:
@@ -49,5 +49,5 @@ def messages_for(messages: Sequence[Message], harness: Literal["inspect", "evals
             ]
         if message.call_id is not None:
             row |= {"tool_call_id": message.call_id, "function": names.get(message.call_id)}
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows

@@ -89,26 +89,26 @@ def score_answers(
         mode: Whose semantics published kinds have.
     """
     verdicts: list[Verdict] = []
-    for turn, said in enumerate(answers):
-        text, reasoning, status = split_answer(said.text, said.status)
-        status = "ok" if status == "empty" and said.calls else status
-        response = Response(prompt.id, turn, 0, text, status, reasoning=reasoning, calls=said.calls)
+    for turn, answer in enumerate(answers):
+        text, reasoning, status = split_answer(answer.text, answer.status)
+        status = "ok" if status == "empty" and answer.calls else status
+        response = Response(prompt.id, turn, 0, text, status, reasoning=reasoning, calls=answer.calls)
         verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
     return score_conversation(prompt, verdicts)
 
 
 def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> ScoredConversation:
     """The numbers of one conversation from its verdicts."""
-    wanted = sum(len(turn.constraints) for turn in prompt.turns)
+    count = sum(len(turn.constraints) for turn in prompt.turns)
     scores: dict[str, float] = {}
     for view, whole, parts in _VIEWS:
         outcomes = [verdict.outcome for verdict in verdicts if verdict.view == view]
-        kept = keeps_all(outcomes, wanted)
-        decided = [outcome == "pass" for outcome in outcomes if outcome != "undecided"]
-        if kept is not None:
-            scores[whole] = float(kept)
-        if decided:
-            scores[parts] = sum(decided) / len(decided)
+        is_kept = keeps_all(outcomes, count)
+        passes = [outcome == "pass" for outcome in outcomes if outcome != "undecided"]
+        if is_kept is not None:
+            scores[whole] = float(is_kept)
+        if passes:
+            scores[parts] = sum(passes) / len(passes)
     return ScoredConversation({name: scores[name] for name in SCORES if name in scores}, list(verdicts))
 
 

@@ -58,8 +58,8 @@ def callback(
     """
     if every < 1:
         raise UsageError(f"every is a number of steps, at least 1; got {every}")
-    loaded = load(suite) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
-    loaded.cut(limit).insist_on_no_episodes("measure the checkpoint with adhere eval")
+    own_suite = load(suite) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
+    own_suite.cut(limit).insist_on_no_episodes("measure the checkpoint with adhere eval")
     transformers = need("transformers", extra="train")
 
     class Measuring(transformers.TrainerCallback):  # type: ignore[name-defined]  # a base class of an extra
@@ -68,25 +68,25 @@ def callback(
         def __init__(self) -> None:
             self.runs: dict[int, Run] = {}
 
-        def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        def on_train_begin(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> None:
             _refuse_cut_weights(args)
             if at_start and state.global_step == 0:
-                self._measure(args, state, control, given)
+                self._measure(args, state, control, trainer_parts)
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        def on_step_end(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> None:
             if state.global_step % every == 0:
-                self._measure(args, state, control, given)
+                self._measure(args, state, control, trainer_parts)
 
-        def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-            self._measure(args, state, control, given)
+        def on_train_end(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> None:
+            self._measure(args, state, control, trainer_parts)
 
-        def _measure(self, args: Any, state: Any, control: Any, given: dict[str, Any]) -> None:
+        def _measure(self, args: Any, state: Any, control: Any, trainer_parts: dict[str, Any]) -> None:
             if not state.is_world_process_zero or state.global_step in self.runs:
                 return
             folder = Path(args.output_dir) / "adhere" if out is None else Path(out)
-            run = _measure_model(given, state.global_step, loaded.cut(limit), folder, max_new_tokens)
+            run = _measure_model(trainer_parts, state.global_step, own_suite.cut(limit), folder, max_new_tokens)
             self.runs[state.global_step] = run
-            _log(run, self, (args, state, control), model=given["model"])
+            _log(run, self, (args, state, control), model=trainer_parts["model"])
 
     return Measuring()
 
@@ -104,14 +104,16 @@ def _refuse_cut_weights(args: Any) -> None:
         )
 
 
-def _measure_model(given: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None) -> Run:
+def _measure_model(
+    trainer_parts: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None
+) -> Run:
     """Ask the model in memory and return the sealed Run; the model is left in the mode that it was in."""
     import torch
     import transformers
 
     from adhere.models.local.generate import TOGETHER, GenerateModel
 
-    model, tokenizer = given["model"], given.get("processing_class") or given.get("tokenizer")
+    model, tokenizer = trainer_parts["model"], trainer_parts.get("processing_class") or trainer_parts.get("tokenizer")
     if getattr(tokenizer, "chat_template", None) is None:
         raise UsageError("adhere.callback asks by the tokenizer's chat template, and the trainer's tokenizer has none")
     rows = TOGETHER.get(model.device.type, 1)
@@ -121,15 +123,15 @@ def _measure_model(given: dict[str, Any], step: int, suite: Suite, out: Path, ma
     }  # fmt: skip
     precision = str(model.dtype).removeprefix("torch.")
     engine = EngineInfo("transformers", transformers.__version__, precision, None, settings)
-    was_training, cached = model.training, getattr(model.config, "use_cache", None)
+    was_training, use_cache = model.training, getattr(model.config, "use_cache", None)
     model.eval()
     try:
         model.config.use_cache = True
         with torch.no_grad():
-            asked = GenerateModel(model, tokenizer, name=f"training/step-{step}", engine=engine)
-            return evaluate(asked, suite, out, max_new_tokens=max_new_tokens)
+            generate_model = GenerateModel(model, tokenizer, name=f"training/step-{step}", engine=engine)
+            return evaluate(generate_model, suite, out, max_new_tokens=max_new_tokens)
     finally:
-        model.config.use_cache = cached
+        model.config.use_cache = use_cache
         model.train(was_training)
 
 

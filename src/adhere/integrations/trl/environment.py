@@ -105,9 +105,9 @@ class InstructionEpisode:
         """
         if len(self._answers) == len(self._prompt.turns):
             return "The conversation is over."
-        said: Any = text  # a policy may call with anything
-        if not isinstance(said, str):
-            return f"Nothing was said: text must be a text, not {type(said).__name__}."
+        anything: Any = text  # a policy may call with anything
+        if not isinstance(anything, str):
+            return f"Nothing was said: text must be a text, not {type(anything).__name__}."
         self._answers.append(text)
         done = len(self._answers) == len(self._prompt.turns)
         return "The conversation is over." if done else self._prompt.turns[len(self._answers)].text

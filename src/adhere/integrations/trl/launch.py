@@ -44,10 +44,10 @@ def trl_files(recipe: Recipe, data: str) -> dict[str, str]:
                 settings.overlong_tokens,
                 settings.overlong_penalty,
             )
-        asked = trl_settings(stage.name, settings) | {"seed": recipe.seed}
+        arguments = trl_settings(stage.name, settings) | {"seed": recipe.seed}
         if recipe.precision != "auto":
-            asked["bf16"] = recipe.precision == "bf16"
-        stages.append([trainer, config, table, f"{number:02d}-{stage.name}", asked])
+            arguments["bf16"] = recipe.precision == "bf16"
+        stages.append([trainer, config, table, f"{number:02d}-{stage.name}", arguments])
     peft = peft_settings(recipe.lora)
     body = ",\n".join(f"    {stage!r}" for stage in stages)
     return {
@@ -113,47 +113,47 @@ def peft_settings(lora: Lora | None) -> dict[str, Any] | None:
     return None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
 
 
-def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
+def trl_settings(stage: str, settings: OptimizerSettings) -> dict[str, Any]:
     """Settings of ours by TRL's names.
 
     Batches are of one device's rows times accumulation, so one device is assumed.
     """
-    one = msgspec.to_builtins(given)
-    found: dict[str, Any] = {
-        "learning_rate": given.learning_rate, "lr_scheduler_type": SCHEDULES[given.schedule],
-        "warmup_steps": given.warmup_share,
-        "weight_decay": given.weight_decay, "max_grad_norm": given.clip, "adam_beta1": given.betas[0],
-        "adam_beta2": given.betas[1],
-        "gradient_checkpointing": given.gradient_checkpointing, "per_device_train_batch_size": 1,
+    one = msgspec.to_builtins(settings)
+    arguments: dict[str, Any] = {
+        "learning_rate": settings.learning_rate, "lr_scheduler_type": SCHEDULES[settings.schedule],
+        "warmup_steps": settings.warmup_share,
+        "weight_decay": settings.weight_decay, "max_grad_norm": settings.clip, "adam_beta1": settings.betas[0],
+        "adam_beta2": settings.betas[1],
+        "gradient_checkpointing": settings.gradient_checkpointing, "per_device_train_batch_size": 1,
     }  # fmt: skip
     if "epochs" in one:  # nothing is cut, as ours
-        found["max_length"] = None
+        arguments["max_length"] = None
         batch = next(one[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in one)
         # Rows of one forward pass: TRL's default of 8 where it divides the batch, which then is the same sum.
         rows = next(rows for rows in range(8, 0, -1) if batch % rows == 0)
-        found |= {
+        arguments |= {
             "num_train_epochs": one["epochs"],
             "per_device_train_batch_size": rows,
             "gradient_accumulation_steps": batch // rows,
         }
     match stage:
         case "sft":
-            found |= {"completion_only_loss": True, "max_length": one["longest"]}
+            arguments |= {"completion_only_loss": True, "max_length": one["longest"]}
         case "dpo":
             if one["by_length"] and one["smoothing"]:
                 raise UsageError("--emit trl: it smooths no labels with by_length of dpo. Take one of both out")
             losses = {("sigmoid_norm" if one["by_length"] else one["loss"]): 1.0, "sft": one["sft_weight"]}
             losses = {name: weight for name, weight in losses.items() if weight}
-            found |= {
+            arguments |= {
                 "beta": one["beta"],
                 "loss_type": [*losses],
                 "loss_weights": [*losses.values()],
                 "label_smoothing": one["smoothing"],
             }
             if one["sft_weight"]:  # RPO's likelihood is meaned over the tokens of a device's batch, ours of the step's
-                found |= {"per_device_train_batch_size": batch, "gradient_accumulation_steps": 1}
+                arguments |= {"per_device_train_batch_size": batch, "gradient_accumulation_steps": 1}
         case "kto":  # the reference point is over a device's batch, which must hold two answers at least
-            found |= {
+            arguments |= {
                 "per_device_train_batch_size": batch,
                 "gradient_accumulation_steps": 1,
                 "beta": one["beta"],
@@ -161,16 +161,16 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 "undesirable_weight": one["weight_bad"],
             }
         case "reward-model":
-            found |= {"center_rewards_coefficient": one["centre"]}
+            arguments |= {"center_rewards_coefficient": one["centre"]}
         case "online-dpo":
-            found |= _online_dpo_settings(one)
+            arguments |= _online_dpo_settings(one)
         case _:
             each = one["answers_per_prompt"]
             if one["order"] == "ascending" or (stage, one["loss_type"]) == ("grpo", "sequence"):
                 raise UsageError(
                     f"--emit trl: it has no order = 'ascending' and no loss_type = 'sequence' of {stage}. Take it out"
                 )
-            found |= {
+            arguments |= {
                 "max_steps": one["steps"] * one["updates_per_episode"],
                 "num_generations": each,
                 "gradient_accumulation_steps": one["prompts_per_step"],
@@ -185,9 +185,9 @@ def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 "mask_truncated_completions": one["mask_truncated"],
             }
             if stage == "grpo":
-                found |= {name: one[name] for name in ("loss_type", "scale_rewards")}
-                found["importance_sampling_level"] = one["importance"]
-    return found
+                arguments |= {name: one[name] for name in ("loss_type", "scale_rewards")}
+                arguments["importance_sampling_level"] = one["importance"]
+    return arguments
 
 
 def _online_dpo_settings(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,13 +68,13 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
     if plan["lora"] is not None:
         more["peft_config"] = need("peft", extra="train").LoraConfig(**plan["lora"])
     trainer = _of_trl(plan["trainer"])
-    made = trainer(model=model, args=arguments, train_dataset=table, processing_class=tokenizer, **more)
-    made.train()
+    trl_trainer = trainer(model=model, args=arguments, train_dataset=table, processing_class=tokenizer, **more)
+    trl_trainer.train()
     if "peft_config" in more:
-        made.model = made.accelerator.unwrap_model(made.model).merge_and_unload()
-    made.save_model(str(out))
+        trl_trainer.model = trl_trainer.accelerator.unwrap_model(trl_trainer.model).merge_and_unload()
+    trl_trainer.save_model(str(out))
     transformers.AutoTokenizer.from_pretrained(model).save_pretrained(str(out))  # as it was given
-    _tell(made.state.log_history, time.monotonic() - began, out)
+    _tell(trl_trainer.state.log_history, time.monotonic() - began, out)
 
 
 def _of_trl(path: str) -> Any:
@@ -90,14 +90,14 @@ def _reward(plan: Mapping[str, Any], model: str) -> RewardFunction:
     if plan["masks_unmeasured"]:
         return judge
 
-    def reward(*given: Any, **columns: Any) -> list[float | None]:
-        found = judge(*given, **columns)
-        if None in found:
+    def reward(*arguments: Any, **columns: Any) -> list[float | None]:
+        rewards = judge(*arguments, **columns)
+        if None in rewards:
             raise AdhereError(
                 f"{plan['trainer']} counts an answer that was not measured as 0, and one of this step was not. Take "
                 "the prompts out that no program decides, or train by our own stage: leave `trainer` out"
             )
-        return found
+        return rewards
 
     return reward
 

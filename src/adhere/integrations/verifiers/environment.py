@@ -82,10 +82,10 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
         Raises:
             Undecided: It could not be judged, so the trace has no reward.
         """
-        judged = self._judge(trace)
-        if judged.score is None:
-            raise Undecided(f"Prompt {self.data.id}: the answer could not be judged. " + "; ".join(judged.reasons))
-        return judged.score
+        judgement = self._judge(trace)
+        if judgement.score is None:
+            raise Undecided(f"Prompt {self.data.id}: the answer could not be judged. " + "; ".join(judgement.reasons))
+        return judgement.score
 
     @vf.metric
     async def instructions(self, trace: vf.Trace) -> dict[str, float]:
@@ -185,10 +185,10 @@ class AdhereEnv(vf.SingleAgentEnv):
         async with agents.agent.interaction(task) as interaction:
             segment = await interaction.turn()
             while not segment.terminated:
-                said = rollout.step(segment.last_reply)
+                messages = rollout.step(segment.last_reply)
                 if rollout.done:
                     break
-                segment = await interaction.turn("\n".join(message.content for message in said))
+                segment = await interaction.turn("\n".join(message.content for message in messages))
 
 
 def load_environment(
@@ -215,10 +215,10 @@ def load_environment(
     Raises:
         UnknownName, UsageError: There is no such suite, or it does not fit.
     """
-    loaded = load(suite, limit=limit, seed=seed)  # what is wrong is said in our words, before verifiers does
+    own_suite = load(suite, limit=limit, seed=seed)  # what is wrong is said in our words, before verifiers does
     if traps:
-        insist_on_no_gate(loaded)
-    _ = _by_text(loaded) if is_world(loaded) else env(loaded, mode=mode, reward=reward)
+        insist_on_no_gate(own_suite)
+    _ = _by_text(own_suite) if is_world(own_suite) else env(own_suite, mode=mode, reward=reward)
     taskset = {
         "id": "adhere_if", "suite": suite, "limit": limit, "seed": seed,
         "task": {"mode": mode, "reward": reward, "traps": traps},

@@ -10,28 +10,28 @@ from adhere.integrations.shared.launch import LaunchInputs, as_jsonl, as_word, j
 from adhere.train.methods.grpo import GrpoSettings
 
 
-def prime_files(asked: LaunchInputs) -> dict[str, str]:
+def prime_files(inputs: LaunchInputs) -> dict[str, str]:
     """prime-rl's rl.toml over our verifiers environment, and its prompts."""
-    one, recipe = asked.settings, asked.recipe
+    one, recipe = inputs.settings, inputs.recipe
     if recipe.lora is not None:
         raise UsageError("--emit prime-rl: with lora it differs from ours. Take --emit verl")
     rows = [
         {"key": number, "prompt": row.prompt, "instruction_id_list": row.instruction_id_list, "kwargs": row.kwargs}
-        for number, row in enumerate(asked.rows)
+        for number, row in enumerate(inputs.rows)
         if not row.turns
     ]
-    if len(rows) < len(asked.rows):
+    if len(rows) < len(inputs.rows):
         raise UsageError(
-            f"--emit prime-rl: {len(asked.rows) - len(rows)} prompts are conversations, "
+            f"--emit prime-rl: {len(inputs.rows) - len(rows)} prompts are conversations, "
             "and its rows are one user turn. Take them out"
         )
-    if asked.gpus < 2:
+    if inputs.gpus < 2:
         raise UsageError("--emit prime-rl: it trains on one GPU and draws on another. Give --processes 2 or more")
-    train, draw = split_gpus(asked.gpus)
+    train, draw = split_gpus(inputs.gpus)
     kind, traps = judged_by("prime-rl", recipe)
     return {
         "rows.jsonl": as_jsonl(rows),
-        "rl.toml": f"""# {recipe.name}: its stage {asked.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
+        "rl.toml": f"""# {recipe.name}: its stage {inputs.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
 # Its loss is its own (see its docs): clip_low, clip_high and loss_type of ours have no counterpart there.
 max_steps = {one.steps}
 seq_len = {1024 + one.max_new_tokens}
@@ -41,7 +41,7 @@ num_train_gpus = {train}
 num_infer_gpus = {draw}
 
 [model]
-name = {json.dumps(asked.start)}
+name = {json.dumps(inputs.start)}
 
 [orchestrator]
 batch_size = {one.prompts_per_step * one.answers_per_prompt}

@@ -70,7 +70,7 @@ def verifiers_reward(
             profile=profile,
             is_cut=_was_cut(state),
             cut_answers=cut_answers,
-            asked=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
+            request=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
         )
 
     judge.__name__ = f"judge_{kind}"  # rubrics report rewards under the function's name
@@ -84,11 +84,11 @@ def _was_cut(state: Any) -> bool | None:
     """
     if not isinstance(state, Mapping):
         return None
-    said = is_cut_by(state)
+    is_cut = is_cut_by(state)
     steps = state.get("trajectory")
-    if said is None and isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
+    if is_cut is None and isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
         return is_cut_by(steps[-1])
-    return said
+    return is_cut
 
 
 async def judge_dense(task: Any, trace: Any) -> float | None:
@@ -119,9 +119,11 @@ def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None
     label = {name: getattr(task.data, name) for name in COLUMNS if hasattr(task.data, name)}
     text, is_cut = answer_of_trace(trace)
     traps = any(getattr(getattr(task, name, None), "traps", False) is True for name in ("config", "data"))
-    asked = asked_by(label, {"prompt": getattr(task.data, "prompt", None)}, where="The task's data") if traps else None
+    request = (
+        asked_by(label, {"prompt": getattr(task.data, "prompt", None)}, where="The task's data") if traps else None
+    )
     return reward_of(
-        text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut, asked=asked
+        text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut, request=request
     )
 
 

@@ -41,16 +41,16 @@ def measured_grpo(
         config: verl's `algorithm`; `norm_adv_by_std_in_grpo` is read.
         others: Not looked at.
     """
-    kept = ~torch.isnan(token_level_rewards.sum(dim=-1))
-    counts = Counter(group for group, is_kept in zip(index, kept.tolist(), strict=True) if is_kept)
-    kept &= torch.tensor([counts[group] > 1 for group in index], device=kept.device)
-    response_mask[~kept] = 0
+    is_measured = ~torch.isnan(token_level_rewards.sum(dim=-1))
+    counts = Counter(group for group, is_kept in zip(index, is_measured.tolist(), strict=True) if is_kept)
+    is_measured &= torch.tensor([counts[group] > 1 for group in index], device=is_measured.device)
+    response_mask[~is_measured] = 0
     advantages = torch.zeros_like(token_level_rewards)
-    if kept.any():
-        advantages[kept] = core_algos.compute_grpo_outcome_advantage(
-            token_level_rewards[kept],
-            response_mask[kept],
-            index[kept.cpu().numpy()],
+    if is_measured.any():
+        advantages[is_measured] = core_algos.compute_grpo_outcome_advantage(
+            token_level_rewards[is_measured],
+            response_mask[is_measured],
+            index[is_measured.cpu().numpy()],
             norm_adv_by_std_in_grpo=True if config is None else config.get("norm_adv_by_std_in_grpo", True),
         )[0]
     return advantages, advantages

@@ -13,15 +13,15 @@ LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-m
     "sequence": "seq-mean-token-sum"}  # fmt: skip
 
 
-def verl_files(asked: LaunchInputs) -> dict[str, str]:
+def verl_files(inputs: LaunchInputs) -> dict[str, str]:
     """Hydra overrides of verl's PPO trainer, in a script."""
-    one, recipe = asked.settings, asked.recipe
+    one, recipe = inputs.settings, inputs.recipe
     kind, traps = judged_by("verl", recipe)
     if recipe.lora is not None and set(recipe.lora.targets) != set(MATRICES):
         raise UsageError("--emit verl: its adapter is on all matrices of a layer. Take lora.targets out")
     actor, rollout = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
     keys: dict[str, Any] = {
-        "algorithm.adv_estimator": asked.stage, "algorithm.norm_adv_by_std_in_grpo": one.scale_rewards == "group",
+        "algorithm.adv_estimator": inputs.stage, "algorithm.norm_adv_by_std_in_grpo": one.scale_rewards == "group",
         "algorithm.use_kl_in_reward": False,
         "data.train_files": "rl.parquet", "data.val_files": "rl.parquet", "data.train_batch_size": one.prompts_per_step,
         "data.max_response_length": one.max_new_tokens, "data.shuffle": one.order == "random", "data.seed": recipe.seed,
@@ -50,8 +50,8 @@ def verl_files(asked: LaunchInputs) -> dict[str, str]:
         "trainer.total_training_steps": one.steps, "trainer.total_epochs": one.steps, "trainer.test_freq": -1,
         "trainer.val_before_train": False, "trainer.save_freq": one.steps,
         actor + "checkpoint.save_contents": "[model,optimizer,extra,hf_model]",
-        "trainer.n_gpus_per_node": asked.gpus, "trainer.project_name": "adhere", "trainer.experiment_name": recipe.name,
-        "trainer.logger": "[console]",
+        "trainer.n_gpus_per_node": inputs.gpus, "trainer.project_name": "adhere",
+        "trainer.experiment_name": recipe.name, "trainer.logger": "[console]",
     }  # fmt: skip
     if one.schedule == "linear":
         raise UsageError("--emit verl: its schedules are constant and cosine. Take schedule = 'cosine'")
@@ -73,10 +73,10 @@ def verl_files(asked: LaunchInputs) -> dict[str, str]:
     lines = [f"  {name}={shlex.quote(as_word(value))} \\" for name, value in keys.items()]
     return {
         "run.sh": "#!/usr/bin/env bash\n"
-        f"# {recipe.name}: its stage {asked.stage} under verl 0.9. MODEL: what the stages before it left.\n"
-        f"set -euo pipefail\nadhere build convert {shlex.quote(asked.data + '/rl.jsonl')} --table rl --to "
+        f"# {recipe.name}: its stage {inputs.stage} under verl 0.9. MODEL: what the stages before it left.\n"
+        f"set -euo pipefail\nadhere build convert {shlex.quote(inputs.data + '/rl.jsonl')} --table rl --to "
         "verl --out rl.parquet\n"
         "exec python3 -m verl.trainer.main_ppo \\\n"
         + "\n".join(lines)
-        + f'\n  actor_rollout_ref.model.path="${{MODEL:-{asked.start}}}" "$@"\n'
+        + f'\n  actor_rollout_ref.model.path="${{MODEL:-{inputs.start}}}" "$@"\n'
     }

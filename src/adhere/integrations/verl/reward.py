@@ -95,26 +95,26 @@ def compute_score(
     refs = refs_in(ground_truth, where="verl's ground_truth")
     one_of(missing, MISSING, "treatment of missing rewards")
     is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
-    said = _last_turn(solution_str, extra_info)
-    if said is None:
+    answer = _last_turn(solution_str, extra_info)
+    if answer is None:
         return mask_missing([None], _coverage(most_unmeasured))[0] if missing == "mask" else None
-    found = reward_of(
-        said,
+    score = reward_of(
+        answer,
         refs,
         kind=kind,
         mode=mode,
         profile=profile,
         is_cut=is_cut,
         cut_answers=cut_answers,
-        asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
+        request=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
     )
     if missing == "mask":
-        found = mask_missing([found], _coverage(most_unmeasured))[0]
-    if parts is None or found is None:
-        return found
+        score = mask_missing([score], _coverage(most_unmeasured))[0]
+    if parts is None or score is None:
+        return score
     names = TRAP_NAMES if parts == "trap" else tuple(part_names)
     own = parts_of(
-        said,
+        answer,
         refs,
         one_of(parts, PARTS, "way to part a reward"),
         kind=kind,
@@ -122,15 +122,15 @@ def compute_score(
         profile=profile,
         is_cut=is_cut,
         cut_answers=cut_answers,
-        asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if parts == "trap" else None,
+        request=asked_by(ground_truth, extra_info, where="verl's ground_truth") if parts == "trap" else None,
     )
-    unnamed = [name for name in own if name not in names]
-    if unnamed:
+    missing_names = [name for name in own if name not in names]
+    if missing_names:
         raise UsageError(
-            f"part_names lacks {', '.join(unnamed)}, which this row has; it has {', '.join(names) or 'none'}. "
+            f"part_names lacks {', '.join(missing_names)}, which this row has; it has {', '.join(names) or 'none'}. "
             "adhere.judge_reward(parts=…, rows=dataset).names are all"
         )
-    return {"score": found, **{name: own.get(name) or 0.0 for name in names}}
+    return {"score": score, **{name: own.get(name) or 0.0 for name in names}}
 
 
 _seen: dict[float, Coverage] = {}

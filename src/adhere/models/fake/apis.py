@@ -77,8 +77,8 @@ class Apis:
     def message(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Anthropic's answer to one body."""
         blocks = body["messages"][-1]["content"]
-        asked = blocks if isinstance(blocks, str) else "".join(block.get("text", "") for block in blocks)
-        text, fault = self.answer(body["model"], asked)
+        prompt = blocks if isinstance(blocks, str) else "".join(block.get("text", "") for block in blocks)
+        text, fault = self.answer(body["model"], prompt)
         thinking = [{"type": "thinking", "thinking": "because of this", "signature": "x"}] if "thinking" in body else []
         stop = {"length": "max_tokens", "refusal": "refusal"}.get(str(fault), "end_turn")
         return {
@@ -147,10 +147,10 @@ class Apis:
         rows = (await request.json())["requests"]
         return web.json_response(self._open_batch(rows, {"type": "message_batch", "processing_status": "in_progress"}))
 
-    def _open_batch(self, rows: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
+    def _open_batch(self, rows: list[dict[str, Any]], fields: dict[str, Any]) -> dict[str, Any]:
         name = f"batch_{len(self.batches) + 1}"
         self.sent.append(rows)
-        self.batches[name] = {"id": name, **shown}
+        self.batches[name] = {"id": name, **fields}
         return self.batches[name]
 
     async def _all(self, _request: web.Request) -> web.Response:
@@ -182,12 +182,15 @@ class Apis:
         Whether each is an error's.
         """
         rows = self.sent[int(name.rpartition("_")[2]) - 1]
-        found = [
+        answer_rows = [
             (row["custom_id"], *make(row, fault))
             for place, row in enumerate(rows)
             if (fault := self.batch_faults[place % len(self.batch_faults)]) != "missing"
         ]
-        return [(json.dumps({"custom_id": row, **said}) + "\n", is_error) for row, said, is_error in reversed(found)]
+        return [
+            (json.dumps({"custom_id": row, **fields}) + "\n", is_error)
+            for row, fields, is_error in reversed(answer_rows)
+        ]
 
     def _line(self, row: dict[str, Any], fault: str | None) -> tuple[dict[str, Any], bool]:
         if fault == "expired":
@@ -206,9 +209,9 @@ class Apis:
                 }
             }
             return {"response": {"status_code": int(fault), "body": body}, "error": None}, True
-        asked = row["body"]["messages"][-1]["content"]
-        text, _ = self.answer(row["body"]["model"], asked)
-        usage = {"prompt_tokens": len(asked.split()), "completion_tokens": len(text.split())}
+        prompt = row["body"]["messages"][-1]["content"]
+        text, _ = self.answer(row["body"]["model"], prompt)
+        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": len(text.split())}
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         body = {"id": "chatcmpl-1", "model": row["body"]["model"], "choices": [choice], "usage": usage}
         return {"response": {"status_code": 200, "request_id": "req_1", "body": body}, "error": None}, False

@@ -152,7 +152,7 @@ class FakeEndpoint:
         if self._thread is not None:
             self._thread.join(30)
 
-    async def serve(self, started: Callable[[], None] = lambda: None) -> None:
+    async def serve(self, on_start: Callable[[], None] = lambda: None) -> None:
         """Serve in the running loop until the context manager ends, or this is cancelled."""
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         application = web.Application(client_max_size=64 << 20)
@@ -166,7 +166,7 @@ class FakeEndpoint:
         await site.start()
         self.port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]  # noqa: SLF001 - no other way
         self._ready.set()
-        started()
+        on_start()
         try:
             await self._ending.wait()
         finally:
@@ -182,17 +182,17 @@ class FakeEndpoint:
         return self._unauthorized(request) or web.json_response({"data": {"limit_remaining": self.credit_usd}})
 
     def _unauthorized(self, request: web.Request) -> web.Response | None:
-        given = (request.headers.get(name) for name in ("x-api-key", "x-goog-api-key"))
-        if self.key is None or request.headers.get("Authorization") == f"Bearer {self.key}" or self.key in given:
+        keys = (request.headers.get(name) for name in ("x-api-key", "x-goog-api-key"))
+        if self.key is None or request.headers.get("Authorization") == f"Bearer {self.key}" or self.key in keys:
             return None
         return _error(401, "No auth credentials found")
 
-    def _answer(self, name: str, asked: str) -> tuple[str, str | None]:
+    def _answer(self, name: str, prompt: str) -> tuple[str, str | None]:
         """Answer as a model does through another API, and return the answer and its fault."""
         model = self.models.get(name) or FakeModel()
         number = self.asked[name]
         self.asked[name] += 1
-        return model.answer(asked), model.faults[number % len(model.faults)] if model.faults else None
+        return model.answer(prompt), model.faults[number % len(model.faults)] if model.faults else None
 
     async def _completion(self, request: web.Request) -> web.StreamResponse:
         if refusal := self._unauthorized(request):
@@ -228,7 +228,7 @@ class FakeEndpoint:
         self, request: web.Request, body: dict[str, Any], model: FakeModel, fault: str | None
     ) -> web.StreamResponse:
         self.served[body["model"]] += 1
-        asked = body["messages"][-1]["content"]
+        prompt = body["messages"][-1]["content"]
         if fault in _ERRORS:
             status, message, more = _ERRORS[fault]
             message = self.words if fault == "403" else message
@@ -253,9 +253,9 @@ class FakeEndpoint:
                 return web.Response()
             case "redirect":
                 return web.Response(status=302, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
-        said = Message("assistant", model.answer(asked)) if model.reply is None else model.reply(body)
-        read = "\n".join(str(message.get("content") or "") for message in body["messages"])
-        completion = _completion_of(body["model"], read, said, fault)
+        answer = Message("assistant", model.answer(prompt)) if model.reply is None else model.reply(body)
+        prompt_text = "\n".join(str(message.get("content") or "") for message in body["messages"])
+        completion = _completion_of(body["model"], prompt_text, answer, fault)
         if model.usage is not None:
             completion["usage"] = dict(model.usage)
         if body.get("stream"):
@@ -287,13 +287,13 @@ class FakeEndpoint:
         deltas += [{"content": content[at : at + 7]} for at in range(0, len(content), 7)]
         for index, call in enumerate(message.get("tool_calls") or ()):
             name, arguments = call["function"]["name"], call["function"]["arguments"]
-            called: dict[str, Any] = {
+            call_start: dict[str, Any] = {
                 "index": index,
                 "id": call["id"],
                 "type": "function",
                 "function": {"name": name, "arguments": ""},
             }
-            deltas.append({"tool_calls": [called]})
+            deltas.append({"tool_calls": [call_start]})
             pieces = (arguments[at : at + 5] for at in range(0, len(arguments), 5))
             deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in pieces]
         for delta in deltas[: len(deltas) // 2] if is_cut else deltas:
@@ -357,12 +357,12 @@ def _error(
     return web.json_response({"error": error, "user_id": "user_secret_account"}, status=status, headers=headers)
 
 
-def _completion_of(model: str, prompt_text: str, said: Message, fault: str | None) -> dict[str, Any]:
-    text = said.content
-    message: dict[str, Any] = conversation([said], is_sent=True)[0]
-    for call, sent in zip(said.calls, message.get("tool_calls", ()), strict=True):
-        sent["function"]["arguments"] = call.broken or sent["function"]["arguments"]
-    finish = "tool_calls" if said.calls else "stop"
+def _completion_of(model: str, prompt_text: str, answer: Message, fault: str | None) -> dict[str, Any]:
+    text = answer.content
+    message: dict[str, Any] = conversation([answer], is_sent=True)[0]
+    for call, sent_call in zip(answer.calls, message.get("tool_calls", ()), strict=True):
+        sent_call["function"]["arguments"] = call.broken or sent_call["function"]["arguments"]
+    finish = "tool_calls" if answer.calls else "stop"
     match fault:
         case "null content":
             message["content"] = None

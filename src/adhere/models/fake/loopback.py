@@ -76,11 +76,11 @@ async def listen(
     Raises:
         OSError: The port is taken.
     """
-    begun = set[web.RequestHandler]()
+    with_request = set[web.RequestHandler]()
 
     @web.middleware
     async def whole(request: web.Request, handler: Handler) -> web.StreamResponse:
-        begun.add(request.protocol)
+        with_request.add(request.protocol)
         try:
             async with asyncio.timeout(patience_s):
                 await request.read()  # it is kept, so the handler reads it again at no cost
@@ -90,13 +90,13 @@ async def listen(
         return await handler(request)
 
     async def close_silent() -> None:
-        known: dict[web.RequestHandler, float] = {}
+        silent_since: dict[web.RequestHandler, float] = {}
         while True:
             await asyncio.sleep(patience_s / 4)
             now, connections = time.monotonic(), runner.server.connections if runner.server is not None else []
-            begun.intersection_update(connections)
-            known = {one: known.get(one, now) for one in connections if one not in begun}
-            for one, since in known.items():
+            with_request.intersection_update(connections)
+            silent_since = {one: silent_since.get(one, now) for one in connections if one not in with_request}
+            for one, since in silent_since.items():
                 if now - since > patience_s and one.transport is not None:
                     one.transport.abort()
 

@@ -69,17 +69,17 @@ class ScriptedModel:
             )
         if isinstance(answer, Response):
             return answer
-        said = Message("assistant", answer) if isinstance(answer, str) else answer
-        tokens = said.content.split()
-        cut = len(tokens) > sampling.max_new_tokens
-        text = " ".join(tokens[: sampling.max_new_tokens]) if cut else said.content
+        answer_message = Message("assistant", answer) if isinstance(answer, str) else answer
+        tokens = answer_message.content.split()
+        is_cut = len(tokens) > sampling.max_new_tokens
+        text = " ".join(tokens[: sampling.max_new_tokens]) if is_cut else answer_message.content
         return Response(
             request.prompt_id,
             request.turn,
             request.draw,
             text=text,
-            status="truncated" if cut else "ok" if text.strip() or said.calls else "empty",
-            stop_reason="length" if cut else "stop",
+            status="truncated" if is_cut else "ok" if text.strip() or answer_message.calls else "empty",
+            stop_reason="length" if is_cut else "stop",
             usage=Usage(
                 prompt_tokens=sum(message.content.count(" ") + 1 for message in request.messages),
                 completion_tokens=min(len(tokens), sampling.max_new_tokens),
@@ -87,7 +87,7 @@ class ScriptedModel:
             latency_s=self.latency_s,
             seed=request.seed,
             served_model=self.name,
-            calls=said.calls or msgspec.UNSET,
+            calls=answer_message.calls or msgspec.UNSET,
         )
 
     def close(self) -> None:
@@ -122,14 +122,14 @@ def open_scripted(name: str) -> ScriptedModel:
 
 @functools.lru_cache(maxsize=4096)
 def _solution(world: str, seed: int, rate: float | None) -> tuple[Sequence[Action], bool]:
-    opened = open_world(world)
-    opened.reset(seed)
+    opened_world = open_world(world)
+    opened_world.reset(seed)
     if rate is None:
-        return opened.solver(), bool(opened.tools)
-    breaker = getattr(opened, "breaker", None)
+        return opened_world.solver(), bool(opened_world.tools)
+    breaker = getattr(opened_world, "breaker", None)
     if breaker is None:
         raise UsageError(f"world {world} has no breaker; world:repo has one")
-    return breaker(rate), bool(opened.tools)
+    return breaker(rate), bool(opened_world.tools)
 
 
 def _rate(text: str, name: str) -> float:

@@ -69,40 +69,40 @@ class BatchModel(EndpointModel):
     first_poll_s: float = FIRST_POLL_S
 
     async def _stream(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        wanted = {request.key: request for request in requests}
+        requests_by_key = {request.key: request for request in requests}
         async with self._endpoint as endpoint:
             price = await self._price(endpoint) if self.form == "api" else endpoint.options.price
             share = endpoint.dialect.batch_share
             price = None if price is None else Prices(*(share * part for part in price))
-            opened = [
+            open_batches = [
                 (folder, batch)
                 for folder, batch in self._stored()
-                if not batch.is_collected and not wanted.keys().isdisjoint(batch.keys)
+                if not batch.is_collected and not requests_by_key.keys().isdisjoint(batch.keys)
             ]
-            covered = {key for _, batch in opened for key in batch.keys}
-            new = [request for request in requests if request.key not in covered]
+            open_keys = {key for _, batch in open_batches for key in batch.keys}
+            new = [request for request in requests if request.key not in open_keys]
             self._insist_on_cap(new, sampling, price)
-            opened += [self._write(part, bodies) for part, bodies in self._parts(new, sampling)]
+            open_batches += [self._write(part, bodies) for part, bodies in self._parts(new, sampling)]
             if self.form == "api":
-                opened = [(folder, await self._submitted(folder, batch)) for folder, batch in opened]
+                open_batches = [(folder, await self._submitted(folder, batch)) for folder, batch in open_batches]
             wait_s = self.first_poll_s
-            while opened:
-                left = []
-                for folder, batch in opened:
+            while open_batches:
+                pending = []
+                for folder, batch in open_batches:
                     if not await self._is_ended(folder, batch):
-                        left.append((folder, batch))
+                        pending.append((folder, batch))
                         continue
-                    for key, attempt in self._answers(folder, batch, wanted, price):
-                        del wanted[key]
+                    for key, attempt in self._answers(folder, batch, requests_by_key, price):
+                        del requests_by_key[key]
                         self.spent_usd += attempt.response.usage.cost_usd or 0.0
                         yield attempt.response
                     self._keep(folder, msgspec.structs.replace(_read(folder), is_collected=True))
-                if left and self.form == "files":
-                    raise Incomplete(self._command(left))
-                if left:
+                if pending and self.form == "files":
+                    raise Incomplete(self._command(pending))
+                if pending:
                     await asyncio.sleep(wait_s)
                     wait_s = min(MOST_POLL_S, 1.5 * wait_s)
-                opened = left
+                open_batches = pending
 
     def _stored(self) -> Iterator[tuple[Path, Batch]]:
         for folder in sorted(self.folder.glob("[0-9]*")):
@@ -169,10 +169,10 @@ class BatchModel(EndpointModel):
         data = (folder / "request.jsonl").read_bytes()
         if self._is_anthropic:
             body = b'{"requests":[' + b",".join(data.splitlines()) + b"]}"
-            found = await self._ask("POST", "messages/batches", body)
+            reply = await self._ask("POST", "messages/batches", body)
         else:
-            found = await self._found_again(batch) or await self._post_file(batch, data)
-        identity = found.get("id")
+            reply = await self._found_again(batch) or await self._post_file(batch, data)
+        identity = reply.get("id")
         if not isinstance(identity, str) or not identity:
             raise AdhereError(f"{self.name}: the endpoint took a batch and gave it no id; look at its list of batches")
         self.say(f"{self.name}: submitted batch {identity} of {len(batch.keys):,} requests; safe to interrupt")
@@ -181,8 +181,10 @@ class BatchModel(EndpointModel):
     async def _found_again(self, batch: Batch) -> Mapping[str, Any] | None:
         """The batch at the endpoint that has our name, where one was submitted before a kill."""
         rows = (await self._ask("GET", "batches?limit=100")).get("data")
-        found = [mapping_of(row) for row in rows] if isinstance(rows, list) else []
-        return next((row for row in found if mapping_of(row.get("metadata")).get("adhere") == batch.sha256[:32]), None)
+        batches = [mapping_of(row) for row in rows] if isinstance(rows, list) else []
+        return next(
+            (row for row in batches if mapping_of(row.get("metadata")).get("adhere") == batch.sha256[:32]), None
+        )
 
     async def _post_file(self, batch: Batch, data: bytes) -> Mapping[str, Any]:
         file = await self._ask("POST", "files", _form(data))
@@ -200,52 +202,52 @@ class BatchModel(EndpointModel):
         if self.form == "files" or target.exists():
             return target.exists()
         place = f"messages/batches/{batch.id}" if self._is_anthropic else f"batches/{batch.id}"
-        found = await self._ask("GET", place)
-        state = str(found.get("processing_status" if self._is_anthropic else "status"))
+        reply = await self._ask("GET", place)
+        state = str(reply.get("processing_status" if self._is_anthropic else "status"))
         if state not in _ENDED:
             return False
-        files = [found.get(name) for name in ("output_file_id", "error_file_id") if found.get(name)]
+        files = [reply.get(name) for name in ("output_file_id", "error_file_id") if reply.get(name)]
         places = [f"{place}/results"] if self._is_anthropic else [f"files/{name}/content" for name in files]
         part = folder / "result.part"
         part.write_bytes(b"")
         for one in places:
             await self._patiently(partial(self._endpoint.download, one, part))
         part.replace(target)
-        what = "" if state in {"completed", "ended"} else f": {_why(found)}"
+        what = "" if state in {"completed", "ended"} else f": {_why(reply)}"
         self.say(f"{self.name}: batch {batch.id} is {state}{what}")
         return True
 
     def _answers(
-        self, folder: Path, batch: Batch, wanted: Mapping[tuple[str, int, int], Request], price: Prices | None
+        self, folder: Path, batch: Batch, requests_by_key: Mapping[tuple[str, int, int], Request], price: Prices | None
     ) -> list[tuple[tuple[str, int, int], Attempt]]:
         """Read what became of each request of a batch that is still wanted."""
         native = self._endpoint.dialect.native if self._is_anthropic else None
-        found: dict[tuple[str, int, int], Attempt] = {}
+        attempts: dict[tuple[str, int, int], Attempt] = {}
         with (folder / "result.jsonl").open("rb") as lines:
             for line in lines:
                 row = mapping_of(json_of(self._endpoint.without_key(line)))
                 name = str(row.get("custom_id"))[1:]
-                if not name.isdecimal() or int(name) >= len(batch.keys) or batch.keys[int(name)] not in wanted:
+                if not name.isdecimal() or int(name) >= len(batch.keys) or batch.keys[int(name)] not in requests_by_key:
                     continue
                 key = batch.keys[int(name)]
                 reply = _reply(row)
-                found[key] = (
-                    _not_answered(wanted[key], _of_no_answer(row))
+                attempts[key] = (
+                    _not_answered(requests_by_key[key], _of_no_answer(row))
                     if reply is None
-                    else read(reply, wanted[key], prices=price, native=native)
+                    else read(reply, requests_by_key[key], prices=price, native=native)
                 )
         for key in batch.keys:
-            if key in wanted and key not in found:
-                found[key] = _not_answered(wanted[key], "the batch ended without it")
+            if key in requests_by_key and key not in attempts:
+                attempts[key] = _not_answered(requests_by_key[key], "the batch ended without it")
         return [
             (key, attempt._replace(response=msgspec.structs.replace(attempt.response, latency_s=None)))
-            for key, attempt in found.items()
+            for key, attempt in attempts.items()
         ]
 
-    def _command(self, opened: Sequence[tuple[Path, Batch]]) -> str:
+    def _command(self, batches: Sequence[tuple[Path, Batch]]) -> str:
         lines = [
             f"vllm run-batch -i {folder / 'request.jsonl'} -o {folder / 'result.jsonl'} --model {self.model}"
-            for folder, _ in opened
+            for folder, _ in batches
         ]
         return "Written. Run this, then the same command again:\n" + "\n".join(lines)
 
@@ -292,19 +294,19 @@ def _reply(row: Mapping[str, Any]) -> Reply | None:
 
 
 def _of_no_answer(row: Mapping[str, Any]) -> str:
-    said = mapping_of(row.get("error")).get("message") or mapping_of(row.get("result")).get("type")
-    return f"not answered: {said}"
+    reason = mapping_of(row.get("error")).get("message") or mapping_of(row.get("result")).get("type")
+    return f"not answered: {reason}"
 
 
 def _not_answered(request: Request, reason: str) -> Attempt:
     return failed_attempt("transient", request, f"batch: {reason}", latency_s=0.0, may_cost=False)
 
 
-def _why(found: Mapping[str, Any]) -> str:
+def _why(reply: Mapping[str, Any]) -> str:
     """Say why a batch failed, in the endpoint's words."""
-    errors = mapping_of(found.get("errors")).get("data")
-    said = [str(mapping_of(error).get("message")) for error in errors] if isinstance(errors, list) else []
-    return fit_to_show("; ".join(said)) or "no reason was given"
+    errors = mapping_of(reply.get("errors")).get("data")
+    messages = [str(mapping_of(error).get("message")) for error in errors] if isinstance(errors, list) else []
+    return fit_to_show("; ".join(messages)) or "no reason was given"
 
 
 def _read(folder: Path) -> Batch:

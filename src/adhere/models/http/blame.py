@@ -90,31 +90,31 @@ def blame_of(error: Mapping[str, Any], names: Collection[str], message: str) -> 
         names: What it calls itself, in lower case.
         message: What it says.
     """
-    said = message[:MOST_SAID]
-    field = _field_of(error, frozenset(names), said)
-    streaming = _streaming_of(said)
-    if field in {"authorization", "x-api-key", "api-key"} or (_KEY.search(said) and _WRONG.search(said)):
+    words = message[:MOST_SAID]
+    field = _field_of(error, frozenset(names), words)
+    streaming = _streaming_of(words)
+    if field in {"authorization", "x-api-key", "api-key"} or (_KEY.search(words) and _WRONG.search(words)):
         return Blame("key")
-    if _CREDIT.search(said):
+    if _CREDIT.search(words):
         return Blame("credit")
-    if is_page(said) or _TLS.search(said):
-        return Blame("address", "the base URL must begin with https://" if _TLS.search(said) else "")
+    if is_page(words) or _TLS.search(words):
+        return Blame("address", "the base URL must begin with https://" if _TLS.search(words) else "")
     if field != "stream_options" and streaming:
         return Blame("request", streaming)
     if field is None:
-        return Blame("request", "the server has no model of this name") if _NO_MODEL.search(said) else NOTHING
+        return Blame("request", "the server has no model of this name") if _NO_MODEL.search(words) else NOTHING
     instead = ", or say --dialect openai" if field == "max_tokens" else ""
     return Blame("request", f"leave the field out with --omit {field}{instead}")
 
 
-def _streaming_of(said: str) -> str:
+def _streaming_of(words: str) -> str:
     """Return what to do where a server streams only, or not at all; empty: it says neither."""
-    if _NO_STREAM.search(said) or (_STREAMS_ONLY.search(said) and not _STREAMS_NOT.search(said)):
+    if _NO_STREAM.search(words) or (_STREAMS_ONLY.search(words) and not _STREAMS_NOT.search(words)):
         return "the server only streams: add --stream"
-    return "the server does not stream: leave --stream out" if _STREAMS_NOT.search(said) else ""
+    return "the server does not stream: leave --stream out" if _STREAMS_NOT.search(words) else ""
 
 
-def _field_of(error: Mapping[str, Any], names: frozenset[str], said: str) -> str | None:
+def _field_of(error: Mapping[str, Any], names: frozenset[str], words: str) -> str | None:
     """Return the field of the request that an error blames, from its structure or else from its words.
 
     That a value is too large for one conversation (`max_tokens`) is that request's own trouble.
@@ -124,10 +124,10 @@ def _field_of(error: Mapping[str, Any], names: frozenset[str], said: str) -> str
         loc = place.get("loc") if isinstance(place, dict) else None
         if isinstance(loc, list) and len(loc) > 1 and loc[0] in {"body", "header"} and loc[1] != "messages":
             return str(loc[1]).lower()
-    if not (names & UNKNOWN_FIELD or _FIELD_WRONG.search(said)):
+    if not (names & UNKNOWN_FIELD or _FIELD_WRONG.search(words)):
         return None
     param = (text_of(error.get("param")) or "").lower()
-    return param if param in _FIELDS else next((name for name in _FIELDS if re.search(rf"\b{name}\b", said)), None)
+    return param if param in _FIELDS else next((name for name in _FIELDS if re.search(rf"\b{name}\b", words)), None)
 
 
 def is_page(text: str) -> bool:

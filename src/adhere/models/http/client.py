@@ -109,12 +109,14 @@ class Endpoint:
         self.where, self.key, self.options = where, key, options or EndpointOptions()
         self.base_url = where.base_url
         self.prices: dict[str, Prices] = dict(prices or {})
-        named = self.options.dialect
+        dialect_name = self.options.dialect
         self.unaskable: dict[str, str] = {}
-        named = where.provider if named is None and where.provider in DIALECTS else named
-        self.dialect = guess(urlsplit(where.base_url).hostname or "") if named is None else dialect_of(named)
+        dialect_name = where.provider if dialect_name is None and where.provider in DIALECTS else dialect_name
+        self.dialect = (
+            guess(urlsplit(where.base_url).hostname or "") if dialect_name is None else dialect_of(dialect_name)
+        )
         self._session: aiohttp.ClientSession | None = None
-        self._is_guess = named is None and self.dialect.native is None
+        self._is_guess = dialect_name is None and self.dialect.native is None
         self._proxy = proxy_for(where.base_url)
         self._reading = 0
 
@@ -204,9 +206,16 @@ class Endpoint:
 
     def body(self, model: str, request: Request, sampling: Sampling, *, stream: bool) -> bytes:
         """Return what is sent for one request, as JSON."""
-        options, sent = self.options, self.options.sent(self.dialect)
+        options, option_fields = self.options, self.options.sent(self.dialect)
         return body_of(
-            model, request, sampling, self.dialect, stream=stream, sent=sent, send=options.send, omit=options.omit
+            model,
+            request,
+            sampling,
+            self.dialect,
+            stream=stream,
+            option_fields=option_fields,
+            send=options.send,
+            omit=options.omit,
         )
 
     async def wait_until_up(self, say: Callable[[str], None] = lambda _line: None) -> None:
@@ -242,8 +251,8 @@ class Endpoint:
         Raises:
             Unreachable: It has no such list, or cannot be reached; the message says what came back.
         """
-        found = await self._get(self.dialect.native.models if self.dialect.native else "models")
-        rows = found.get("data", found.get("models")) if isinstance(found, dict) else found
+        reply = await self._get(self.dialect.native.models if self.dialect.native else "models")
+        rows = reply.get("data", reply.get("models")) if isinstance(reply, dict) else reply
         if isinstance(rows, list) and self.dialect.name == "gemini":
             rows = [
                 {**row, "id": str(row.get("name", "")).removeprefix("models/")} for row in rows if isinstance(row, dict)
@@ -252,14 +261,16 @@ class Endpoint:
             raise Unreachable(
                 f"{self.base_url}/models is no list of models: name them with --models instead", status=200
             )
-        kept: list[tuple[Any, str]] = [(row, _not_askable(row)) for row in map(storable, rows)]
-        named: list[dict[str, Any]] = [row for row, why in kept if not why]
-        self.unaskable = {f"row {number} of /models": why for number, (_, why) in enumerate(kept, start=1) if why}
-        if rows and not named:
+        row_troubles: list[tuple[Any, str]] = [(row, _not_askable(row)) for row in map(storable, rows)]
+        named_rows: list[dict[str, Any]] = [row for row, why in row_troubles if not why]
+        self.unaskable = {
+            f"row {number} of /models": why for number, (_, why) in enumerate(row_troubles, start=1) if why
+        }
+        if rows and not named_rows:
             raise Unreachable(f"{self.base_url}/models names no model: name them with --models instead", status=200)
         if self._is_guess:
-            self.dialect = guess(urlsplit(self.base_url).hostname or "", named)
-        return named
+            self.dialect = guess(urlsplit(self.base_url).hostname or "", named_rows)
+        return named_rows
 
     async def credit_usd(self) -> float | None:
         """Return the USD left to spend, where the endpoint says so (OpenRouter); None: it does not.
@@ -269,8 +280,8 @@ class Endpoint:
         """
         if self.where.provider != "openrouter":
             return None
-        found = mapping_of(await self._get("key"))
-        return number_of(mapping_of(found.get("data")).get("limit_remaining"))
+        reply = mapping_of(await self._get("key"))
+        return number_of(mapping_of(reply.get("data")).get("limit_remaining"))
 
     def engine(self) -> EngineInfo:
         """Describe for a Run where its answers came from: what can change an answer, and nothing else.
@@ -282,9 +293,9 @@ class Endpoint:
             UsageError: An option that this kind of server does not have.
         """
         settings: dict[str, Json] = {"base_url": self.base_url, "dialect": self.dialect.name, "batch_invariant": "no"}
-        sent = self.options.sent(self.dialect)
-        if sent:
-            settings["sent"] = sent
+        option_fields = self.options.sent(self.dialect)
+        if option_fields:
+            settings["sent"] = option_fields
         if self.options.send:
             settings["send"] = dict(self.options.send)
         if self.options.omit:
@@ -382,12 +393,12 @@ class Endpoint:
             raise Unreachable(f"{url} cannot be read: {what}", is_refused=is_refused, is_nowhere=is_nowhere) from None
         body = self._redacted_bytes(body)
         if status not in {200, 201}:
-            said = fit_to_show(body[:2000].decode("utf-8", "replace"))
-            raise Unreachable(f"{url} answered HTTP {status}: {said}", status=status)
-        found = json_of(body)
-        if found is None:
+            words = fit_to_show(body[:2000].decode("utf-8", "replace"))
+            raise Unreachable(f"{url} answered HTTP {status}: {words}", status=status)
+        reply = json_of(body)
+        if reply is None:
             raise Unreachable(f"{url} answered with something that is no JSON", status=status)
-        return self._redacted_value(found)
+        return self._redacted_value(reply)
 
     def _redacted(self, text: str) -> str:
         return text if self.key is None else self.key.redact(text)
@@ -413,11 +424,11 @@ class Endpoint:
         names = ("text", "reasoning", "error", "evidence", "served_model", "provider", "stop_reason")
         texts = {name: getattr(response, name) for name in names}
         clean = {name: key.redact_value(text) for name, text in texts.items() if text is not None}
-        changed: dict[str, Any] = {name: text for name, text in clean.items() if text != texts[name]}
+        changes: dict[str, Any] = {name: text for name, text in clean.items() if text != texts[name]}
         if response.calls:
-            changed["calls"] = tuple(without(call, key.redact_value) for call in response.calls)
-        if changed:
-            response = msgspec.structs.replace(response, **changed)
+            changes["calls"] = tuple(without(call, key.redact_value) for call in response.calls)
+        if changes:
+            response = msgspec.structs.replace(response, **changes)
         return attempt._replace(response=response, reason=key.redact(attempt.reason))
 
 
@@ -504,13 +515,13 @@ class EndpointModel:
             rows = await endpoint.models()
         except Unreachable:
             rows = []
-        said = {model.id: model.prices for model in parse_models(rows)}.get(self.model)
-        if said is None and price is None:
+        endpoint_price = {model.id: model.prices for model in parse_models(rows)}.get(self.model)
+        if endpoint_price is None and price is None:
             raise UsageError(
                 f"{self.name}: the endpoint does not say what an answer costs, so --max-cost cannot be kept. "
                 "State it with --price IN,OUT (USD a million tokens)"
             )
-        price = said if said is not None else price
+        price = endpoint_price if endpoint_price is not None else price
         assert price is not None  # noqa: S101 - one of the two is there
         endpoint.prices[self.model] = price
         return price
@@ -529,11 +540,11 @@ async def _read_end(response: aiohttp.ClientResponse) -> None:
 
 async def tell_waits(dispatcher: Dispatcher, say: Callable[[str], None]) -> None:
     """Say every `TELL_S` seconds who is waited for, and how long at most, while nothing else is answered."""
-    answered = -1
+    answers = -1
     while True:
         await asyncio.sleep(TELL_S)
-        before, answered = answered, dispatcher.counts.answered
-        if answered == before and (line := waiting_line(dispatcher.troubled())):
+        before, answers = answers, dispatcher.counts.answered
+        if answers == before and (line := waiting_line(dispatcher.troubled())):
             say(f"{line}. --patience says for how long, Ctrl-C ends it")
 
 
@@ -545,12 +556,12 @@ def proxy_for(base_url: str) -> str | None:
     """
     parts = urlsplit(base_url)
     is_direct = is_loopback(base_url) or proxy_bypass(parts.hostname or "")
-    named = None if is_direct else getproxies().get(parts.scheme)
-    if not named:
+    address = None if is_direct else getproxies().get(parts.scheme)
+    if not address:
         return None
-    named = named if "://" in named else f"http://{named}"
+    address = address if "://" in address else f"http://{address}"
     try:
-        proxy = urlsplit(named)
+        proxy = urlsplit(address)
         is_usable = proxy.scheme in {"http", "https"} and bool(proxy.hostname) and proxy.port != 0
     except ValueError:
         is_usable = False
@@ -558,7 +569,7 @@ def proxy_for(base_url: str) -> str | None:
         raise UsageError(
             f"${parts.scheme.upper()}_PROXY names no http proxy: it must be a URL such as http://127.0.0.1:3128"
         )
-    return named
+    return address
 
 
 def split(name: str) -> tuple[Address, str]:

@@ -20,9 +20,9 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, La
 def text_of(request: Request) -> str:
     """Return everything that the model reads, with blanks for what it sees and hears."""
     texts = [message.content for message in request.messages]
-    made = [call for message in request.messages for call in message.calls]
-    if made or request.tools:
-        texts.append(encode([made, request.tools]).decode())
+    calls = [call for message in request.messages for call in message.calls]
+    if calls or request.tools:
+        texts.append(encode([calls, request.tools]).decode())
     texts += [" " * (3 * MEDIA_TOKENS) for message in request.messages for _ in message.media]
     return "\n".join(texts)
 
@@ -38,5 +38,5 @@ def least_tokens(text: str) -> int:
     Tokenizers cut at blanks first, so there is one for each run of letters between them. Where a script writes none, a
     token holds at most a few characters: three ideographs or kana, eight letters.
     """
-    unspaced = len(_IDEOGRAPH.findall(text)) // 3 + len(_UNSPACED.findall(text)) // 8
-    return sum(1 for _ in _RUN.finditer(text)) + unspaced
+    unspaced_tokens = len(_IDEOGRAPH.findall(text)) // 3 + len(_UNSPACED.findall(text)) // 8
+    return sum(1 for _ in _RUN.finditer(text)) + unspaced_tokens

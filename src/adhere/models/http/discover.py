@@ -35,12 +35,12 @@ class ListedModel(NamedTuple):
 
 def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[ListedModel]:
     """The rows of `/models`, read: by id, without repeats. Fields that are missing or odd are not said."""
-    found = {}
+    models_by_id = {}
     for row in rows:
         architecture = row.get("architecture")
         architecture = architecture if isinstance(architecture, Mapping) else {}
         context = row.get("context_length") or row.get("max_model_len")
-        found[str(row["id"])] = ListedModel(
+        models_by_id[str(row["id"])] = ListedModel(
             str(row["id"]),
             str(row.get("canonical_slug") or row["id"]),
             context if isinstance(context, int) and not isinstance(context, bool) else None,
@@ -49,7 +49,7 @@ def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[ListedModel]:
             _prices(row.get("pricing")),
             row,
         )
-    return [found[name] for name in sorted(found)]
+    return [models_by_id[name] for name in sorted(models_by_id)]
 
 
 def select(
@@ -72,27 +72,27 @@ def select(
     Raises:
         UsageError: A glob matches nothing.
     """
-    wanted = [glob for glob in globs if not glob.startswith("!")]
-    unwanted = [glob[1:] for glob in globs if glob.startswith("!")]
-    for glob in wanted:
+    inclusions = [glob for glob in globs if not glob.startswith("!")]
+    exclusions = [glob[1:] for glob in globs if glob.startswith("!")]
+    for glob in inclusions:
         if not any(fnmatchcase(model.id, glob) for model in models):
             raise UsageError(
                 f"No model matches {glob!r}.{nearest(glob, [model.id for model in models])} {len(models)} are listed"
             )
-    kept, left = [], {}
+    selection, reasons = [], {}
     for model in models:
-        reason = _left_out_because(model, wanted, unwanted) or _reason(model, max_price, min_context, modality)
+        reason = _left_out_because(model, inclusions, exclusions) or _reason(model, max_price, min_context, modality)
         if reason is None:
-            kept.append(model)
+            selection.append(model)
         else:
-            left[model.id] = reason
-    return kept, left
+            reasons[model.id] = reason
+    return selection, reasons
 
 
-def _left_out_because(model: ListedModel, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-    if wanted and not any(fnmatchcase(model.id, glob) for glob in wanted):
+def _left_out_because(model: ListedModel, inclusions: Sequence[str], exclusions: Sequence[str]) -> str | None:
+    if inclusions and not any(fnmatchcase(model.id, glob) for glob in inclusions):
         return "not asked for"
-    return "left out by name" if any(fnmatchcase(model.id, glob) for glob in unwanted) else None
+    return "left out by name" if any(fnmatchcase(model.id, glob) for glob in exclusions) else None
 
 
 def _reason(model: ListedModel, max_price: float | None, min_context: int | None, modality: str | None) -> str | None:
@@ -107,16 +107,16 @@ def _reason(model: ListedModel, max_price: float | None, min_context: int | None
     return None
 
 
-def _prices(found: Any) -> Prices | None:
+def _prices(pricing: Any) -> Prices | None:
     """USD a token. Gateways write them as texts; negative ones mean that the price depends on what it routes to."""
-    if not isinstance(found, Mapping) or "prompt" not in found or "completion" not in found:
+    if not isinstance(pricing, Mapping) or "prompt" not in pricing or "completion" not in pricing:
         return None
     try:
-        numbers = [float(Decimal(str(found.get(name) or 0))) for name in ("prompt", "completion", "request")]
+        numbers = [float(Decimal(str(pricing.get(name) or 0))) for name in ("prompt", "completion", "request")]
     except (InvalidOperation, OverflowError, ValueError):
         return None
     return Prices(*numbers) if all(0 <= number < math.inf for number in numbers) else None
 
 
-def _names(found: Any) -> tuple[str, ...]:
-    return tuple(str(name) for name in found) if isinstance(found, list) else ()
+def _names(modalities: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in modalities) if isinstance(modalities, list) else ()

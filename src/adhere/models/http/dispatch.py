@@ -139,11 +139,11 @@ class Dispatcher:
             count: How many they are; None: they are counted, which makes them all.
             goes_first: Before what the lane has queued: a conversation that has begun ends before the next begins.
         """
-        found = self.lanes.get(lane)
-        if found is None:
+        own_lane = self.lanes.get(lane)
+        if own_lane is None:
             policy = self.policy
             caps = {"requests": policy.requests_per_minute, "tokens": policy.tokens_per_minute}
-            found = self.lanes[lane] = Lane(
+            own_lane = self.lanes[lane] = Lane(
                 lane,
                 Limiter(policy.lane_start, policy.lane_concurrency),
                 Breaker(policy.failures, policy.first_open_s, policy.longest_open_s),
@@ -152,12 +152,12 @@ class Dispatcher:
         if count is None:
             requests = list(requests)
             count = len(requests)
-        (found.sources.appendleft if goes_first else found.sources.append)(iter(requests))
-        found.unread += count
-        if found.stopped and found.denied is None:
-            self._give_up_all(found)
+        (own_lane.sources.appendleft if goes_first else own_lane.sources.append)(iter(requests))
+        own_lane.unread += count
+        if own_lane.stopped and own_lane.denied is None:
+            self._give_up_all(own_lane)
         else:
-            self._take_turn(found)
+            self._take_turn(own_lane)
 
     async def answers(self) -> AsyncGenerator[RequestEnd, None]:
         """The end of every request, in the order in which they are known."""
@@ -189,7 +189,7 @@ class Dispatcher:
     def waited_for(self) -> list[LaneWait]:
         """The lanes that have requests left and cannot send one now; those that are tried soonest first."""
         now = self._now()
-        found = []
+        waits = []
         soonest: dict[str, float] = {}
         for when, _, lane, job in self._timers:
             if job is not None:
@@ -201,9 +201,11 @@ class Dispatcher:
             times += [soonest[lane.name]] if lane.name in soonest else []
             next_s = min(times, default=now) - now
             if next_s > 0:
-                left = self._patience_left(lane, now)
-                found.append(LaneWait(lane.name, lane.trouble or "a pause was asked for", min(next_s, left), left))
-        return sorted(found, key=lambda one: one.next_s)
+                patience_s = self._patience_left(lane, now)
+                waits.append(
+                    LaneWait(lane.name, lane.trouble or "a pause was asked for", min(next_s, patience_s), patience_s)
+                )
+        return sorted(waits, key=lambda one: one.next_s)
 
     def troubled(self) -> list[LaneWait]:
         """Return the lanes that failed since their last answer, whether they are being tried now or not."""
@@ -296,8 +298,8 @@ class Dispatcher:
 
     def _is_too_dear(self, cost_usd: float, *, alone: bool = False) -> bool:
         cap = self.policy.max_cost_usd
-        reserved = 0.0 if alone else self.reserved_usd
-        return cap is not None and self.spent_usd + reserved + cost_usd > cap + 1e-9
+        reserved_usd = 0.0 if alone else self.reserved_usd
+        return cap is not None and self.spent_usd + reserved_usd + cost_usd > cap + 1e-9
 
     def _too_dear(self, lane: Lane) -> None:
         """The lane's next request does not fit under the cap; cheaper lanes go on."""
@@ -333,10 +335,10 @@ class Dispatcher:
             times.append(self._drained_at)
         try:
             timeout = max(0.0, min(times) - self._now()) if times else None
-            ended = await asyncio.wait_for(self._ended.get(), timeout)
+            ending = await asyncio.wait_for(self._ended.get(), timeout)
         except TimeoutError:
             return
-        self._settle(*ended)
+        self._settle(*ending)
         self._settle_ended()
 
     def _settle_ended(self) -> None:
@@ -349,9 +351,9 @@ class Dispatcher:
         now = self._now()
         job.last = attempt
         self._reserved_usd -= cost_usd
-        charged = _charged_usd(attempt, cost_usd)
+        charge_usd = _charged_usd(attempt, cost_usd)
         for counts in (self.counts, lane.counts):
-            counts.spent_usd += charged
+            counts.spent_usd += charge_usd
         if attempt.kind == "answered":
             lane.limiter.succeeded(epochs[0])
             self.endpoint.succeeded(epochs[1])
@@ -363,7 +365,7 @@ class Dispatcher:
         self.watch(lane.name, job.request, attempt)
         if attempt.kind == "limited":
             is_of_endpoint, has_company = self._rejected(lane, attempt, epochs, now)
-            self._count(lane, limited=1)
+            self._count(lane, rejections=1)
             if not has_company:
                 self._troubled(lane, attempt.reason, now)
             self._requeue(lane, job, attempt, now, has_company=has_company, is_of_endpoint=is_of_endpoint)
@@ -409,9 +411,9 @@ class Dispatcher:
         else:
             self._at(now + (attempt.retry_after_s or backoff_s(job.attempts, self.rng)), lane, job)
 
-    def _count(self, lane: Lane, *, limited: int = 0, transient: int = 0) -> None:
+    def _count(self, lane: Lane, *, rejections: int = 0, transient: int = 0) -> None:
         for counts in (self.counts, lane.counts):
-            counts.limited += limited
+            counts.limited += rejections
             counts.transient += transient
 
     def _recover(self, lane: Lane) -> None:
@@ -565,16 +567,16 @@ class Dispatcher:
         if not lane.stopped:
             self.notice(f"{lane.name}: {reason}")
         lane.stopped = lane.stopped or reason
-        kept = []
+        timers = []
         for timer in self._timers:
             if timer[2] is not lane:
-                kept.append(timer)
+                timers.append(timer)
             elif timer[3] is not None:
                 lane.ready.append(timer[3])
         lane.waiting = 0
         lane.ready.extend(lane.suspected)
         lane.suspected = []
-        self._timers = kept
+        self._timers = timers
         heapq.heapify(self._timers)
         if job is not None:
             self._give_up(lane, job, lane.stopped)

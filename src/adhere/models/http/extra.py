@@ -44,27 +44,27 @@ OMITTABLE = frozenset({
 """Everything that any dialect sends beside what is asked."""
 
 
-def parse_send(given: Iterable[str]) -> dict[str, Json]:
+def parse_send(texts: Iterable[str]) -> dict[str, Json]:
     """`KEY=JSON` texts as fields.
 
     Raises:
         UsageError: There is no `=`, the value is no JSON, or a key stands twice.
     """
-    found: dict[str, Json] = {}
-    for one in given:
+    fields: dict[str, Json] = {}
+    for one in texts:
         name, equals, text = one.partition("=")
         name = name.strip()
         if not equals or not all(name.split(".")):
             raise UsageError(f"--send {one}: write KEY=JSON, such as --send top_k=20 or --send 'stop=[\"END\"]'")
-        if name in found:
-            raise UsageError(f"--send {name} is given twice: {json.dumps(found[name])} and {text}")
+        if name in fields:
+            raise UsageError(f"--send {name} is given twice: {json.dumps(fields[name])} and {text}")
         try:
-            found[name] = json.loads(text, parse_constant=_refuse_constant)
+            fields[name] = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            meant = {"True": "true", "False": "false", "None": "null"}.get(text.strip())
-            advice = f"JSON writes {meant}" if meant else f"A text is written {name}='{json.dumps(text)}'"
+            literal = {"True": "true", "False": "false", "None": "null"}.get(text.strip())
+            advice = f"JSON writes {literal}" if literal else f"A text is written {name}='{json.dumps(text)}'"
             raise UsageError(f"--send {name}: {text!r} is no JSON ({error}). {advice}") from None
-    return found
+    return fields
 
 
 def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
@@ -85,30 +85,30 @@ def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
                 f"--send {name} looks like a key, and what is sent is stored. Keys come from the environment"
             )
         leaf = name.rpartition(".")[2]
-        nested = [inner for inner in _names_in(send[name]) if inner in OURS] if name == "generationConfig" else []
-        for ours in [leaf] if leaf in OURS and name in {leaf, f"generationConfig.{leaf}"} else nested:
+        nested_names = [inner for inner in _names_in(send[name]) if inner in OURS] if name == "generationConfig" else []
+        for ours in [leaf] if leaf in OURS and name in {leaf, f"generationConfig.{leaf}"} else nested_names:
             raise UsageError(f"{name} cannot be sent as {ours}: {OURS[ours]}. --omit {ours} leaves it out")
-    left = list(omit)
-    for name in left:
+    omissions = list(omit)
+    for name in omissions:
         leaf = name.rpartition(".")[2]
         if not leaf or name in KEPT:
             raise UsageError(f"{name!r} cannot be left out: without it nothing is asked")
         if "." not in name and name not in OMITTABLE:
-            known = ", ".join(sorted(OMITTABLE))
+            omittable = ", ".join(sorted(OMITTABLE))
             raise UsageError(
-                f"{name!r} is not sent, so it cannot be left out.{nearest(name, OMITTABLE)} Sent are: {known}"
+                f"{name!r} is not sent, so it cannot be left out.{nearest(name, OMITTABLE)} Sent are: {omittable}"
             )
-    if both := sorted(set(left) & set(send)):
+    if both := sorted(set(omissions) & set(send)):
         raise UsageError(f"{', '.join(both)}: both sent and left out; say one of the two")
 
 
 def with_fields(body: dict[str, Any], send: Mapping[str, Json], omit: Iterable[str]) -> dict[str, Any]:
     """A request's body with what is added and without what is left out; the body itself stays as it is."""
     for name, value in send.items():
-        nested: Json = value
+        addition: Json = value
         for part in reversed(name.split(".")):
-            nested = {part: nested}
-        body = _merge(body, nested)
+            addition = {part: addition}
+        body = _merge(body, addition)
     for name in omit:
         body = _without(body, name.split("."))
         settings = body.get("generationConfig")

@@ -114,8 +114,8 @@ def _forms(value: str) -> list[str]:
     }
     if len(raw) >= 8:
         for before in range(3):
-            encoded = base64.b64encode(b"\0" * before + raw).decode()
-            middle = encoded[(0, 2, 3)[before] : (before + len(raw)) // 3 * 4]
+            base64_text = base64.b64encode(b"\0" * before + raw).decode()
+            middle = base64_text[(0, 2, 3)[before] : (before + len(raw)) // 3 * 4]
             forms |= {middle, middle.replace("+", "-").replace("/", "_")}
     return sorted(forms, key=len, reverse=True)  # the longest first: an escaped form may hold a plain one
 

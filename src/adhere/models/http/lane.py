@@ -59,8 +59,8 @@ class Counts:
     @property
     def limited_share(self) -> float:
         """Rejections among the attempts that ended; 0 before the first."""
-        ended = self.answered + self.failed + self.limited + self.transient
-        return self.limited / ended if ended else 0.0
+        attempts = self.answered + self.failed + self.limited + self.transient
+        return self.limited / attempts if attempts else 0.0
 
 
 class RequestEnd(NamedTuple):
@@ -121,8 +121,8 @@ class Lane:
     @property
     def open_requests(self) -> int:
         """Requests without an answer."""
-        queued = len(self.ready) + self.unread + len(self.parked) + len(self.suspected)
-        return queued + self.waiting + self.limiter.in_flight
+        queue_length = len(self.ready) + self.unread + len(self.parked) + len(self.suspected)
+        return queue_length + self.waiting + self.limiter.in_flight
 
     @property
     def has_ready(self) -> bool:
@@ -160,13 +160,13 @@ def lane_states(lanes: Iterable[Lane]) -> Mapping[str, int]:
     return states
 
 
-def waiting_line(waited: Sequence[LaneWait], most: int = 3) -> str:
+def waiting_line(waits: Sequence[LaneWait], most: int = 3) -> str:
     """Name the lanes that are waited for and their next try, in one line; "" where there are none."""
-    if not waited:
+    if not waits:
         return ""
-    shown = [
+    lines = [
         f"{one.lane} (next try in {one.next_s:.0f} s, set aside in {one.patience_s:.0f} s: {one.reason[:80]})"
-        for one in waited[:most]
+        for one in waits[:most]
     ]
-    more = f" and {len(waited) - most} more" if len(waited) > most else ""
-    return f"waiting for {', '.join(shown)}{more}"
+    more = f" and {len(waits) - most} more" if len(waits) > most else ""
+    return f"waiting for {', '.join(lines)}{more}"

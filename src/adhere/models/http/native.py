@@ -58,7 +58,9 @@ class Native(NamedTuple):
     most_temperature: float = 2.0
 
 
-def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mapping[str, Json]) -> dict[str, Any]:
+def _to_anthropic(
+    model: str, request: Request, sampling: Sampling, option_fields: Mapping[str, Json]
+) -> dict[str, Any]:
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     body: dict[str, Any] = {
         "model": model,
@@ -79,7 +81,7 @@ def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mappin
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-    effort = sent.get("reasoning_effort")
+    effort = option_fields.get("reasoning_effort")
     if effort in _EFFORTS:  # a model that thinks takes no other temperature than its own
         body |= {"thinking": {"type": "adaptive"}, "output_config": {"effort": _EFFORTS[str(effort)]}}
     else:
@@ -88,7 +90,7 @@ def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mappin
             body["temperature"] = sampling.temperature
         if sampling.top_p != 1.0 and sampling.temperature > 0:
             body["top_p"] = sampling.top_p
-    if (schema := _schema_of(sent)) is not None:
+    if (schema := _schema_of(option_fields)) is not None:
         body.setdefault("output_config", {})["format"] = {"type": "json_schema", "schema": schema}
     return body
 
@@ -107,9 +109,9 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     ]
 
 
-def _from_anthropic(found: Mapping[str, Any]) -> dict[str, Any]:
+def _from_anthropic(reply: Mapping[str, Any]) -> dict[str, Any]:
     blocks = (
-        [mapping_of(block) for block in found.get("content") or []] if isinstance(found.get("content"), list) else []
+        [mapping_of(block) for block in reply.get("content") or []] if isinstance(reply.get("content"), list) else []
     )
     message: dict[str, Any] = {
         "content": "".join(text_of(block.get("text")) or "" for block in blocks if block.get("type") == "text") or None,
@@ -118,38 +120,39 @@ def _from_anthropic(found: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "tool_calls": [block for block in blocks if block.get("type") == "tool_use"],
     }
-    used = mapping_of(found.get("usage"))
+    token_counts = mapping_of(reply.get("usage"))
     parts = [
-        number_of(used.get(name)) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        number_of(token_counts.get(name))
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     ]
     usage = {
         "prompt_tokens": sum(part or 0 for part in parts) if parts[0] is not None else None,
-        "completion_tokens": used.get("output_tokens"),
+        "completion_tokens": token_counts.get("output_tokens"),
     }
-    choices = [{"message": message, "finish_reason": found.get("stop_reason")}] if "content" in found else None
-    return {"model": found.get("model"), "choices": choices, "usage": usage}
+    choices = [{"message": message, "finish_reason": reply.get("stop_reason")}] if "content" in reply else None
+    return {"model": reply.get("model"), "choices": choices, "usage": usage}
 
 
-def _to_gemini(model: str, request: Request, sampling: Sampling, sent: Mapping[str, Json]) -> dict[str, Any]:  # noqa: ARG001 - it is in the path
+def _to_gemini(model: str, request: Request, sampling: Sampling, option_fields: Mapping[str, Json]) -> dict[str, Any]:  # noqa: ARG001 - it is in the path
     settings: dict[str, Any] = {"temperature": sampling.temperature, "maxOutputTokens": sampling.max_new_tokens}
     settings |= {"topP": sampling.top_p} if sampling.top_p != 1.0 else {}
     settings |= {"seed": request.seed % 2**31}
-    effort = sent.get("reasoning_effort")
+    effort = option_fields.get("reasoning_effort")
     if effort == "none":
         settings["thinkingConfig"] = {"thinkingBudget": 0}
     elif effort in _LEVELS:
         settings["thinkingConfig"] = {"thinkingLevel": _LEVELS[str(effort)], "includeThoughts": True}
-    if sent.get("response_format"):
+    if option_fields.get("response_format"):
         settings["responseMimeType"] = "application/json"
-        schema = _schema_of(sent)
+        schema = _schema_of(option_fields)
         settings |= {"responseJsonSchema": schema} if schema is not None else {}
     names = {call.id: call.name for message in request.messages for call in message.calls}
-    said = [
+    turns = [
         (_GEMINI_ROLES[message.role], _parts(message, names))
         for message in request.messages
         if message.role != "system"
     ]
-    body: dict[str, Any] = {"contents": _merge_neighbours(said, "parts"), "generationConfig": settings}
+    body: dict[str, Any] = {"contents": _merge_neighbours(turns, "parts"), "generationConfig": settings}
     system = [{"text": message.content} for message in request.messages if message.role == "system"]
     if system:
         body["systemInstruction"] = {"parts": system}
@@ -171,16 +174,19 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
     return [*text, *({"functionCall": {"name": call.name, "args": call.arguments}} for call in message.calls)]
 
 
-def _from_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
-    candidates = found.get("candidates")
-    used = mapping_of(found.get("usageMetadata"))
-    answer, thoughts = number_of(used.get("candidatesTokenCount")), number_of(used.get("thoughtsTokenCount"))
+def _from_gemini(reply: Mapping[str, Any]) -> dict[str, Any]:
+    candidates = reply.get("candidates")
+    token_counts = mapping_of(reply.get("usageMetadata"))
+    answer, thoughts = (
+        number_of(token_counts.get("candidatesTokenCount")),
+        number_of(token_counts.get("thoughtsTokenCount")),
+    )
     usage = {
-        "prompt_tokens": used.get("promptTokenCount"),
+        "prompt_tokens": token_counts.get("promptTokenCount"),
         "completion_tokens": None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }
-    blocked = text_of(mapping_of(found.get("promptFeedback")).get("blockReason"))
+    block_reason = text_of(mapping_of(reply.get("promptFeedback")).get("blockReason"))
     choices: list[dict[str, Any]] | None = None
     if isinstance(candidates, list) and candidates:
         first = mapping_of(candidates[0])
@@ -196,35 +202,35 @@ def _from_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
         has_said = message["content"] or message["tool_calls"]
         if not has_said and finish in _NO_ANSWER:  # the model did not end an empty answer: it gave none
             choices[0]["error"] = {"code": 502, "message": f"finishReason {finish} without text"}
-    elif blocked:
-        message = {"content": None, "refusal": f"the prompt was blocked: {blocked}"}
+    elif block_reason:
+        message = {"content": None, "refusal": f"the prompt was blocked: {block_reason}"}
         choices = [{"message": message, "finish_reason": "SAFETY"}]
-    return {"model": found.get("modelVersion"), "choices": choices, "usage": usage}
+    return {"model": reply.get("modelVersion"), "choices": choices, "usage": usage}
 
 
-def _schema_of(sent: Mapping[str, Json]) -> Any:
-    return mapping_of(mapping_of(sent.get("response_format")).get("json_schema")).get("schema")
+def _schema_of(option_fields: Mapping[str, Json]) -> Any:
+    return mapping_of(mapping_of(option_fields.get("response_format")).get("json_schema")).get("schema")
 
 
-def _merge_neighbours(said: Sequence[tuple[str, list[dict[str, Any]]]], name: str) -> list[dict[str, Any]]:
+def _merge_neighbours(turns: Sequence[tuple[str, list[dict[str, Any]]]], name: str) -> list[dict[str, Any]]:
     """Messages by role; neighbours of one role (several results of tools) are one message."""
-    found: list[dict[str, Any]] = []
-    for role, blocks in said:
-        if found and found[-1]["role"] == role:
-            found[-1][name] += blocks
+    messages: list[dict[str, Any]] = []
+    for role, blocks in turns:
+        if messages and messages[-1]["role"] == role:
+            messages[-1][name] += blocks
         else:
-            found.append({"role": role, name: list(blocks)})
-    return found
+            messages.append({"role": role, name: list(blocks)})
+    return messages
 
 
-def response_format(wanted: str, schema: str) -> dict[str, Json] | None:
+def response_format(kind: str, schema: str) -> dict[str, Json] | None:
     """OpenAI's `response_format` for one request; None where a schema is wanted and the prompt has none.
 
     Args:
-        wanted: `json_object` or `json_schema`.
+        kind: `json_object` or `json_schema`.
         schema: The JSON Schema of the request as text; empty: it has none.
     """
-    if wanted == "json_object":
+    if kind == "json_object":
         return {"type": "json_object"}
     if not schema:
         return None

@@ -129,9 +129,9 @@ class EndpointOptions:
         Raises:
             UsageError: The server has no such option.
         """
-        found: dict[str, Json] = dict(kind.pinned)
+        fields: dict[str, Json] = dict(kind.pinned)
         if self.reasoning_effort is not None:
-            found |= (
+            fields |= (
                 {"reasoning": {"effort": self.reasoning_effort}}
                 if kind.name == "openrouter"
                 else {"reasoning_effort": self.reasoning_effort}
@@ -139,7 +139,7 @@ class EndpointOptions:
         if self.response_format is not None:
             if kind.name == "anthropic" and self.response_format == "json_object":
                 raise UsageError("Anthropic enforces schemas only: use --response-format json_schema")
-            found["response_format"] = {"type": self.response_format}
+            fields["response_format"] = {"type": self.response_format}
         if self.stream and kind.native is not None:
             raise UsageError(f"Answers of {kind.name}'s own API are not streamed here: leave --stream out")
         if self.provider is not None:
@@ -147,8 +147,8 @@ class EndpointOptions:
                 raise UsageError(
                     f"A provider can be chosen at openrouter only; this server is taken for {kind.name} (--dialect)"
                 )
-            found["provider"] = {"require_parameters": True, "only": [self.provider], "allow_fallbacks": False}
-        return found
+            fields["provider"] = {"require_parameters": True, "only": [self.provider], "allow_fallbacks": False}
+        return fields
 
 
 def price_of(text: str) -> Prices:

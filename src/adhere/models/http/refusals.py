@@ -81,7 +81,7 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
     names = set(_names(error, metadata))
     if 200 <= status < 300:
         code = whole_of(error.get("code"))
-        by_name = next((known for name, known in _STATUS_OF.items() if name in names), 500)
+        by_name = next((status_code for name, status_code in _STATUS_OF.items() if name in names), 500)
         status = code if code is not None and 400 <= code < 600 else by_name
     if 400 <= status < 500 and (names & CONTENT_POLICY or (status == 403 and metadata.get("reasons"))):
         return Meaning("answered", status, is_refusal=True)
@@ -104,25 +104,25 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
     return Meaning("failed", status, suspects=blame.suspects, helps=blame.helps)
 
 
-def error_fields(error: Any, found: Any) -> Mapping[str, Any]:
+def error_fields(error: Any, body: Any) -> Mapping[str, Any]:
     """Return the fields of an error in any of the forms that servers give it.
 
     `{"error": {…}}` is OpenAI's. The error may be a text beside a code (xAI), lie at the top (vLLM, Mistral), in
     `base_resp` (MiniMax) or `errors` (Cloudflare), or be a list of what is wrong with the request (`detail`, of
     FastAPI). `message` is a text then, `details` that list.
     """
-    fields = dict(mapping_of(error) or mapping_of(found))
-    listed = fields.get("errors")
-    inner = listed[0] if isinstance(listed, list) and listed else fields.get("base_resp")
+    fields = dict(mapping_of(error) or mapping_of(body))
+    errors = fields.get("errors")
+    inner = errors[0] if isinstance(errors, list) and errors else fields.get("base_resp")
     fields |= {name: value for name, value in mapping_of(inner).items() if name not in fields}
     message = next((fields[name] for name in _SAID if fields.get(name)), None)
     if isinstance(error, str) and error:
         message = error
-    nested = mapping_of(message)
+    message_fields = mapping_of(message)
     details = fields.get("details")
-    if isinstance(message, list) or isinstance(nested.get("detail"), list):
-        details = message if isinstance(message, list) else nested["detail"]
-    elif text := text_of(nested.get("message")) or text_of(nested.get("error")):
+    if isinstance(message, list) or isinstance(message_fields.get("detail"), list):
+        details = message if isinstance(message, list) else message_fields["detail"]
+    elif text := text_of(message_fields.get("message")) or text_of(message_fields.get("error")):
         message = text
     if isinstance(details, list):
         words = "; ".join(_words_of(one) for one in details[:3] if isinstance(one, dict))
@@ -141,7 +141,7 @@ def _words_of(detail: Mapping[str, Any]) -> str:
 def _names(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names that an error calls itself by, in lower case."""
     inner = mapping_of(error.get("innererror"))
-    wrapped = mapping_of(mapping_of(error.get("provider_specific_fields")).get("innererror"))
+    provider_error = mapping_of(mapping_of(error.get("provider_specific_fields")).get("innererror"))
     availability = mapping_of(error.get("availability"))
     details = error.get("details")
     reasons = (mapping_of(one).get("reason") for one in details) if isinstance(details, list) else ()
@@ -150,7 +150,7 @@ def _names(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[st
         error.get("code"),
         error.get("type"),
         error.get("status"),
-        wrapped.get("code"),
+        provider_error.get("code"),
         *reasons,
         metadata.get("error_type"),
         metadata.get("limit_source"),

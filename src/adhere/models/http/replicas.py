@@ -58,15 +58,15 @@ class Replicas(Endpoint):
         Raises:
             Unreachable: None of them listens.
         """
-        found = await asyncio.gather(*(server.wait_until_up(say) for server in self.servers), return_exceptions=True)
-        for place, problem in enumerate(found):
+        problems = await asyncio.gather(*(server.wait_until_up(say) for server in self.servers), return_exceptions=True)
+        for place, problem in enumerate(problems):
             if isinstance(problem, Unreachable):
                 say(f"{problem}; the other {len(self.servers) - 1} go on without it")
                 self._rest(place)
             elif problem is not None:
                 raise problem
-        if all(isinstance(problem, Unreachable) for problem in found):
-            raise found[0]  # type: ignore[misc]
+        if all(isinstance(problem, Unreachable) for problem in problems):
+            raise problems[0]  # type: ignore[misc]
 
     async def models(self) -> list[dict[str, Any]]:
         """List the models of the first server: all have the same."""
@@ -74,10 +74,10 @@ class Replicas(Endpoint):
 
     async def call(self, model: str, request: Request, sampling: Sampling, *, total_s: float | None = None) -> Attempt:
         """Call as `Endpoint.call` does, once for each server that cannot be reached."""
-        tried: set[int] = set()
+        places_tried: set[int] = set()
         while True:
-            place = self._idlest(tried)
-            tried.add(place)
+            place = self._idlest(places_tried)
+            places_tried.add(place)
             self.under_way[place] += 1
             self.sent[place] += 1
             try:
@@ -87,14 +87,14 @@ class Replicas(Endpoint):
             if attempt.kind != "transient" or attempt.response.evidence != "connection":
                 return attempt
             self._rest(place)
-            if len(tried) == len(self.servers):
+            if len(places_tried) == len(self.servers):
                 return attempt
 
-    def _idlest(self, tried: set[int]) -> int:
+    def _idlest(self, places_tried: set[int]) -> int:
         """Choose a server not tried yet: awake ones first, then by requests under way, then by requests so far."""
         now = asyncio.get_running_loop().time()
-        left = [place for place in range(len(self.servers)) if place not in tried]
-        return min(left, key=lambda place: (self._rests_until[place] > now, self.under_way[place], self.sent[place]))
+        places = [place for place in range(len(self.servers)) if place not in places_tried]
+        return min(places, key=lambda place: (self._rests_until[place] > now, self.under_way[place], self.sent[place]))
 
     def _rest(self, place: int) -> None:
         self._rests_until[place] = asyncio.get_running_loop().time() + REST_S
@@ -119,6 +119,6 @@ def replicas_of(names: Sequence[str], *, options: EndpointOptions, say: Callable
     one = options.policy(servers[0].dialect)
     most = one.lane_concurrency * len(servers)
     policy = replace(one, lane_concurrency=most, concurrency=max(one.concurrency, most))
-    found = EndpointModel(names[0], options=options, policy=policy, say=say, endpoint=Replicas(servers))
-    found.name = f"replicas/{models.pop()}"
-    return found
+    replicas = EndpointModel(names[0], options=options, policy=policy, say=say, endpoint=Replicas(servers))
+    replicas.name = f"replicas/{models.pop()}"
+    return replicas

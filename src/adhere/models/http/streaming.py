@@ -52,8 +52,8 @@ class Stream:
     def _line(self, line: bytes) -> None:
         line = line.removeprefix(b"\xef\xbb\xbf")
         if line.startswith((b"{", b"error:")):  # an error that is no event (a gateway's, llama.cpp's)
-            found = mapping_of(json_of(line.removeprefix(b"error:").strip()))
-            self.error = self.error or (found if line.startswith(b"error:") else found.get("error"))
+            error_body = mapping_of(json_of(line.removeprefix(b"error:").strip()))
+            self.error = self.error or (error_body if line.startswith(b"error:") else error_body.get("error"))
             return
         if not line.startswith(b"data:"):
             self._event = self._event if line else b""
@@ -102,18 +102,20 @@ class Stream:
 
         A server without index sends calls whole.
         """
-        index, given, function = piece.get("index"), text_of(piece.get("id")), mapping_of(piece.get("function"))
-        known = next((call for call in reversed(self.calls) if index is not None and call["index"] == index), None)
-        if known is None or (given and known["id"] and given != known["id"]):
+        index, call_id, function = piece.get("index"), text_of(piece.get("id")), mapping_of(piece.get("function"))
+        open_call = next((call for call in reversed(self.calls) if index is not None and call["index"] == index), None)
+        if open_call is None or (call_id and open_call["id"] and call_id != open_call["id"]):
             if len(self.calls) >= MOST_CALLS:
                 return
-            known = {"index": index, "id": given, "function": {"name": "", "arguments": []}}
-            self.calls.append(known)
-        known["id"] = known["id"] or given
-        known["function"]["name"] += text_of(function.get("name")) or ""
+            open_call = {"index": index, "id": call_id, "function": {"name": "", "arguments": []}}
+            self.calls.append(open_call)
+        open_call["id"] = open_call["id"] or call_id
+        open_call["function"]["name"] += text_of(function.get("name")) or ""
         arguments = function.get("arguments")
         if arguments not in (None, ""):
-            known["function"]["arguments"].append(arguments if isinstance(arguments, str) else json.dumps(arguments))
+            open_call["function"]["arguments"].append(
+                arguments if isinstance(arguments, str) else json.dumps(arguments)
+            )
 
     def body(self) -> bytes:
         """The completion as JSON; a stream that ended before it was finished has an error that says so."""

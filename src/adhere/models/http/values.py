@@ -25,8 +25,8 @@ def json_of(body: bytes, content_type: str = "") -> Any:
         body: UTF-8, UTF-16 or UTF-32, as JSON may be; another encoding only if its header says so.
         content_type: The header, which may name the encoding.
     """
-    found = json_or_deep(body, content_type)
-    return None if found is TOO_DEEP else found
+    json_value = json_or_deep(body, content_type)
+    return None if json_value is TOO_DEEP else json_value
 
 
 def json_or_deep(body: bytes, content_type: str = "") -> Any:
@@ -47,8 +47,8 @@ def _decode(body: bytes, content_type: str) -> str:
         try:
             return body.strip().decode("utf-8-sig")
         except UnicodeDecodeError:
-            named = _CHARSET.search(content_type)
-            encoding = named[1] if named else "utf-8-sig"
+            charset = _CHARSET.search(content_type)
+            encoding = charset[1] if charset else "utf-8-sig"
             body = body.strip()
     try:
         return body.decode(encoding, "replace")
@@ -104,8 +104,8 @@ def refusal_of(message: Mapping[str, Any]) -> str:
     """Return what a message says in a field `refusal`, or in a part of that type."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    refused = (text_of(mapping_of(part).get("refusal")) for part in parts)
-    return content_of(message.get("refusal")) or "".join(filter(None, refused))
+    refusals = (text_of(mapping_of(part).get("refusal")) for part in parts)
+    return content_of(message.get("refusal")) or "".join(filter(None, refusals))
 
 
 def _type(part: Any) -> str:
@@ -117,8 +117,8 @@ def thought_of(message: Mapping[str, Any]) -> str:
 
     That is a field of its own (a text, or parts), or parts of the content that say that they are reasoning.
     """
-    nested = mapping_of(message.get("provider_specific_fields"))
-    fields = (_words(place.get(name)) for place in (message, nested) for name in _THOUGHTS)
+    provider_fields = mapping_of(message.get("provider_specific_fields"))
+    fields = (_words(place.get(name)) for place in (message, provider_fields) for name in _THOUGHTS)
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     return next((text for text in fields if text), "") or "".join(_words(part) for part in parts if _is_thought(part))

@@ -102,7 +102,7 @@ def body_of(
     dialect: Dialect,
     *,
     stream: bool,
-    sent: Mapping[str, Json],
+    option_fields: Mapping[str, Json],
     send: Mapping[str, Json] = {},
     omit: Iterable[str] = (),
 ) -> bytes:
@@ -116,24 +116,30 @@ def body_of(
         sampling: How the answer is drawn.
         dialect: The kind of server.
         stream: Whether the answer is streamed.
-        sent: What the options say in OpenAI's words, with the request's own schema where one is wanted.
+        option_fields: What the options say in OpenAI's words, with the request's own schema where one is wanted.
         send: What a person adds, in the server's own words.
         omit: What a person leaves out.
     """
-    body = _body_of(model, request, sampling, dialect, stream=stream, sent=sent)
+    body = _body_of(model, request, sampling, dialect, stream=stream, option_fields=option_fields)
     return json.dumps(with_fields(body, send, omit)).encode()
 
 
 def _body_of(
-    model: str, request: Request, sampling: Sampling, dialect: Dialect, *, stream: bool, sent: Mapping[str, Json]
+    model: str,
+    request: Request,
+    sampling: Sampling,
+    dialect: Dialect,
+    *,
+    stream: bool,
+    option_fields: Mapping[str, Json],
 ) -> dict[str, Any]:
-    form = mapping_of(sent.get("response_format")).get("type")
+    form = mapping_of(option_fields.get("response_format")).get("type")
     if form is not None:
-        sent = {name: value for name, value in sent.items() if name != "response_format"}
+        option_fields = {name: value for name, value in option_fields.items() if name != "response_format"}
         own = response_format(form, request.schema)
-        sent = sent if own is None else {**sent, "response_format": own}
+        option_fields = option_fields if own is None else {**option_fields, "response_format": own}
     if dialect.native is not None:
-        return dialect.native.body(model, request, sampling, sent)
+        return dialect.native.body(model, request, sampling, option_fields)
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += conversation([message for message in request.messages if message.role != "system"], is_sent=True)
@@ -152,7 +158,7 @@ def _body_of(
         body["seed"] = request.seed % 2**31
     if stream:
         body["stream_options"] = {"include_usage": True}
-    return {**body, **sent}
+    return {**body, **option_fields}
 
 
 def read(  # noqa: PLR0911 - one return a rule
@@ -162,42 +168,42 @@ def read(  # noqa: PLR0911 - one return a rule
 
     Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's.
     """
-    found = json_or_deep(reply.body, reply.headers.get("content-type", ""))
-    if found is TOO_DEEP:
+    payload = json_or_deep(reply.body, reply.headers.get("content-type", ""))
+    if payload is TOO_DEEP:
         return _attempt("failed", reply, request, f"HTTP {reply.status} with a body that is nested too deep to be read")
-    if isinstance(found, list) and len(found) == 1:  # Gemini's errors
-        found = found[0]
-    if native is not None and isinstance(found, dict) and not found.get("error"):
-        found = native.completion(found)
-    error = found.get("error") if isinstance(found, dict) else None
+    if isinstance(payload, list) and len(payload) == 1:  # Gemini's errors
+        payload = payload[0]
+    if native is not None and isinstance(payload, dict) and not payload.get("error"):
+        payload = native.completion(payload)
+    error = payload.get("error") if isinstance(payload, dict) else None
     if not 200 <= reply.status < 300 or error:
-        return _failure(reply, request, error, found)
-    if not isinstance(found, dict):
+        return _failure(reply, request, error, payload)
+    if not isinstance(payload, dict):
         what = "an empty body" if not reply.body.strip() else "a body that is no JSON object"
         is_for_people = is_page(_text(reply.body))
         meaning = Meaning("transient", reply.status, suspects="address") if is_for_people else None
         what = "a page for people" if is_for_people else what
         return _attempt("transient", reply, request, f"HTTP 200 with {what}", meaning=meaning)
-    choices = found.get("choices")
+    choices = payload.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        if text_of((fields := error_fields(None, found)).get("message")):  # an error by names of the server's own
-            return _failure(reply, request, fields, found)
+        if text_of((fields := error_fields(None, payload)).get("message")):  # an error by names of the server's own
+            return _failure(reply, request, fields, payload)
         return _attempt("transient", reply, request, "HTTP 200 without choices")
     if choice.get("error"):
-        return _failure(reply, request, choice["error"], found)
+        return _failure(reply, request, choice["error"], payload)
     message = choice.get("message")
     finish = choice.get("finish_reason")
     if not isinstance(message, dict) or status_of_stop(finish) == "error":
         what = repr(finish)[:40] if isinstance(finish, str | None) else "of a wrong type"
         return _attempt("transient", reply, request, f"HTTP 200 with finish_reason {what} and no answer")
-    return _answer(reply, request, found, choice, message, prices=prices)
+    return _answer(reply, request, payload, choice, message, prices=prices)
 
 
 def _answer(
     reply: Reply,
     request: Request,
-    found: dict[str, Any],
+    payload: dict[str, Any],
     choice: dict[str, Any],
     message: dict[str, Any],
     *,
@@ -208,11 +214,11 @@ def _answer(
     finish = text_of(choice.get("finish_reason"))
     refusal = refusal_of(message)
     evidence = None
-    stopped = status_of_stop(finish)
-    if stopped == "truncated":
+    stop_status = status_of_stop(finish)
+    if stop_status == "truncated":
         status = "truncated"
         evidence = None if text or calls else "the tokens were used up before the answer began"
-    elif stopped == "refused" or refusal:
+    elif stop_status == "refused" or refusal:
         status = "refused"
         evidence = refusal or f"finish_reason {finish}"
     else:
@@ -223,10 +229,10 @@ def _answer(
         status = "truncated" if status == "ok" else status
         evidence = f"the answer has {len(text):,} characters; {LONGEST_TEXT:,} of them are kept"
         text = text[:LONGEST_TEXT]
-    usage = _usage(found.get("usage"), prices)
-    cached = _cached_tokens(mapping_of(found.get("usage")))
-    if (cut := _cut_prompt(request, usage, cached)) is not None:
-        return _attempt("failed", reply, request, CUT_PROMPT, usage=usage, evidence=cut, failure="passing")
+    usage = _usage(payload.get("usage"), prices)
+    cached_tokens = _cached_tokens(mapping_of(payload.get("usage")))
+    if (cut_evidence := _cut_prompt(request, usage, cached_tokens)) is not None:
+        return _attempt("failed", reply, request, CUT_PROMPT, usage=usage, evidence=cut_evidence, failure="passing")
     response = response_to(
         request,
         text=text,
@@ -236,35 +242,35 @@ def _answer(
         usage=usage,
         latency_s=reply.latency_s,
         first_token_s=reply.first_token_s,
-        served_model=_name(found.get("model")),
-        provider=_name(found.get("provider")),
+        served_model=_name(payload.get("model")),
+        provider=_name(payload.get("provider")),
         evidence=fit_to_show(evidence),
         calls=calls or msgspec.UNSET,
     )
     return Attempt("answered", response, tokens=(usage.prompt_tokens or 0) + (usage.completion_tokens or 0))
 
 
-def _cut_prompt(request: Request, usage: Usage, cached: int) -> str | None:
+def _cut_prompt(request: Request, usage: Usage, cached_tokens: int) -> str | None:
     """Say that a server read less than it was sent, where the number of tokens that it reports leaves no doubt.
 
-    Most count `cached` tokens among the prompt's; one that reports more of them counts them beside it.
+    Most count `cached_tokens` among the prompt's; one that reports more of them counts them beside it.
     """
     if not usage.prompt_tokens:
         return None
     least = sum(least_tokens(message.content) for message in request.messages)  # not all servers count tools
-    reported = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)
-    if least < SHORTEST_CUT or reported >= least:
+    prompt_tokens = usage.prompt_tokens + (cached_tokens if cached_tokens > usage.prompt_tokens else 0)
+    if least < SHORTEST_CUT or prompt_tokens >= least:
         return None
     return f"it reports {usage.prompt_tokens:,} tokens for a prompt of at least {least:,}"
 
 
-def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
+def _failure(reply: Reply, request: Request, error: Any, payload: Any) -> Attempt:
     """Return what an error is, on its own or inside a 200."""
-    fields = error_fields(error, found)
+    fields = error_fields(error, payload)
     meaning = meaning_of(reply.status, fields, _text(reply.body))
-    said = text_of(fields.get("message")) or _text(reply.body)
+    words = text_of(fields.get("message")) or _text(reply.body)
     status = f"HTTP {reply.status}" + (f" (error {meaning.status})" if meaning.status != reply.status else "")
-    reason = f"{status}: {said.strip()}" if said.strip() else status
+    reason = f"{status}: {words.strip()}" if words.strip() else status
     after = retry_after_s(reply.headers)
     if after is None:
         after = number_of(mapping_of(fields.get("availability")).get("retry_after"))
@@ -283,7 +289,7 @@ def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
             request, text="", status="refused", latency_s=reply.latency_s, evidence=fit_to_show(reason)
         )
         return Attempt("answered", response, fit_to_show(reason) or "", may_cost=False)
-    usage = _usage(mapping_of(found).get("usage"), None)
+    usage = _usage(mapping_of(payload).get("usage"), None)
     return _attempt(meaning.kind, reply, request, reason, after=after, meaning=meaning, usage=usage)
 
 
@@ -314,8 +320,10 @@ def _attempt(
     )
     if meaning is None:  # an error is not billed; a 200 without a usable answer may be
         return Attempt(kind, response, reason, after)
-    scope, denied, suspects = meaning.scope, meaning.denied, meaning.suspects
-    return Attempt(kind, response, reason, after, scope, denied=denied, suspects=suspects, may_cost=False)
+    return Attempt(
+        kind, response, reason, after, meaning.scope,
+        denied=meaning.denied, suspects=meaning.suspects, may_cost=False,
+    )  # fmt: skip
 
 
 def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -344,9 +352,9 @@ def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float
     return None
 
 
-def _usage(found: Any, prices: Prices | None) -> Usage:
+def _usage(usage: Any, prices: Prices | None) -> Usage:
     """Counts and cost as the server says them; what is negative or no number is not said."""
-    fields = mapping_of(found)
+    fields = mapping_of(usage)
     prompt, completion = whole_of(fields.get("prompt_tokens")), whole_of(fields.get("completion_tokens"))
     cost = number_of(fields.get("cost"))
     cost = None if cost is None or cost < 0 else cost

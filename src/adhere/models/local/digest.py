@@ -18,14 +18,14 @@ def weights_sha256(directory: Path) -> str:
     """
     digest = hashlib.sha256()
     for file in weight_files(directory):
-        with file.open("rb") as opened:
-            for block in _blocks(opened):
+        with file.open("rb") as stream:
+            for block in _blocks(stream):
                 digest.update(block)
     return digest.hexdigest()
 
 
-def _blocks(opened: Any) -> Iterator[bytes]:
-    while block := opened.read(1 << 20):
+def _blocks(stream: Any) -> Iterator[bytes]:
+    while block := stream.read(1 << 20):
         yield block
 
 

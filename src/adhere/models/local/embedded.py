@@ -91,14 +91,14 @@ class OpenVinoModel:
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Yield one Response a request as each ends. Latencies count from this call: rows are decoded together."""
         self._open()
-        left = dict(enumerate(requests))
+        pending = dict(enumerate(requests))
         try:
             async with aclosing(stream(partial(self._decode, requests, sampling))) as arrivals:
                 async for index, response in arrivals:
-                    del left[index]
+                    del pending[index]
                     yield response
         except (AdhereError, MemoryError, RuntimeError) as error:  # RuntimeError is all that OpenVINO raises
-            for request in left.values():
+            for request in pending.values():
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class OpenVinoModel:
 
     def _decode(self, requests: Sequence[Request], sampling: Sampling, sender: Sender[tuple[int, Response]]) -> None:
         """Runs in its own thread: hand everything to the pipeline's queue, step it, and send what has ended."""
-        started = time.monotonic()
+        start_s = time.monotonic()
         handles: dict[int, tuple[Any, int]] = {}
         try:
             for index, request in enumerate(requests):
@@ -152,9 +152,9 @@ class OpenVinoModel:
                 self._pipeline.step()
                 for index in [index for index, (handle, _) in handles.items() if self._ended(handle)]:
                     handle, prompt_tokens = handles.pop(index)
-                    sender.send((index, self._answer(requests[index], handle, prompt_tokens, started)))
+                    sender.send((index, self._answer(requests[index], handle, prompt_tokens, start_s)))
         except BaseException as error:
-            self._drain([handle for handle, _ in handles.values()], broken=not isinstance(error, ConsumerLeft))
+            self._drain([handle for handle, _ in handles.values()], is_broken=not isinstance(error, ConsumerLeft))
             raise
 
     def _check_length(self, request: Request, sampling: Sampling) -> Any:
@@ -178,7 +178,7 @@ class OpenVinoModel:
     def _ended(self, handle: Any) -> bool:
         return bool(handle.get_status() != self._genai.GenerationStatus.RUNNING)
 
-    def _answer(self, request: Request, handle: Any, prompt_tokens: int, started: float) -> Response:
+    def _answer(self, request: Request, handle: Any, prompt_tokens: int, start_s: float) -> Response:
         status = handle.get_status()
         if status != self._genai.GenerationStatus.FINISHED:
             return failure_of(request, AdhereError(f"OpenVINO ended the request as {status.name}"), model=self.name)
@@ -186,15 +186,15 @@ class OpenVinoModel:
         return answer_of(
             request,
             str(self._tokenizer.decode(output.generated_ids, skip_special_tokens=True)),
-            stopped=output.finish_reason == self._genai.GenerationFinishReason.STOP,
+            is_ended=output.finish_reason == self._genai.GenerationFinishReason.STOP,
             tokens=(prompt_tokens, len(output.generated_ids)),
-            latency_s=time.monotonic() - started,
+            latency_s=time.monotonic() - start_s,
             model=self.name,
         )
 
-    def _drain(self, handles: Sequence[Any], *, broken: bool) -> None:
+    def _drain(self, handles: Sequence[Any], *, is_broken: bool) -> None:
         """Take requests that nobody waits for out of the pipeline, so that the next call finds it empty."""
         for handle in handles:
             handle.cancel()
-        while not broken and self._pipeline.has_non_finished_requests():
+        while not is_broken and self._pipeline.has_non_finished_requests():
             self._pipeline.step()

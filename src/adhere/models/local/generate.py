@@ -105,14 +105,14 @@ class GenerateModel:
                 rows.append((request, ids))
             except UsageError as error:
                 yield failure_of(request, error, model=self.name)
-        left = dict(enumerate(rows))
+        pending = dict(enumerate(rows))
         try:
             async with aclosing(stream(partial(self._decode, rows, sampling))) as arrivals:
                 async for index, response in arrivals:
-                    del left[index]
+                    del pending[index]
                     yield response
         except (AdhereError, MemoryError, RuntimeError) as error:
-            for request, _ in left.values():
+            for request, _ in pending.values():
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
@@ -126,15 +126,15 @@ class GenerateModel:
         together = 1 if sampling.temperature > 0 else self._rows  # a sampled answer keeps to its own seed
         for start in range(0, len(rows), together):
             sender.check()
-            part, started = rows[start : start + together], time.monotonic()
+            part, start_s = rows[start : start + together], time.monotonic()
             for place, new in enumerate(self._generate([ids for _, ids in part], sampling, part[0][0].seed)):
                 request, ids = part[place]
                 end = next((at for at, token in enumerate(new) if token in self._ends), None)
-                kept = new if end is None else new[:end]
-                text = str(self.tokenizer.decode(kept, skip_special_tokens=True))
-                tokens = (len(ids), len(kept) + (end is not None))
+                answer_ids = new if end is None else new[:end]
+                text = str(self.tokenizer.decode(answer_ids, skip_special_tokens=True))
+                tokens = (len(ids), len(answer_ids) + (end is not None))
                 answer = answer_of(
-                    request, text, stopped=end is not None, tokens=tokens, latency_s=time.monotonic() - started,
+                    request, text, is_ended=end is not None, tokens=tokens, latency_s=time.monotonic() - start_s,
                     model=self.name,
                 )  # fmt: skip
                 sender.send((start + place, answer))
@@ -146,13 +146,18 @@ class GenerateModel:
         width, pad = max(map(len, prompts)), self._ends[0]
         ids = torch.tensor([[pad] * (width - len(one)) + one for one in prompts], device=self._model.device)  # (P, T)
         mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=self._model.device)
-        drawn: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        sampling_options: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         if sampling.temperature > 0:
             torch.manual_seed(seed % 2**63)
-            drawn = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
+            sampling_options = {
+                "do_sample": True,
+                "temperature": sampling.temperature,
+                "top_p": sampling.top_p,
+                "top_k": 0,
+            }
         with torch.inference_mode(), quiet():
-            found = self._model.generate(
+            sequences = self._model.generate(
                 ids, attention_mask=mask, max_new_tokens=sampling.max_new_tokens, eos_token_id=list(self._ends),
-                pad_token_id=pad, **drawn,
+                pad_token_id=pad, **sampling_options,
             )  # fmt: skip
-        return [[int(token) for token in row[width:]] for row in found]
+        return [[int(token) for token in row[width:]] for row in sequences]

@@ -68,12 +68,12 @@ class StartedServer:
     def stop(self) -> None:
         """End it and everything that it started; nothing happens where it has ended."""
         atexit.unregister(self.stop)
-        for sent, wait_s in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, STOP_S)):
+        for signal_number, wait_s in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, STOP_S)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, sent)
+                os.killpg(self.process.pid, signal_number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(wait_s)
-                if sent == signal.SIGKILL or not _has_group(self.process.pid):
+                if signal_number == signal.SIGKILL or not _has_group(self.process.pid):
                     return
 
 
@@ -103,8 +103,8 @@ def start_server(
         AdhereError: It ended before it answered, or took longer; the message has its last lines.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    shown = shlex.join(command)
-    say(f"Starting {shown} (log: {log})")
+    command_line = shlex.join(command)
+    say(f"Starting {command_line} (log: {log})")
     try:
         with log.open("ab") as out:
             process = subprocess.Popen(  # noqa: S603 - what it starts is a user's own program, without a shell
@@ -113,11 +113,11 @@ def start_server(
             )  # fmt: skip
     except OSError as error:
         raise UsageError(
-            f"{command[0]} cannot be started: {error.strerror or error}. The command was: {shown}"
+            f"{command[0]} cannot be started: {error.strerror or error}. The command was: {command_line}"
         ) from None
     server = StartedServer(process, base_url, log)
     try:
-        _wait(server, shown, wait_s, answers or _lists_models, say)
+        _wait(server, command_line, wait_s, answers or _lists_models, say)
     except BaseException:
         server.stop()
         raise
@@ -125,19 +125,21 @@ def start_server(
 
 
 def _wait(
-    server: StartedServer, shown: str, wait_s: float, answers: Callable[[str], bool], say: Callable[[str], None]
+    server: StartedServer, command_line: str, wait_s: float, answers: Callable[[str], bool], say: Callable[[str], None]
 ) -> None:
-    start = told = time.monotonic()
+    start = last_told_s = time.monotonic()
     while not answers(server.base_url):
         now = time.monotonic()
         if not server.is_running:
             raise AdhereError(
-                _problem(server, f"ended with exit code {server.process.returncode} before it answered", shown)
+                _problem(server, f"ended with exit code {server.process.returncode} before it answered", command_line)
             )
         if now - start > wait_s:
-            raise AdhereError(_problem(server, f"did not answer at {server.base_url} within {wait_s:g} s", shown))
-        if now - told >= TELL_S:
-            told = now
+            raise AdhereError(
+                _problem(server, f"did not answer at {server.base_url} within {wait_s:g} s", command_line)
+            )
+        if now - last_told_s >= TELL_S:
+            last_told_s = now
             latest = server.last_lines(1)
             say(
                 f"Waiting for {server.base_url} ({now - start:.0f} s of at most {wait_s:g} s)"
@@ -146,9 +148,11 @@ def _wait(
         time.sleep(KNOCK_S)
 
 
-def _problem(server: StartedServer, what: str, shown: str) -> str:
+def _problem(server: StartedServer, what: str, command_line: str) -> str:
     lines = server.last_lines() or ["(it printed nothing)"]
-    return "\n  ".join([f"The server {what}. Its last lines ({server.log}):", *lines, f"The command was: {shown}"])
+    return "\n  ".join(
+        [f"The server {what}. Its last lines ({server.log}):", *lines, f"The command was: {command_line}"]
+    )
 
 
 def _lists_models(base_url: str) -> bool:

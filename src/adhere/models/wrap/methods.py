@@ -99,8 +99,8 @@ def _plan_first(plan: str, use: str, *, change: Callable[[str, Request], str] = 
     """First a plan, then the answer with the plan at hand."""
 
     def method(request: Request, _: Checker | None) -> Steps:
-        (planned,) = yield [Call(_conversation(request, ("", plan)))]
-        (answer,) = yield [Call(_conversation(request, ("", use.format(change(planned.text.strip(), request)))))]
+        (plan_answer,) = yield [Call(_conversation(request, ("", plan)))]
+        (answer,) = yield [Call(_conversation(request, ("", use.format(change(plan_answer.text.strip(), request)))))]
         return answer
 
     return method
@@ -124,22 +124,22 @@ def self_check(request: Request, _: Checker | None) -> Steps:
     (answer,) = yield [Call(_conversation(request, ("", _PREVIEW.format(preview.text.strip()))))]
     if not answer.text.strip():
         return answer
-    (checked,) = yield [Call(_conversation(request, (answer.text, _CHECK)))]
-    return checked if checked.text.strip() else answer
+    (revision,) = yield [Call(_conversation(request, (answer.text, _CHECK)))]
+    return revision if revision.text.strip() else answer
 
 
 def decompose_critique_refine(request: Request, _: Checker | None) -> Steps:
     """Lists the requirements, answers, names what the answer breaks, and refines it where anything is named."""
-    wanted, answer = yield [Call(_conversation(request, ("", _REQUIREMENTS))), Call(request.messages)]
+    requirements, answer = yield [Call(_conversation(request, ("", _REQUIREMENTS))), Call(request.messages)]
     if not answer.text.strip():
         return answer
-    ask = _CRITIQUE.format(wanted.text.strip())
+    ask = _CRITIQUE.format(requirements.text.strip())
     (critique,) = yield [Call(_conversation(request, (answer.text, ask)))]
-    said = critique.text.strip()
-    if not said or said.upper().startswith("OK"):
+    critique_text = critique.text.strip()
+    if not critique_text or critique_text.upper().startswith("OK"):
         return answer
-    (refined,) = yield [Call(_conversation(request, (answer.text, ask), (said, _REFINE)))]
-    return refined if refined.text.strip() else answer
+    (revision,) = yield [Call(_conversation(request, (answer.text, ask), (critique_text, _REFINE)))]
+    return revision if revision.text.strip() else answer
 
 
 def majority(count: int) -> Method:
@@ -181,8 +181,8 @@ def repair(rounds: int) -> Method:
             reasons = checker(request, answer.text)
             if not reasons or not answer.text.strip():
                 break
-            told = "\n".join(f"- {reason}" for reason in reasons[:10])
-            (answer,) = yield [Call(_conversation(request, (answer.text, _REPAIR.format(told))))]
+            reason_lines = "\n".join(f"- {reason}" for reason in reasons[:10])
+            (answer,) = yield [Call(_conversation(request, (answer.text, _REPAIR.format(reason_lines))))]
             if len(checker(request, answer.text)) < len(checker(request, best.text)):
                 best = answer
         return best

@@ -78,14 +78,14 @@ def open_wrapped(name: str, open_inner: Callable[[str], Model]) -> Model:
     form = _FORM.fullmatch(name)
     if form is None:
         raise UsageError(f"{name!r} must have the form METHOD(MODEL), e.g. majority-5(local/smollm2-135m)")
-    made = _method(form["label"])
+    make_wrapped = _method(form["label"])
     inner = open_inner(form["inner"])
     if isinstance(inner, SearchedModel) or (isinstance(inner, WrappedModel) and inner.is_oracle):
         inner.close()
         raise UsageError(
             f"{name}: a method that uses the verifiers must stand outermost, as {form['label']} cannot hand them on"
         )
-    return made(inner)
+    return make_wrapped(inner)
 
 
 def _method(label: str) -> Callable[[Model], Model]:
@@ -94,9 +94,9 @@ def _method(label: str) -> Callable[[Model], Model]:
         return lambda inner: WrappedModel(inner, label, _PLAIN[label])
     stem, _, number = label.rpartition("-")
     stem, number = (stem, number) if number.isdigit() else (label, "")
-    known = [*_PLAIN, *_COUNTED, _SEARCH, STEER]
+    methods = [*_PLAIN, *_COUNTED, _SEARCH, STEER]
     if stem not in (*_COUNTED, _SEARCH):
-        raise UnknownName(f"Unknown method {label!r}.{nearest(label, known)} Methods: {', '.join(known_methods())}")
+        raise UnknownName(f"Unknown method {label!r}.{nearest(label, methods)} Methods: {', '.join(known_methods())}")
     make, usual, is_oracle = _COUNTED.get(stem, (None, _PROPOSALS, False))
     count = int(number) if number else usual
     if not 1 <= count <= MOST_ANSWERS:

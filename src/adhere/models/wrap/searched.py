@@ -55,18 +55,18 @@ class SearchedModel:
 
     def proposal_requests(self, texts: Sequence[str], seed: int) -> tuple[list[Request], Sampling]:
         """Return requests that ask the inner model for texts, each showing some of `texts`, and how to sample."""
-        made = []
+        requests = []
         for number in range(self.proposals):
             own = derive_seed(seed, "proposal", number)
-            seen = random.Random(own).sample(list(texts), min(SHOWN, len(texts)))
-            shown = "\n\n".join(f"{at}. {_cut(text)}" for at, text in enumerate(seen, start=1))
-            made.append(Request(f"proposal {number}", 0, 0, (Message("user", _PROPOSE.format(shown)),), own))
-        return made, Sampling(max_new_tokens=PROPOSAL_TOKENS, temperature=DRAWN_AT, seed=seed)
+            shown_texts = random.Random(own).sample(list(texts), min(SHOWN, len(texts)))
+            listing = "\n\n".join(f"{at}. {_cut(text)}" for at, text in enumerate(shown_texts, start=1))
+            requests.append(Request(f"proposal {number}", 0, 0, (Message("user", _PROPOSE.format(listing)),), own))
+        return requests, Sampling(max_new_tokens=PROPOSAL_TOKENS, temperature=DRAWN_AT, seed=seed)
 
-    def candidates(self, proposed: Sequence[Response]) -> list[str]:
+    def candidates(self, responses: Sequence[Response]) -> list[str]:
         """Return the texts that compete: none, that of `prefix`, and the first paragraph of each fit proposal."""
         texts = [
-            response.text.strip().partition("\n\n")[0].strip() for response in proposed if response.status != "error"
+            response.text.strip().partition("\n\n")[0].strip() for response in responses if response.status != "error"
         ]
         fit = [text for text in texts if 0 < len(text) <= MOST_CHARACTERS]
         return list(dict.fromkeys(["", PREFIX, *fit]))

@@ -82,7 +82,7 @@ class WrappedModel:
         for work in working.values():
             work.begin()
         while working:
-            asked = [(number, at, call) for number, work in working.items() for at, call in enumerate(work.calls)]
+            calls = [(number, at, call) for number, work in working.items() for at, call in enumerate(work.calls)]
             for is_drawn in (False, True):
                 batch = {
                     f"{number}.{at}": Request(
@@ -93,7 +93,7 @@ class WrappedModel:
                         working[number].seed(at),
                         tools=working[number].request.tools,
                     )
-                    for number, at, call in asked
+                    for number, at, call in calls
                     if call.is_drawn == is_drawn
                 }
                 if batch:
@@ -139,15 +139,15 @@ class _Work:
     def advance(self) -> Response | None:
         """Give the generator its answers; the final Response once there is one."""
         answers = [self.got.get(at) for at in range(len(self.calls))]
-        known = [answer for answer in answers if answer is not None]
-        self.spent += known
-        failed = next((answer for answer in known if answer.status == "error"), None)
-        if failed is not None or len(known) < len(answers):
+        responses = [answer for answer in answers if answer is not None]
+        self.spent += responses
+        failed = next((answer for answer in responses if answer.status == "error"), None)
+        if failed is not None or len(responses) < len(answers):
             why = failed.error if failed is not None else "the inner model ended without answering"
             return self._final(Response("", 0, 0, text="", status="error", error=f"a call failed: {why}"))
         self._round, self.got = self._round + 1, {}
         try:
-            self.calls = self.generator.send(known)
+            self.calls = self.generator.send(responses)
         except StopIteration as end:
             chosen: Response = end.value
             return self._final(chosen)
@@ -179,5 +179,5 @@ def _sum(usages: Sequence[Usage]) -> Usage:
 
 def _total(values: Sequence[T | None]) -> T | None:
     """The sum; None where any call did not report it, since a sum of the others would be too small."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers and len(numbers) == len(values) else None

@@ -7,13 +7,13 @@ from adhere.report.page import render
 from adhere.rewards.audit import Audit
 
 
-def audit_html(found: Audit) -> str:
+def audit_html(audit: Audit) -> str:
     """One self-contained page."""
     return render(
         "audit/audit.html.jinja",
-        audit=found,
-        verdict=verdict_of(found),
+        audit=audit,
+        verdict=verdict_of(audit),
         headings=HEADINGS,
-        table=rows_of(found),
-        witnesses=[one for one in found.scripts if one.witness is not None],
+        table=rows_of(audit),
+        witnesses=[one for one in audit.scripts if one.witness is not None],
     )

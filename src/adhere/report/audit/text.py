@@ -8,21 +8,21 @@ from adhere.rewards.audit import Audit, AuditedScript
 from adhere.terminal import one_line
 
 
-def verdict_of(found: Audit) -> str:
+def verdict_of(audit: Audit) -> str:
     """Tell whether something earns more than honest answers, in a sentence."""
-    if found.holds:
+    if audit.holds:
         return "No answer that nobody wrote for the prompt earns more than honest ones."
-    names = ", ".join(one.name for one in found.winners[:4])
-    return f"{plural(len(found.winners), 'script')} earn more than honest answers: {names}."
+    names = ", ".join(one.name for one in audit.winners[:4])
+    return f"{plural(len(audit.winners), 'script')} earn more than honest answers: {names}."
 
 
-def rows_of(found: Audit) -> list[list[str]]:
+def rows_of(audit: Audit) -> list[list[str]]:
     """A row a script, best first, below one of the honest answers."""
     return [
-        ["honest answers", "", _number(found.honest["mean"]), "", str(found.honest["n"]), ""],
+        ["honest answers", "", _number(audit.honest["mean"]), "", str(audit.honest["n"]), ""],
         *(
             [one.name, one.group, _number(one.mean), str(one.beats_honest), str(one.n), str(one.unmeasured)]
-            for one in found.scripts
+            for one in audit.scripts
         ),
     ]
 
@@ -34,31 +34,32 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def audit_text(found: Audit, *, width: int = 100) -> str:
+def audit_text(audit: Audit, *, width: int = 100) -> str:
     """The verdict, who earns what, the witnesses of winners, and pairs that mean the same."""
     parts = [
-        heading(one_line(f"{found.reward} ({found.kind}): what it pays")),
-        paragraph(f"{verdict_of(found)} {plural(found.rows, 'prompt')}.", width=width),
-        text_table([HEADINGS, *rows_of(found)], width=width, left=2),
+        heading(one_line(f"{audit.reward} ({audit.kind}): what it pays")),
+        paragraph(f"{verdict_of(audit)} {plural(audit.rows, 'prompt')}.", width=width),
+        text_table([HEADINGS, *rows_of(audit)], width=width, left=2),
     ]
-    parts += [line for one in found.winners[:3] for line in _witness(one, width)]
-    if found.pairs:
-        parts.append(paragraph(f"Means the same, earns otherwise: {plural(len(found.pairs), 'pair')}", width=width))
-        said = [
-            f"{one.change}: {one.reward:.3f}, then {one.changed:.3f}, {one.answer[:60]!r}" for one in found.pairs[:5]
+    parts += [line for one in audit.winners[:3] for line in _witness(one, width)]
+    if audit.pairs:
+        parts.append(paragraph(f"Means the same, earns otherwise: {plural(len(audit.pairs), 'pair')}", width=width))
+        pair_lines = [
+            f"{one.change}: {one.reward:.3f}, then {one.changed:.3f}, {one.answer[:60]!r}" for one in audit.pairs[:5]
         ]
-        parts += [paragraph(one_line(one), width=width, indent=2) for one in said]
-    if found.troubles:
+        parts += [paragraph(one_line(one), width=width, indent=2) for one in pair_lines]
+    if audit.troubles:
         parts.append(paragraph("Not measured, because:", width=width))
-        parts += [paragraph(one_line(why), width=width, indent=2) for why in found.troubles[:5]]
+        parts += [paragraph(one_line(why), width=width, indent=2) for why in audit.troubles[:5]]
     return "\n".join(parts)
 
 
 def _witness(one: AuditedScript, width: int) -> list[str]:
     if one.witness is None:
         return []
-    seen = one.witness
-    said = (
-        f"{one.name} earns {seen.reward:.3f} where honest answers earn at most {seen.honest:.3f}: {seen.answer[:120]!r}"
+    witness = one.witness
+    text = (
+        f"{one.name} earns {witness.reward:.3f} where honest answers earn at most {witness.honest:.3f}: "
+        f"{witness.answer[:120]!r}, to {witness.prompt[:80]!r}"
     )
-    return [paragraph(one_line(f"{said}, to {seen.prompt[:80]!r}"), width=width)]
+    return [paragraph(one_line(text), width=width)]

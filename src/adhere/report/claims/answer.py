@@ -22,15 +22,18 @@ def answer_text(answer: Answer, *, width: int = 100) -> str:
     lines += [paragraph(f"not compared: {text}", width=width, label="–", hang=2) for text in answer.missing]
     lines += [paragraph(note, width=width, label="–", hang=2) for note in _notes(answer.effects)]
     lines += ["", paragraph(answer.refused, width=width, label="✗", hang=2), ""]
-    for found in answer.confounders:
+    for confounder in answer.confounders:
         lines.append(
             paragraph(
-                found.name if found.lines else f"{found.name}: no sentence names it", width=width, label="~", hang=2
+                confounder.name if confounder.lines else f"{confounder.name}: no sentence names it",
+                width=width,
+                label="~",
+                hang=2,
             )
         )
         lines += [
             paragraph(f"{line.document}:{line.line}: “{_cut(line.text)}”", width=width, indent=6)
-            for line in found.lines[:2]
+            for line in confounder.lines[:2]
         ]
     if answer.design:
         lines += ["", "  What would identify the cause:"]
@@ -64,8 +67,8 @@ def interval(effect: Effect) -> str:
 
 
 def _sign(number: float, digits: int | None = None) -> str:
-    shown = digits if digits is not None else 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
-    return f"{number:+.{shown}f}".replace("-", "−")
+    decimals = digits if digits is not None else 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
+    return f"{number:+.{decimals}f}".replace("-", "−")
 
 
 def _notes(effects: Sequence[Effect]) -> list[str]:
@@ -116,10 +119,13 @@ def answer_markdown(answer: Answer, command: str) -> str:
     lines += [""]
     lines += [f"* {_plain(note)}" for note in _notes(answer.effects)]
     lines += ["", _INTERVALS, "", "## What may not be concluded", "", _plain(answer.refused), ""]
-    for found in answer.confounders:
-        lines.append(f"* **{_plain(found.name)}**" + ("" if found.lines else ": no sentence of the documents names it"))
+    for confounder in answer.confounders:
+        lines.append(
+            f"* **{_plain(confounder.name)}**" + ("" if confounder.lines else ": no sentence of the documents names it")
+        )
         lines += [
-            f"  * `{_plain(line.document)}` line {line.line}: “{_plain(_cut(line.text))}”" for line in found.lines[:3]
+            f"  * `{_plain(line.document)}` line {line.line}: “{_plain(_cut(line.text))}”"
+            for line in confounder.lines[:3]
         ]
     for line in answer.ablations[:6]:
         lines.append(f"* `{_plain(line.document)}` line {line.line}: “{_plain(_cut(line.text))}”")
@@ -136,20 +142,20 @@ def _plain(text: str) -> str:
     return safe
 
 
-def runs_text(tested: Sequence[ClaimTest], *, width: int = 100) -> str:
+def runs_text(tests: Sequence[ClaimTest], *, width: int = 100) -> str:
     """Claims against stored Runs."""
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
-    for item in tested:
-        measured = decimal(item.measured)
+    for item in tests:
+        measured_text = decimal(item.measured)
         gap = DASH if item.difference is None else _sign(round(item.difference, 1), 1)
         reach = DASH if item.low is None or item.high is None else f"{_sign(item.low, 1)} … {_sign(item.high, 1)}"
-        rows.append([item.claim, item.metric, f"{item.printed:g}", measured, gap, reach, item.standing])
+        rows.append([item.claim, item.metric, f"{item.printed:g}", measured_text, gap, reach, item.standing])
     lines = [heading("Against our own Runs"), text_table(rows, width=width, left=2)]
-    reasons = dict.fromkeys(f"{item.run}: {item.reason}" for item in tested)
+    reasons = dict.fromkeys(f"{item.run}: {item.reason}" for item in tests)
     lines += [paragraph(reason, width=width, label="–", hang=2) for reason in reasons]
     return (
         "\n".join(lines)
-        if tested
+        if tests
         else f"{heading('Against our own Runs')}\n  No Run is of a model and benchmark that the documents print."
     )
 

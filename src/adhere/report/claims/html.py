@@ -80,46 +80,52 @@ class Group(NamedTuple):
     errors: int
 
 
-def claims_html(examined: Examination) -> str:
+def claims_html(examination: Examination) -> str:
     """One self-contained page; text of the documents is shown, never interpreted."""
-    findings = examined.findings
+    findings = examination.findings
     by_id = {claim.id: claim for claim in findings.claims}
     grids = _grids(findings.claims)
-    named = Counter(
+    conflicts_by_model = Counter(
         model
         for conflict in findings.conflicts
         for model in {by_id[name].model for name in conflict.claims if name in by_id and by_id[name].model}
     )
-    models = {model: f"m{number}" for number, (model, _) in enumerate(named.most_common(MAX_MODELS))}
+    models = {model: f"m{number}" for number, (model, _) in enumerate(conflicts_by_model.most_common(MAX_MODELS))}
     groups = []
     for kind, words in TYPE_WORDS.items():
         members = [conflict for conflict in findings.conflicts if conflict.type == kind]
         if members:
-            shown = tuple(_show_conflict(alike, by_id, grids, models) for alike in _alike(members, by_id))
+            shown_conflicts = tuple(_show_conflict(alike, by_id, grids, models) for alike in _alike(members, by_id))
             groups.append(
-                Group(kind, words, shown, len(members), sum(conflict.severity == "error" for conflict in members))
+                Group(
+                    kind,
+                    words,
+                    shown_conflicts,
+                    len(members),
+                    sum(conflict.severity == "error" for conflict in members),
+                )
             )
-    counted = Counter(claim.status for claim in findings.claims)
-    checked = [claim for claim in findings.claims if claim.status != "unsupported"]
+    by_status = Counter(claim.status for claim in findings.claims)
+    checked_claims = [claim for claim in findings.claims if claim.status != "unsupported"]
     guesses = Counter(guess for claim in findings.claims for guess in claim.guesses)
     return render(
         "claims/claims.html.jinja",
         style="claims/claims.css",
         findings=findings,
-        models=[(model, name, named[model]) for model, name in models.items()],
+        models=[(model, name, conflicts_by_model[model]) for model, name in models.items()],
         first=first,
         without_claims=without_claims,
         most_tables=MAX_READINGS,
         severities=Counter(conflict.severity for conflict in findings.conflicts),
         groups=groups,
-        statuses=[(status, counted[status]) for status in STATUSES],
+        statuses=[(status, by_status[status]) for status in STATUSES],
         standings=Counter(item.standing for item in findings.reconciled),
-        claims=checked[:MAX_SHOWN_CLAIMS],
-        left_out=max(0, len(checked) - MAX_SHOWN_CLAIMS),
+        claims=checked_claims[:MAX_SHOWN_CLAIMS],
+        left_out=max(0, len(checked_claims) - MAX_SHOWN_CLAIMS),
         guesses=guesses.most_common(),
-        answer=examined.answer,
-        tested=examined.tested,
-        panel=examined.panel,
+        answer=examination.answer,
+        tested=examination.tested,
+        panel=examination.panel,
         difference=difference,
         interval=interval,
     )
@@ -130,13 +136,13 @@ def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list
 
     A swapped column is one finding for a reader.
     """
-    found: dict[tuple[str, object], list[Conflict]] = {}
+    groups: dict[tuple[str, object], list[Conflict]] = {}
     for conflict in conflicts:
         columns = [_column(claims[name]) for name in conflict.claims if name in claims]
         is_in_tables = columns and None not in columns
         key = frozenset(columns) if is_in_tables else conflict.id
-        found.setdefault((conflict.severity, key), []).append(conflict)
-    return list(found.values())
+        groups.setdefault((conflict.severity, key), []).append(conflict)
+    return list(groups.values())
 
 
 def _column(claim: Claim) -> tuple[str, str, str] | None:
@@ -148,19 +154,19 @@ def _column(claim: Claim) -> tuple[str, str, str] | None:
 def _show_conflict(
     conflicts: Sequence[Conflict], claims: dict[str, Claim], grids: Grids, models: dict[str, str]
 ) -> ShownConflict:
-    named = [claims[name] for conflict in conflicts for name in conflict.claims if name in claims]
+    own_claims = [claims[name] for conflict in conflicts for name in conflict.claims if name in claims]
     evidence = list(dict.fromkeys(line for conflict in conflicts for line in conflict.evidence))
-    lines = tuple(_shown_line(line, named) for line in evidence[:MAX_SHOWN_LINES])
+    lines = tuple(_shown_line(line, own_claims) for line in evidence[:MAX_SHOWN_LINES])
     severity = conflicts[0].severity
-    classes = [severity, *dict.fromkeys(models[c.model] for c in named if c.model in models)]
-    columns = list(dict.fromkeys(f"“{claim.column}” of {claim.document}" for claim in named if claim.column))
+    classes = [severity, *dict.fromkeys(models[c.model] for c in own_claims if c.model in models)]
+    columns = list(dict.fromkeys(f"“{claim.column}” of {claim.document}" for claim in own_claims if claim.column))
     title = "" if len(conflicts) == 1 else f"{len(conflicts)} numbers of the same columns: {', '.join(columns[:4])}"
     return ShownConflict(
         severity,
         title,
         tuple(conflict.message for conflict in conflicts),
         places(conflicts[0]) if len(conflicts) == 1 else f"{len(evidence)} of them",
-        _tables(named, grids),
+        _tables(own_claims, grids),
         lines,
         sum(len(conflict.lines) for conflict in conflicts) - len(lines)
         if len(conflicts) == 1
@@ -179,10 +185,10 @@ def _grids(claims: Sequence[Claim]) -> Grids:
     return grids
 
 
-def _tables(named: Sequence[Claim], grids: Grids) -> tuple[ShownTable, ...]:
+def _tables(claims: Sequence[Claim], grids: Grids) -> tuple[ShownTable, ...]:
     """The tables in which a conflict's cells stand, those cells marked."""
     bad: dict[tuple[str, int], set[tuple[int, int]]] = defaultdict(set)
-    for claim in named:
+    for claim in claims:
         place = _PLACE.search(claim.id)
         if place:
             bad[claim.document, int(place["table"])].add((int(place["row"]), int(place["column"])))
@@ -213,12 +219,12 @@ def _table(grid: dict[tuple[int, int], list[Claim]], bad: set[tuple[int, int]]) 
     )
 
 
-def _window(every: Sequence[int], wanted: set[int], most: int) -> list[int]:
+def _window(every: Sequence[int], targets: set[int], most: int) -> list[int]:
     """All places where they are few, else those wanted and what stands nearest to them."""
     if len(every) <= most:
         return list(every)
-    near = sorted(every, key=lambda place: (min((abs(place - w) for w in wanted), default=0), place))
-    return sorted(near[: max(most, min(len(wanted), 3 * most))])
+    near = sorted(every, key=lambda place: (min((abs(place - w) for w in targets), default=0), place))
+    return sorted(near[: max(most, min(len(targets), 3 * most))])
 
 
 def _shown_line(line: Line, claims: list[Claim]) -> ShownLine:

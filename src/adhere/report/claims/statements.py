@@ -24,49 +24,49 @@ MEANINGS = {
 }
 
 
-def worst(found: Statements) -> list[Assessment]:
+def worst(statements: Statements) -> list[Assessment]:
     """The six statements to look at first: denied ones, then what no source has, then what stands in part."""
-    chosen = [item for verdict in WORST for item in found.assessments if item.verdict == verdict]
+    chosen = [item for verdict in WORST for item in statements.assessments if item.verdict == verdict]
     return chosen[:MOST_WORST]
 
 
-def counts_line(found: Statements) -> str:
+def counts_line(statements: Statements) -> str:
     """The verdicts in one line."""
-    said = ", ".join(f"{found.quality.verdicts[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"{plural(found.quality.statements, 'statement')}: {said}."
+    counts = ", ".join(f"{statements.quality.verdicts[verdict]} {verdict}" for verdict in VERDICTS)
+    return f"{plural(statements.quality.statements, 'statement')}: {counts}."
 
 
-def notes(found: Statements) -> list[str]:
+def notes(statements: Statements) -> list[str]:
     """Everything beside the verdicts, a sentence each."""
-    quality, reviews = found.quality, found.reviews
-    left = sum(quality.left_out.values())
-    unused = [use.file for use in quality.sources if use.is_cited and not use.used]
-    said = []
-    if left:
+    quality, reviews = statements.quality, statements.reviews
+    left_out_count = sum(quality.left_out.values())
+    unused_files = [use.file for use in quality.sources if use.is_cited and not use.used]
+    sentences = []
+    if left_out_count:
         why = ", ".join(f"{n} {reason}" for reason, n in sorted(quality.left_out.items(), key=lambda item: -item[1]))
-        said.append(f"{plural(left, 'sentence')} make no statement that can be compared ({why}).")
-    if unused:
-        said.append(f"Cited, but no verdict rests on it: {', '.join(unused)}.")
+        sentences.append(f"{plural(left_out_count, 'sentence')} make no statement that can be compared ({why}).")
+    if unused_files:
+        sentences.append(f"Cited, but no verdict rests on it: {', '.join(unused_files)}.")
     if quality.absent_sources:
-        said.append(f"Cited, but not among the sources: {', '.join(quality.absent_sources)}.")
-    if found.splitting:
-        one = found.splitting
-        kept = "; ".join(f"{reason} ({n})" for reason, n in one.refused.items())
-        said.append(
+        sentences.append(f"Cited, but not among the sources: {', '.join(quality.absent_sources)}.")
+    if statements.splitting:
+        one = statements.splitting
+        refusals = "; ".join(f"{reason} ({n})" for reason, n in one.refused.items())
+        sentences.append(
             f"{one.model} split {one.split} of {plural(one.asked, 'sentence')}"
-            + (f"; a reply did not count and the sentence stayed whole: {kept}." if kept else ".")
+            + (f"; a reply did not count and the sentence stayed whole: {refusals}." if refusals else ".")
         )
     if reviews:
         kappa = "no kappa (fewer than two answered, or chance alone agrees)" if reviews.kappa is None else ""
         kappa = kappa or f"Cohen's kappa {reviews.kappa:.2f} over {plural(reviews.pairs, 'pair')}"
-        said.append(f"Reviewers: {reviews.valid} of {reviews.asked} answers count; {kappa}.")
-    return said
+        sentences.append(f"Reviewers: {reviews.valid} of {reviews.asked} answers count; {kappa}.")
+    return sentences
 
 
-def statements_text(found: Statements, *, width: int = 100) -> str:
+def statements_text(statements: Statements, *, width: int = 100) -> str:
     """Each statement with its verdict and the place that it rests on, contradictions, and counts."""
     lines = [heading("Statements")]
-    for item in found.assessments:
+    for item in statements.assessments:
         lines.append(paragraph(item.statement.text, width=width, label=SIGNS[item.verdict], hang=2))
         lines.append(
             paragraph(
@@ -74,42 +74,42 @@ def statements_text(found: Statements, *, width: int = 100) -> str:
             )
         )
         lines += [paragraph(f"{q.file}:{q.line}: “{_cut(q.quote)}”", width=width, indent=6) for q in item.evidence[:1]]
-    if found.contradictions:
+    if statements.contradictions:
         lines += ["", heading("Contradictions in the report itself")]
-        for one in found.contradictions:
+        for one in statements.contradictions:
             lines.append(paragraph(f"“{_cut(one.statement.text)}”", width=width, label="✗", hang=2))
-            told = f"{one.statement.file}:{one.statement.line}: {one.reason} (line {one.place.line})"
-            lines.append(paragraph(told, width=width, indent=4))
-    rows = [["verdict", "statements"], *([verdict, str(found.quality.verdicts[verdict])] for verdict in VERDICTS)]
+            reason = f"{one.statement.file}:{one.statement.line}: {one.reason} (line {one.place.line})"
+            lines.append(paragraph(reason, width=width, indent=4))
+    rows = [["verdict", "statements"], *([verdict, str(statements.quality.verdicts[verdict])] for verdict in VERDICTS)]
     lines += ["", heading("Counts"), text_table(rows, width=width)]
-    lines += [paragraph(note, width=width) for note in notes(found)]
-    return "\n".join([*lines, "", counts_line(found)])
+    lines += [paragraph(note, width=width) for note in notes(statements)]
+    return "\n".join([*lines, "", counts_line(statements)])
 
 
-def statements_markdown(found: Statements, command: str) -> str:
+def statements_markdown(statements: Statements, command: str) -> str:
     """The table of statements as a report prints it, with what it rests on."""
-    lines = ["# Statements and their sources", "", f"`{command}`", "", counts_line(found), ""]
-    lines += [f"* {note}" for note in notes(found)] + [""]
+    lines = ["# Statements and their sources", "", f"`{command}`", "", counts_line(statements), ""]
+    lines += [f"* {note}" for note in notes(statements)] + [""]
     lines += ["| line | statement | verdict | right, of such | because | source |", "|---|---|---|---|---|---|"]
-    for item in found.assessments:
+    for item in statements.assessments:
         quotes = "<br>".join(f"{q.file}:{q.line} “{_cut(q.quote)}”" for q in item.evidence[:2])
         often = "–" if item.confidence is None else f"{100 * item.confidence:.0f} of 100"
         cells = (str(item.statement.line), item.statement.text + _part(item), item.verdict, often, item.reason, quotes)
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    if found.contradictions:
+    if statements.contradictions:
         lines += ["", "## Contradictions in the report itself", ""]
         lines += [
             f"* {_cell(one.statement.file)}:{one.statement.line}: “{_cell(one.statement.text)}” {_cell(one.reason)} "
             f"(line {one.place.line})."
-            for one in found.contradictions
+            for one in statements.contradictions
         ]
     return "\n".join(lines) + "\n"
 
 
-def statements_tsv(found: Statements) -> str:
+def statements_tsv(statements: Statements) -> str:
     """Every statement, one a line, with a heading line."""
     rows = [["statement", "file", "line", "verdict", "kind", "confidence", "reason", "source", "source_line", "quote"]]
-    for item in found.assessments:
+    for item in statements.assessments:
         first = item.evidence[0] if item.evidence else None
         source = ["", "", ""] if first is None else [first.file, first.line, first.quote]
         own = item.statement
@@ -117,18 +117,18 @@ def statements_tsv(found: Statements) -> str:
     return "\n".join("\t".join(map(tsv_cell, row)) for row in rows) + "\n"
 
 
-def statements_html(found: Statements) -> str:
+def statements_html(statements: Statements) -> str:
     """One self-contained page: the six worst first, then every statement beside its passage."""
     return render(
         "claims/statements.html.jinja",
         style="claims/claims.css",
-        found=found,
-        worst=worst(found),
-        notes=notes(found),
+        statements=statements,
+        worst=worst(statements),
+        notes=notes(statements),
         signs=SIGNS,
         meanings=MEANINGS,
-        verdicts=[(verdict, found.quality.verdicts[verdict]) for verdict in VERDICTS],
-        files=Counter(item.statement.file for item in found.assessments),
+        verdicts=[(verdict, statements.quality.verdicts[verdict]) for verdict in VERDICTS],
+        files=Counter(item.statement.file for item in statements.assessments),
     )
 
 

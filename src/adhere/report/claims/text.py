@@ -59,8 +59,8 @@ def _conflicts(findings: Findings, width: int) -> str:
         members = [conflict for conflict in findings.conflicts if conflict.type == kind]
         if not members:
             continue
-        counted = Counter(conflict.severity for conflict in members)
-        lines += ["", heading(f"{words} ({', '.join(f'{n} {severity}' for severity, n in counted.items())})")]
+        by_severity = Counter(conflict.severity for conflict in members)
+        lines += ["", heading(f"{words} ({', '.join(f'{n} {severity}' for severity, n in by_severity.items())})")]
         for conflict in members:
             lines.append(paragraph(conflict.message, width=width, label=_SIGNS[conflict.severity], hang=2))
             lines.append(paragraph(places(conflict), width=width, label="", hang=4))
@@ -72,11 +72,11 @@ def places(conflict: Conflict, *, most: int = 6) -> str:
     by_document: dict[str, list[int]] = {}
     for document, line in zip(conflict.documents, conflict.lines, strict=True):
         by_document.setdefault(document, []).append(line)
-    shown = []
+    parts = []
     for document, lines in by_document.items():
         numbers = ",".join(map(str, lines[:most])) + (",…" if len(lines) > most else "")
-        shown.append(f"{document}:{numbers}")
-    return "at " + " ".join(shown)
+        parts.append(f"{document}:{numbers}")
+    return "at " + " ".join(parts)
 
 
 def _read(findings: Findings, width: int) -> str:
@@ -102,8 +102,8 @@ def _readings(findings: Findings, width: int) -> str:
         lines.append(
             f"  … and {plural(len(findings.tables) - MAX_READINGS, 'table')} more (--html and --json list all)"
         )
-    said = "Look the names over. A table that is misread is so as a whole: --corrections FILE says how to read it."
-    return "\n".join([*lines, "", paragraph(said, width=width)])
+    advice = "Look the names over. A table that is misread is so as a whole: --corrections FILE says how to read it."
+    return "\n".join([*lines, "", paragraph(advice, width=width)])
 
 
 def reading_words(table: TableReading) -> str:
@@ -131,32 +131,32 @@ def first(names: Sequence[str], count: int) -> str:
 
 
 def _claims(findings: Findings, width: int) -> str:
-    counted = Counter(claim.status for claim in findings.claims)
-    rows = [["status", "claims"]] + [[status, str(counted[status])] for status in STATUSES]
-    compared = Counter(item.standing for item in findings.reconciled)
+    by_status = Counter(claim.status for claim in findings.claims)
+    rows = [["status", "claims"]] + [[status, str(by_status[status])] for status in STATUSES]
+    by_standing = Counter(item.standing for item in findings.reconciled)
     line = (
-        f"Numbers printed in two places: {compared['agree']} agree, {compared['differ']} differ, "
-        f"{compared['not comparable']} are not comparable. --tsv FILE writes every claim."
+        f"Numbers printed in two places: {by_standing['agree']} agree, {by_standing['differ']} differ, "
+        f"{by_standing['not comparable']} are not comparable. --tsv FILE writes every claim."
     )
     return f"{text_table(rows, width=width)}\n\n{paragraph(line, width=width)}"
 
 
 def _verdict(findings: Findings) -> str:
     by_severity = Counter(conflict.severity for conflict in findings.conflicts)
-    said = f"{plural(findings.errors, 'error')}, {plural(by_severity['warning'], 'warning')}."
+    text = f"{plural(findings.errors, 'error')}, {plural(by_severity['warning'], 'warning')}."
     if by_severity["info"]:
-        said = (
-            f"{said[:-1]}, {plural(by_severity['info'], 'piece')} of information (what laboratories "
+        text = (
+            f"{text[:-1]}, {plural(by_severity['info'], 'piece')} of information (what laboratories "
             "measured themselves)."
         )
     if findings.unclaimed:
         names = ", ".join(findings.unclaimed)
         if len(findings.unclaimed) == len(findings.documents):
             return f"Nothing was checked: no number of {names} could be read as a claim (see “Not read”)."
-        said += f" Nothing was checked in {names}: no number there could be read as a claim (see “Not read”)."
+        text += f" Nothing was checked in {names}: no number there could be read as a claim (see “Not read”)."
     if findings.partly_read:
-        said += f" Less than 90 % of a table was read (see “Not read”): {'; '.join(findings.partly_read)}."
-    return said
+        text += f" Less than 90 % of a table was read (see “Not read”): {'; '.join(findings.partly_read)}."
+    return text
 
 
 def claims_tsv(claims: Sequence[Claim]) -> str:

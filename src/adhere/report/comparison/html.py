@@ -55,21 +55,21 @@ def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
     """Return the prompts that one run passes in more of its draws than the other."""
     rates_a, rates_b = pass_rates(run_a, view=view), pass_rates(run_b, view=view)
     answers_a, answers_b = _answers(run_a), _answers(run_b)
-    gained: list[Flip] = []
-    lost: list[Flip] = []
+    gains: list[Flip] = []
+    losses: list[Flip] = []
     for part in run_a.parts():
         for prompt in part.prompts():
             a, b = rates_a.get(prompt.id), rates_b.get(prompt.id)
             if a is not None and b is not None and a != b:
                 flip = Flip(prompt.id, prompt.shown(0), _text_of(answers_a, prompt.id), _text_of(answers_b, prompt.id))
-                (gained if a > b else lost).append(flip)
-    return Flips(tuple(gained[:MOST_FLIPS]), tuple(lost[:MOST_FLIPS]), len(gained), len(lost))
+                (gains if a > b else losses).append(flip)
+    return Flips(tuple(gains[:MOST_FLIPS]), tuple(losses[:MOST_FLIPS]), len(gains), len(losses))
 
 
-def comparison_html(found: Sequence[Comparison], flips: Sequence[Flips | None]) -> str:
+def comparison_html(comparisons: Sequence[Comparison], flips: Sequence[Flips | None]) -> str:
     """Return one self-contained page of comparisons, each with its flips where there are any."""
     views = []
-    for one, own in zip(found, flips, strict=True):
+    for one, own in zip(comparisons, flips, strict=True):
         contrast = contrast_of(one, "all", one.overall)
         rows = {"all": one.overall, **one.over_draws, **one.slices}
         views.append(
@@ -80,14 +80,14 @@ def comparison_html(found: Sequence[Comparison], flips: Sequence[Flips | None]) 
     return render("comparison/comparison.html.jinja", views=views)
 
 
-def comparison_latex(found: Sequence[Comparison]) -> str:
+def comparison_latex(comparisons: Sequence[Comparison]) -> str:
     """Return a booktabs table a comparison: rates, difference, interval, gained and lost, p."""
-    return "\n".join(_latex(one) for one in found)
+    return "\n".join(_latex(one) for one in comparisons)
 
 
-def _latex(found: Comparison) -> str:
+def _latex(comparison: Comparison) -> str:
     rows = []
-    for name, one in {"all": found.overall, **found.over_draws, **found.slices}.items():
+    for name, one in {"all": comparison.overall, **comparison.over_draws, **comparison.slices}.items():
         cells = [
             _escape(name), str(one.n), _rate(one.rate_a), _rate(one.rate_b), _points(one.difference),
             f"[{_points(one.low)}, {_points(one.high)}]" if one.low is not None else "--",
@@ -95,8 +95,8 @@ def _latex(found: Comparison) -> str:
         ]  # fmt: skip
         rows.append(" & ".join(cells) + r" \\")
     caption = (
-        f"{found.a} minus {found.b} on {found.suite} ({found.view}): share of prompts whose every constraint is met, "
-        f"difference in points with its {100 * found.confidence:.0f} % interval."
+        f"{comparison.a} minus {comparison.b} on {comparison.suite} ({comparison.view}): share of prompts "
+        f"whose every constraint is met, difference in points with its {100 * comparison.confidence:.0f} % interval."
     )
     head = r"slice & $n$ & a (\%) & b (\%) & a $-$ b & interval & gained/lost & $p$ \\"
     return "\n".join([
@@ -122,12 +122,12 @@ def _escape(text: str) -> str:
 
 def _answers(run: Run) -> dict[str, Response]:
     """Return the first draw's answer to the last turn of each prompt."""
-    found: dict[str, Response] = {}
+    answers: dict[str, Response] = {}
     for part in run.parts():
         for one in part.responses():
-            if one.draw == 0 and (one.prompt_id not in found or one.turn >= found[one.prompt_id].turn):
-                found[one.prompt_id] = one
-    return found
+            if one.draw == 0 and (one.prompt_id not in answers or one.turn >= answers[one.prompt_id].turn):
+                answers[one.prompt_id] = one
+    return answers
 
 
 def _text_of(answers: Mapping[str, Response], prompt_id: str) -> str:

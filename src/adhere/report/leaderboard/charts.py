@@ -52,18 +52,18 @@ def front(points: Sequence[Point]) -> list[Point]:
     No model is both cheaper (or as cheap) and better.
     """
     best = -1.0
-    numbered: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for place in sorted(range(len(points)), key=lambda place: (points[place].cost_usd, -points[place].rate)):
         if points[place].rate > best:
             best = points[place].rate
-            numbered[place] = len(numbered) + 1
-    return [point._replace(front=numbered.get(place)) for place, point in enumerate(points)]
+            numbers[place] = len(numbers) + 1
+    return [point._replace(front=numbers.get(place)) for place, point in enumerate(points)]
 
 
 def scatter(points: Sequence[Point]) -> Markup:
     """Cost (logarithmic, unless all are alike; what is free stands at the left) against score."""
-    paid = [point.cost_usd for point in points if point.cost_usd > 0]
-    low, high = (math.log10(min(paid)), math.log10(max(paid))) if paid else (-1.0, 0.0)
+    costs = [point.cost_usd for point in points if point.cost_usd > 0]
+    low, high = (math.log10(min(costs)), math.log10(max(costs))) if costs else (-1.0, 0.0)
     low, high = math.floor(low * 2) / 2, math.ceil(high * 2 + 1e-9) / 2
     if high - low < 0.5:
         low, high = low - 0.5, high + 0.5
@@ -78,12 +78,12 @@ def scatter(points: Sequence[Point]) -> Markup:
     top = min(1.0, math.ceil(top * 10 + 0.3) / 10)
 
     powers = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
-    shown = [10.0**power for power in powers[:: max(1, math.ceil(len(powers) / 5))]]
+    tick_costs = [10.0**power for power in powers[:: max(1, math.ceil(len(powers) / 5))]]
     name = f"Cost of all answers in USD against the pass rate of {len(points)} models"
     places = {point: (across(point.cost_usd), plane_y(point.rate / top, _HEIGHT)) for point in points}
     best = sorted((point for point in points if point.front is not None), key=lambda point: point.front or 0)
     return plane(
-        [(across(cost) / 100, _usd(cost)) for cost in shown] + ([(_FREE / 100, "free")] if has_free else []),
+        [(across(cost) / 100, _usd(cost)) for cost in tick_costs] + ([(_FREE / 100, "free")] if has_free else []),
         [(tick / top, percent(tick, digits=0)) for tick in ticks(0, top, most=7)],
         *_steps([places[point] for point in best]),
         *(

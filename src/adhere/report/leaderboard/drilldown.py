@@ -94,7 +94,7 @@ def islands(
     reader, parts = RunReader(), []
     places = {suite.name: place for place, suite in enumerate(board.suites)}
     prompts: dict[str, tuple[Prompt, ...]] = {}
-    shown = total = 0
+    shown_count = total = 0
     unreadable = {}
     for number, row in enumerate(board.rows):
         suite = board.suites[places[row.suite]]
@@ -107,9 +107,9 @@ def islands(
         room = _Room(longest, share, most_per_cell)
         data, amount = _row(row, run, suite, room)
         parts.append(_element(f"answers-{number}", data))
-        shown, total = shown + amount, total + len(run.responses)
+        shown_count, total = shown_count + amount, total + len(run.responses)
     limit = _prompt_limit(prompts, min(_PROMPT_BYTES, most_bytes // 4))
-    for name, asked in prompts.items():
+    for name, suite_prompts in prompts.items():
         suite = board.suites[places[name]]
         parts.append(
             _element(
@@ -124,13 +124,13 @@ def islands(
                                 [cut(prompt.shown(turn), limit) for turn in range(len(prompt.turns))],
                                 cut(prompt.system or "", limit),
                             ]
-                            for prompt in asked
+                            for prompt in suite_prompts
                         ],
                     }
                 ),
             )
         )
-    return Islands(Markup("\n").join(parts), shown, total, longest, unreadable)
+    return Islands(Markup("\n").join(parts), shown_count, total, longest, unreadable)
 
 
 def encode_for_script(value: object) -> str:
@@ -144,47 +144,51 @@ def _element(name: str, data: str) -> Markup:
 
 
 def _prompt_limit(prompts: Mapping[str, Sequence[Prompt]], most_bytes: int) -> int:
-    turns = sum(len(prompt.turns) for asked in prompts.values() for prompt in asked)
+    turns = sum(len(prompt.turns) for suite_prompts in prompts.values() for prompt in suite_prompts)
     return max(200, min(_LONGEST_PROMPT, most_bytes // max(1, turns)))
 
 
 def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, int]:
     answers = _answers(run, suite)
     places = {prompt.id: place for place, prompt in enumerate(run.prompts)}
-    picked: dict[Key, int] = {}
-    written: list[str] = []
+    written_places: dict[Key, int] = {}
+    json_answers: list[str] = []
     size = 0
     examples = [(one.prompt_id, one.turn, one.draw) for mode in row.failures for one in mode.examples]
     for key in _order(answers, examples, len(suite.tests), room.most_per_cell):
-        if key in picked:
+        if key in written_places:
             continue
         data = encode_for_script(_plain(answers[key], places, room.longest))
         size += len(data.encode()) + 1
-        if size > room.most_bytes and written:
+        if size > room.most_bytes and json_answers:
             break
-        picked[key] = len(written)
-        written.append(data)
+        written_places[key] = len(json_answers)
+        json_answers.append(data)
     modes = [
         [
             mode.mode,
             mode.name,
             mode.count,
             mode.of,
-            [picked[key] for one in mode.examples if (key := (one.prompt_id, one.turn, one.draw)) in picked],
+            [
+                written_places[key]
+                for one in mode.examples
+                if (key := (one.prompt_id, one.turn, one.draw)) in written_places
+            ],
         ]
         for mode in row.failures
     ]
     head = encode_for_script({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
-    return f'{head[:-1]},"answers":[{",".join(written)}]}}', len(written)
+    return f'{head[:-1]},"answers":[{",".join(json_answers)}]}}', len(json_answers)
 
 
 def _answers(run: Readout, suite: SuiteFacts) -> dict[Key, _Answer]:
     column = {test.test: place for place, test in enumerate(suite.tests)}
-    found = {}
+    answers = {}
     for prompt in run.prompts:
-        for turn, asked in enumerate(prompt.turns):
+        for turn, prompt_turn in enumerate(prompt.turns):
             names = (
-                [ref.id.partition(":")[0] for ref in asked.constraints]
+                [ref.id.partition(":")[0] for ref in prompt_turn.constraints]
                 if suite.noun == "family"
                 else [prompt.tags.get(suite.noun, "")]
             )
@@ -194,9 +198,9 @@ def _answers(run: Readout, suite: SuiteFacts) -> dict[Key, _Answer]:
                 response = run.responses.get(key)
                 if response is None:
                     continue
-                marks = (run.strict.get((*key, index)) for index in range(len(asked.constraints)))
-                found[key] = _Answer(response, tuple(mark for mark in marks if mark is not None), tests)
-    return found
+                marks = (run.strict.get((*key, index)) for index in range(len(prompt_turn.constraints)))
+                answers[key] = _Answer(response, tuple(mark for mark in marks if mark is not None), tests)
+    return answers
 
 
 _URGENT = {"fail": 0, "undecided": 1, "error": 2, "pass": 3}

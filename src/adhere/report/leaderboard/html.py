@@ -103,23 +103,23 @@ def leaderboard_html(directory: Path, board: Leaderboard, *, most_bytes: int = M
 
 def _section(suite: SuiteFacts, board: Leaderboard, data: Islands) -> _Section:
     rows = tuple(_show_row(number, row) for number, row in enumerate(board.rows) if row.suite == suite.name)
-    records = [shown.row for shown in rows]
-    priced = [
+    records = [shown_row.row for shown_row in rows]
+    cost_points = [
         Point(row.model, row.cost.total_usd, row.prompt_strict.of_all)
         for row in records
         if row.cost.total_usd is not None and row.prompt_strict.of_all is not None
     ]
-    numbered = front(priced)
-    best = sorted((point for point in numbered if point.front is not None), key=lambda point: point.front or 0)
+    front_points = front(cost_points)
+    best = sorted((point for point in front_points if point.front is not None), key=lambda point: point.front or 0)
     return _Section(
         suite,
         rows,
         _first(records),
         _together(records),
         _difficulty(suite),
-        scatter(numbered) if any(point.cost_usd > 0 for point in priced) else None,
+        scatter(front_points) if any(point.cost_usd > 0 for point in cost_points) else None,
         tuple(best),
-        len(records) - len(priced),
+        len(records) - len(cost_points),
         _modes(records),
         _caveats(suite, records, board, data),
         _settings(suite, records, board),
@@ -127,9 +127,9 @@ def _section(suite: SuiteFacts, board: Leaderboard, data: Islands) -> _Section:
 
 
 def _first(records: list[Row]) -> tuple[Row, ...]:
-    ranked = [row for row in records if row.rank is not None]
-    best = max((row.prompt_strict.of_all or 0.0 for row in ranked), default=0.0)
-    return tuple(row for row in ranked if row.prompt_strict.of_all == best)
+    with_rank = [row for row in records if row.rank is not None]
+    best = max((row.prompt_strict.of_all or 0.0 for row in with_rank), default=0.0)
+    return tuple(row for row in with_rank if row.prompt_strict.of_all == best)
 
 
 def _show_row(number: int, row: Row) -> _TableRow:
@@ -178,8 +178,8 @@ def _together(rows: list[Row]) -> Accounting:
 
 
 def _difficulty(suite: SuiteFacts) -> Markup:
-    known = sorted(suite.tests, key=lambda test: (-1.0 if test.rate is None else -test.rate, test.test))
-    drawn = [
+    tests = sorted(suite.tests, key=lambda test: (-1.0 if test.rate is None else -test.rate, test.test))
+    test_bars = [
         Bar(
             test.test,
             test.rate,
@@ -190,20 +190,20 @@ def _difficulty(suite: SuiteFacts) -> Markup:
             else f"{DASH} (not measured)",
             1,
         )
-        for test in known
+        for test in tests
     ]
-    name = "Share passed over all models, easiest first. " + "; ".join(f"{bar.label}: {bar.text}" for bar in drawn)
-    return bars(drawn, name=name, top=1.0)
+    name = "Share passed over all models, easiest first. " + "; ".join(f"{bar.label}: {bar.text}" for bar in test_bars)
+    return bars(test_bars, name=name, top=1.0)
 
 
 def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
     """The commonest ways of failing over all models, with answers of different models."""
-    found: dict[tuple[str, str], list[tuple[Row, int, int, tuple[Example, ...]]]] = defaultdict(list)
+    cases_by_mode: dict[tuple[str, str], list[tuple[Row, int, int, tuple[Example, ...]]]] = defaultdict(list)
     for row in rows:
         for failure in row.failures:
-            found[failure.mode, failure.name].append((row, failure.count, failure.of, failure.examples))
+            cases_by_mode[failure.mode, failure.name].append((row, failure.count, failure.of, failure.examples))
     modes = []
-    for (mode, name), cases in found.items():
+    for (mode, name), cases in cases_by_mode.items():
         worst = max(cases, key=lambda case: (case[1] / max(1, case[2]), case[0].model))
         examples = [(case[0].model, case[3][0]) for case in sorted(cases, key=lambda case: -case[1]) if case[3]]
         if len(examples) < 3:
@@ -216,44 +216,46 @@ def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
 
 def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islands) -> tuple[str, ...]:
     """Return what a reader has to know before believing a rank."""
-    found = []
+    notes = []
     draws = f", {plural(suite.draws, 'answer')} each" if suite.draws > 1 else ""
     limit = f" (of a longer suite: only {plural(suite.limit, 'prompt')} were asked for)" if suite.limit else ""
-    found.append(
+    notes.append(
         f"{plural(suite.n_prompts, 'prompt')}{draws}{limit}: every rate is known as well as its interval "
         "says, and no better."
     )
     if suite.resolvable is not None:
-        found.append(
-            f"Two models that differ by less than about {points(suite.resolvable, signed=False)} percentage points "
+        notes.append(
+            f"Two models that differ by less than about {points(suite.resolvable, is_signed=False)} percentage points "
             "cannot be told apart here. A rank stands with the range that holds the true one "
             f"({percent(board.confidence, digits=0)})."
         )
     ties = [row for row in rows if row.rank is not None and row.rank_low == 1]
     if len(ties) > 1:
-        found.append(f"Any of {len(ties)} models may be the best one.")
-    unranked = [row for row in rows if row.rank is None]
-    if unranked:
-        found.append(
+        notes.append(f"Any of {len(ties)} models may be the best one.")
+    without_rank = [row for row in rows if row.rank is None]
+    if without_rank:
+        notes.append(
             f"Without a rank, because less than {percent(board.min_coverage, digits=0)} of its answers were measured: "
-            f"{plural(len(unranked), 'model')}. The bar shows what is possible, "
+            f"{plural(len(without_rank), 'model')}. The bar shows what is possible, "
             "from all of the rest failing to all of it passing."
         )
-    lost = sum(row.accounting.error + row.accounting.missing for row in rows)
-    if lost:
-        found.append(f"{plural(lost, 'answer')} failed or are missing; they count neither as passed nor as failed.")
+    lost_answers = sum(row.accounting.error + row.accounting.missing for row in rows)
+    if lost_answers:
+        notes.append(
+            f"{plural(lost_answers, 'answer')} failed or are missing; they count neither as passed nor as failed."
+        )
     if board.stopped:
-        found.append(f"The sweep ended early: {board.stopped}.")
-    found += [f"{one.model} was not asked to the end: {one.reason}" for one in board.set_aside[:SET_ASIDE]]
+        notes.append(f"The sweep ended early: {board.stopped}.")
+    notes += [f"{one.model} was not asked to the end: {one.reason}" for one in board.set_aside[:SET_ASIDE]]
     if len(board.set_aside) > SET_ASIDE:
-        found.append(f"{len(board.set_aside) - SET_ASIDE} more models were not asked to the end.")
-    shown = {row.model for row in rows}
-    found += [
+        notes.append(f"{len(board.set_aside) - SET_ASIDE} more models were not asked to the end.")
+    models = {row.model for row in rows}
+    notes += [
         f"The answers of {model} cannot be opened here: {why}"
         for model, why in data.unreadable.items()
-        if model in shown
+        if model in models
     ]
-    return tuple(found)
+    return tuple(notes)
 
 
 def _settings(suite: SuiteFacts, rows: list[Row], board: Leaderboard) -> dict[str, str]:

@@ -83,7 +83,7 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
         apart = (
             "any two models"
             if suite.resolvable >= 1
-            else (f"two models that differ by less than {points(suite.resolvable, signed=False)} points")
+            else (f"two models that differ by less than {points(suite.resolvable, is_signed=False)} points")
         )
         notes.append(
             f"{plural(suite.n_prompts, 'prompt')} typically cannot tell {apart} apart among "
@@ -119,35 +119,35 @@ def _name_some(models: Sequence[Dead]) -> str:
     by_reason: dict[str, list[str]] = {}
     for model in models:
         by_reason.setdefault(one_line(model.reason)[:120], []).append(one_line(model.model))
-    ordered = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
-    shown = [
+    reasons = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = [
         f"{', '.join(names[:NAMED])}{f' and {count(len(names) - NAMED)} more' if len(names) > NAMED else ''} ({reason})"
-        for reason, names in ordered[:COMMONEST]
+        for reason, names in reasons[:COMMONEST]
     ]
-    rest = sum(len(names) for _, names in ordered[COMMONEST:])
-    shown += [f"{count(rest)} for other reasons"] if rest else []
-    is_cut = rest or any(len(names) > NAMED for _, names in ordered)
-    return "; ".join([*shown, "leaderboard.json and --html name each"] if is_cut else shown)
+    rest = sum(len(names) for _, names in reasons[COMMONEST:])
+    lines += [f"{count(rest)} for other reasons"] if rest else []
+    is_cut = rest or any(len(names) > NAMED for _, names in reasons)
+    return "; ".join([*lines, "leaderboard.json and --html name each"] if is_cut else lines)
 
 
 def _commonest(reasons: Counter[str]) -> str:
-    shown = [f"{count(number)} × {one_line(reason)[:120]}" for reason, number in reasons.most_common(COMMONEST)]
+    lines = [f"{count(number)} × {one_line(reason)[:120]}" for reason, number in reasons.most_common(COMMONEST)]
     rest = sum(number for _, number in reasons.most_common()[COMMONEST:])
-    return "; ".join([*shown, f"{count(rest)} for other reasons"] if rest else shown)
+    return "; ".join([*lines, f"{count(rest)} for other reasons"] if rest else lines)
 
 
 def _suite(board: Leaderboard, suite: SuiteFacts, width: int, most_rows: int) -> list[str]:
     rows = [row for row in board.rows if row.suite == suite.name]
-    ranked = [row for row in rows if row.rank is not None]
-    unranked = [row for row in rows if row.rank is None]
+    with_rank = [row for row in rows if row.rank is not None]
+    without_rank = [row for row in rows if row.rank is None]
     lines = [heading(one_line(f"{suite.name}: {plural(suite.n_prompts, 'prompt')}, {plural(len(rows), 'model')}"))]
-    if ranked:
-        lines.append(_ranked_lines(ranked[:most_rows], width))
-        if len(ranked) > most_rows:
-            lines.append(paragraph(f"… and {count(len(ranked) - most_rows)} more, in leaderboard.json", width=width))
-    if unranked:
+    if with_rank:
+        lines.append(_ranked_lines(with_rank[:most_rows], width))
+        if len(with_rank) > most_rows:
+            lines.append(paragraph(f"… and {count(len(with_rank) - most_rows)} more, in leaderboard.json", width=width))
+    if without_rank:
         title = f"without a rank (less than {board.min_coverage:.0%} of their answers were measured)"
-        lines += ["", paragraph(title, width=width), _unranked_lines(unranked[:most_rows], width)]
+        lines += ["", paragraph(title, width=width), _unranked_lines(without_rank[:most_rows], width)]
     lines += ["", *_tests(suite, width)]
     lines += [paragraph(note, width=width, label="!", hang=2) for note in caveats(board, suite)]
     return lines
@@ -185,15 +185,15 @@ def _unranked_lines(rows: Sequence[Row], width: int) -> str:
 
 
 def _tests(suite: SuiteFacts, width: int) -> list[str]:
-    known = {test.test: test for test in suite.tests if test.rate is not None}
-    if not known:
+    tests = {test.test: test for test in suite.tests if test.rate is not None}
+    if not tests:
         return []
-    named = {"easiest": suite.easiest, "median": suite.median, "hardest": suite.hardest}
-    shown = [
-        f"{place} {one_line(name)} {percent(known[name].rate)} ({percent_interval(known[name].low, known[name].high)})"
-        for place, name in named.items()
+    landmarks = {"easiest": suite.easiest, "median": suite.median, "hardest": suite.hardest}
+    lines = [
+        f"{place} {one_line(name)} {percent(tests[name].rate)} ({percent_interval(tests[name].low, tests[name].high)})"
+        for place, name in landmarks.items()
     ]
-    return [paragraph(f"{_NOUNS[suite.noun]}, over all models: {'; '.join(shown)}", width=width)]
+    return [paragraph(f"{_NOUNS[suite.noun]}, over all models: {'; '.join(lines)}", width=width)]
 
 
 def _seconds(value: float | None) -> str:

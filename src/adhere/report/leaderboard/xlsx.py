@@ -91,8 +91,8 @@ class _Workbook:
         looks = {2: "percent"} | ({} if single else dict.fromkeys(range(3, 3 + len(tests)), "percent"))
         for row in rows:
             cells = {cell.test: cell for cell in row.cells}
-            shown = [_outcome(cells[test]) if single else cells[test].rate for test in tests]
-            sheet.add([row.model, rank_range(row), row.prompt_strict.of_all, *shown], looks)
+            outcomes = [_outcome(cells[test]) if single else cells[test].rate for test in tests]
+            sheet.add([row.model, rank_range(row), row.prompt_strict.of_all, *outcomes], looks)
         sheet.filter()
         if tests:
             self._colour(sheet.sheet, (start, 3, last, 2 + len(tests)), single=single)
@@ -159,7 +159,7 @@ class _Workbook:
         reader = RunReader()
         for row in rows:
             run = reader.read(inside(self.sweep.directory, row.run) if self.sweep is not None else Path(row.run))
-            for test, values in groupby(_details(run, row.model), key=lambda found: found[0]):
+            for test, values in groupby(_details(run, row.model), key=lambda detail: detail[0]):
                 for number, (_, detail) in enumerate(values):
                     if number < share:
                         sheets[test].add(detail, {9: "seconds", 10: "seconds", 11: "count", 12: "count"})
@@ -182,13 +182,13 @@ class _Workbook:
 def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
     """Every verdict, and every answer that has none, of the tests in turn."""
     noun = noun_of(run.prompts)
-    found = []
+    details = []
     for prompt in run.prompts:
         for draw in range(run.summary.draws):
-            for turn, asked in enumerate(prompt.turns):
+            for turn, prompt_turn in enumerate(prompt.turns):
                 answer = run.responses.get((prompt.id, turn, draw))
                 usage = answer.usage if answer is not None else None
-                for index, ref in enumerate(asked.constraints):
+                for index, ref in enumerate(prompt_turn.constraints):
                     mark = run.strict.get((prompt.id, turn, draw, index))
                     why = (answer.error or answer.evidence or "") if answer is not None else "it was not answered"
                     detail: list[object] = [
@@ -199,10 +199,10 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
                         answer.latency_s if answer is not None else None,
                         usage.prompt_tokens if usage else None, usage.completion_tokens if usage else None,
                     ]  # fmt: skip
-                    found.append((test_of(prompt, ref.id, noun), detail))
+                    details.append((test_of(prompt, ref.id, noun), detail))
     place = {test: number for number, test in enumerate(tests_of(run.prompts, noun))}
-    found.sort(key=lambda one: place[one[0]])
-    return found
+    details.sort(key=lambda one: place[one[0]])
+    return details
 
 
 def _expected_answer(ref: ConstraintRef) -> str:
@@ -220,24 +220,24 @@ def _outcome(cell: Cell) -> str | None:
 
 def _totals(row: Row) -> list[object]:
     rate, account, latency, tokens = row.prompt_strict, row.accounting, row.latency, row.tokens
-    known = [number for number in (tokens.prompt, tokens.completion) if number is not None]
+    token_counts = [number for number in (tokens.prompt, tokens.completion) if number is not None]
     return [
         row.model, row.suite, row.rank, rank_range(row), rate.of_all, rate.low, rate.high, rate.passed, rate.n,
         row.coverage,
         row.bound_low, row.bound_high, rate.of_completed, row.prompt_loose.of_all, row.instruction_strict.of_all,
         row.instruction_loose.of_all, row.instruction_macro, row.mean_of_four, row.partial, latency.mean, latency.p50,
         latency.p90, latency.p99, row.first_token.p50, tokens.prompt, tokens.completion, tokens.reasoning,
-        sum(known) if known else None, row.cost.total_usd, row.cost.per_correct_usd, row.cost.reason, account.n,
-        account.ok,
-        account.truncated, account.empty, account.refused, row.timeouts, account.error - row.timeouts, account.missing,
+        sum(token_counts) if token_counts else None, row.cost.total_usd, row.cost.per_correct_usd, row.cost.reason,
+        account.n, account.ok, account.truncated, account.empty, account.refused, row.timeouts,
+        account.error - row.timeouts, account.missing,
         row.unranked, row.run, row.floor and row.floor.rate, row.floor and row.floor.answerer,
     ]  # fmt: skip
 
 
 def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object]]:
-    found: list[tuple[str, object]] = [("adhere", __version__)]
+    settings: list[tuple[str, object]] = [("adhere", __version__)]
     if board.listed is not None:
-        found += [
+        settings += [
             ("endpoint", board.base_url),
             ("list of models fetched", board.snapshot),
             ("models listed", board.listed),
@@ -248,9 +248,9 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
             ("models set aside", "; ".join(f"{one.model}: {one.reason}" for one in board.set_aside) or "none"),
             ("asking ended early", board.stopped or "no"),
         ]
-    found += [("coverage that a rank takes", board.min_coverage), ("confidence of intervals", board.confidence)]
+    settings += [("coverage that a rank takes", board.min_coverage), ("confidence of intervals", board.confidence)]
     for suite in board.suites:
-        found += _leaves(
+        settings += _leaves(
             f"suite {suite.name}",
             {
                 "version": suite.version,
@@ -267,10 +267,10 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
             },
         )
     for engine in {encode(row.engine): row.engine for row in board.rows}.values():
-        found += _leaves("engine", msgspec.to_builtins(engine))
+        settings += _leaves("engine", msgspec.to_builtins(engine))
     if sweep is not None:
-        found += [("spec sha256", sweep.spec.sha256), *_leaves("spec", msgspec.to_builtins(sweep.spec))]
-    return found
+        settings += [("spec sha256", sweep.spec.sha256), *_leaves("spec", msgspec.to_builtins(sweep.spec))]
+    return settings
 
 
 def _leaves(name: str, value: object) -> list[tuple[str, object]]:

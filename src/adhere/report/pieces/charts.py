@@ -88,13 +88,13 @@ class Line(NamedTuple):
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
     """One element; text children and attribute values are escaped. `class_` is class, `_` in a name is a hyphen."""
-    written = Markup("").join(
+    attributes_text = Markup("").join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _attribute(value))
         for key, value in attributes.items()
         if value is not None
     )
     inside = Markup("").join(child if isinstance(child, Markup) else escape(visible(child)) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, inside)  # noqa: S704 -- names of elements are ours
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), attributes_text, inside)  # noqa: S704 -- names of elements are ours
 
 
 def _attribute(value: object) -> str:
@@ -151,12 +151,12 @@ def bars(rows: Sequence[Bar], *, name: str, top: float, reference: float | None 
     below = _VALUE_LINE if any(len(row.label) + len(row.text) > _BAR_LINE for row in rows) else 0
     pitch, foot = 46 + below, 20
     end = len(rows) * pitch
-    drawn = [_axis_line(tick / top, end, percent(tick, digits=0)) for tick in ticks(0, top, most=5)]
+    parts = [_axis_line(tick / top, end, percent(tick, digits=0)) for tick in ticks(0, top, most=5)]
     if reference is not None:
         x = _at(reference / top)
-        drawn.append(element("line", x1=x, x2=x, y1=0, y2=end, class_="reference"))
-    drawn += [part for index, row in enumerate(rows) for part in _bar(row, index * pitch, top, below)]
-    return _picture(end + foot, name, *drawn, class_="bars")
+        parts.append(element("line", x1=x, x2=x, y1=0, y2=end, class_="reference"))
+    parts += [part for index, row in enumerate(rows) for part in _bar(row, index * pitch, top, below)]
+    return _picture(end + foot, name, *parts, class_="bars")
 
 
 def _axis_line(place: float, end: int, label: str) -> Markup:
@@ -180,14 +180,14 @@ def _texts(label: str, value: str, y: int, below: int, *, is_strong: bool = Fals
 
 def _bar(row: Bar, y: int, top: float, below: int) -> list[Markup]:
     middle = y + below + 29
-    drawn = _texts(row.label, row.text, y + 15, below)
+    parts = _texts(row.label, row.text, y + 15, below)
     if row.value is not None:
-        drawn.append(
+        parts.append(
             element("rect", x="0", y=middle - 6, width=_at(row.value / top), height=12, class_=f"bar t{row.tone}")
         )
-    drawn += _whisker(row.low, row.high, middle, lambda value: value / top)
-    drawn += [element("circle", cx=_at(dot / top), cy=middle, r=3.2, class_="seed-dot") for dot in row.dots]
-    return drawn
+    parts += _whisker(row.low, row.high, middle, lambda value: value / top)
+    parts += [element("circle", cx=_at(dot / top), cy=middle, r=3.2, class_="seed-dot") for dot in row.dots]
+    return parts
 
 
 def _whisker(low: float | None, high: float | None, y: int, place: Callable[[float], float]) -> list[Markup]:
@@ -206,8 +206,8 @@ def forest(rows: Sequence[Difference], *, name: str, fits: int = _FOREST_LINE) -
 
     Values go below their labels where one line does not hold as many characters as `fits`.
     """
-    found = [(row.value, row.low, row.high, *row.dots, row.band, -row.band if row.band else None) for row in rows]
-    ends = [value for row in found for value in row if value is not None]
+    numbers = [(row.value, row.low, row.high, *row.dots, row.band, -row.band if row.band else None) for row in rows]
+    ends = [value for row in numbers for value in row if value is not None]
     right = nice_top([value for value in ends if value > 0], least=0.02)
     left = nice_top([-value for value in ends if value < 0], least=max(0.02, right / 4))
     right = max(right, nice_top([], least=left / 4))
@@ -218,27 +218,27 @@ def forest(rows: Sequence[Difference], *, name: str, fits: int = _FOREST_LINE) -
     below = _VALUE_LINE if any(len(row.label) + len(row.text) > fits for row in rows) else 0
     pitch, foot = 52 + below, 20
     end = len(rows) * pitch
-    drawn = [_axis_line(place(tick), end, points(tick)) for tick in ticks(-left, right, most=7)]
-    drawn.append(element("line", x1=_at(place(0)), x2=_at(place(0)), y1=0, y2=end + 4, class_="zero"))
+    parts = [_axis_line(place(tick), end, points(tick)) for tick in ticks(-left, right, most=7)]
+    parts.append(element("line", x1=_at(place(0)), x2=_at(place(0)), y1=0, y2=end + 4, class_="zero"))
     for index, row in enumerate(rows):
-        drawn += _difference(row, index * pitch, place, below)
-    return _picture(end + foot, name, *drawn, class_="forest")
+        parts += _difference(row, index * pitch, place, below)
+    return _picture(end + foot, name, *parts, class_="forest")
 
 
 def _difference(row: Difference, y: int, place: Callable[[float], float], below: int) -> list[Markup]:
     middle = y + below + 33
-    drawn: list[Markup] = []
+    parts: list[Markup] = []
     if row.band is not None:
         left, right = place(-row.band), place(row.band)
-        drawn.append(
+        parts.append(
             element("rect", x=_at(left), width=_at(right - left), y=middle - 9, height=18, class_="undetectable")
         )
-    drawn += _texts(row.label, row.text, y + 16, below, is_strong=row.is_primary)
-    drawn += _whisker(row.low, row.high, middle, place)
-    drawn += [element("circle", cx=_at(place(dot)), cy=middle, r=3.2, class_="seed-dot") for dot in row.dots]
+    parts += _texts(row.label, row.text, y + 16, below, is_strong=row.is_primary)
+    parts += _whisker(row.low, row.high, middle, place)
+    parts += [element("circle", cx=_at(place(dot)), cy=middle, r=3.2, class_="seed-dot") for dot in row.dots]
     if row.value is not None:
-        drawn.append(_marker(row.direction, _at(place(row.value)), middle))
-    return drawn
+        parts.append(_marker(row.direction, _at(place(row.value)), middle))
+    return parts
 
 
 def marks(rows: Sequence[tuple[str, str, Sequence[Mark]]], *, name: str) -> Markup:
@@ -246,31 +246,31 @@ def marks(rows: Sequence[tuple[str, str, Sequence[Mark]]], *, name: str) -> Mark
 
     Rates from 0 to 100 %, one line under the other where a row has several, each with its interval.
     """
-    drawn: list[Markup] = []
+    parts: list[Markup] = []
     top = 0
-    for label, value, found in rows:
-        drawn += _texts(label, value, top + 15, 0)
-        for place, mark in enumerate(found):
+    for label, value, row_marks in rows:
+        parts += _texts(label, value, top + 15, 0)
+        for place, mark in enumerate(row_marks):
             y = top + 27 + 11 * place
-            drawn.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
-            drawn += _whisker(mark.low, mark.high, y, lambda rate: rate)
+            parts.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
+            parts += _whisker(mark.low, mark.high, y, lambda rate: rate)
             if mark.rate is not None:
-                drawn.append(element("circle", cx=_at(mark.rate), cy=y, r=5, class_=f"bar t{mark.tone}"))
-        top += 28 + 11 * len(found)
+                parts.append(element("circle", cx=_at(mark.rate), cy=y, r=5, class_=f"bar t{mark.tone}"))
+        top += 28 + 11 * len(row_marks)
     feet = [_axis_line(tick, top, percent(tick, digits=0)) for tick in ticks(0, 1, most=6)]
-    return _picture(top + 20, name, *feet, *drawn, class_="marks-chart")
+    return _picture(top + 20, name, *feet, *parts, class_="marks-chart")
 
 
 def plane(
     across: Sequence[tuple[float, str]],
     down: Sequence[tuple[float, str]],
-    *drawn: Markup,
+    *children: Markup,
     name: str,
     class_: str,
     height: int,
     more: int = 0,
 ) -> Markup:
-    """Grid lines with labels at places from 0 to 1 of both axes (y upwards), and what is `drawn` over them.
+    """Grid lines with labels at places from 0 to 1 of both axes (y upwards), and `children` over them.
 
     `more`: pixels of it below.
     """
@@ -284,7 +284,7 @@ def plane(
         x, anchor = _at(place), "start" if place < 0.01 else "end" if place > 0.99 else "middle"
         grid.append(element("line", x1=x, x2=x, y1=plane_y(1, height), y2=bottom + 4, class_="grid"))
         grid.append(element("text", label, x=x, y=bottom + 18, text_anchor=anchor, class_="tick"))
-    return _picture(round(bottom) + 36 + more, name, *grid, *drawn, class_=class_)
+    return _picture(round(bottom) + 36 + more, name, *grid, *children, class_=class_)
 
 
 def plane_y(place: float, height: int) -> float:
@@ -305,27 +305,27 @@ def scatter(
     ends = [value for spot in spots for value in (spot.y, spot.high)] + [reference]
     top = min(1.0, nice_top(ends, least=0.1))
     foot = plane_y(0, height)
-    drawn = [element("text", unit, x="100%", y=foot + 33, text_anchor="end", class_="tick")]
+    parts = [element("text", unit, x="100%", y=foot + 33, text_anchor="end", class_="tick")]
     if reference is not None:
         y = plane_y(reference / top, height)
-        drawn.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="reference"))
+        parts.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="reference"))
     for spot in spots:
         x = _at(spot.x / right)
         if spot.low is not None and spot.high is not None:
             high, low = plane_y(spot.high / top, height), plane_y(spot.low / top, height)
-            drawn.append(element("line", x1=x, x2=x, y1=high, y2=low, class_="whisker faint"))
+            parts.append(element("line", x1=x, x2=x, y1=high, y2=low, class_="whisker faint"))
     for number, spot in enumerate(spots, 1):
         x, y = _at(spot.x / right), plane_y(spot.y / top, height)
-        drawn.append(_number(number, spot.tone, x, y))
+        parts.append(_number(number, spot.tone, x, y))
         key = foot + 59 + line * (number - 1)
-        drawn.append(_number(number, spot.tone, "10", key - 4))
-        drawn.append(element("text", _cut(spot.label), x=26, y=key, class_="label"))
+        parts.append(_number(number, spot.tone, "10", key - 4))
+        parts.append(element("text", _cut(spot.label), x=26, y=key, class_="label"))
         end: dict[str, object] = {"x": 26, "y": key + below} if below else {"x": "100%", "y": key, "text_anchor": "end"}
-        drawn.append(element("text", spot.text, class_="value", **end))
+        parts.append(element("text", spot.text, class_="value", **end))
     return plane(
         [(tick / right, significant(tick)) for tick in ticks(0, right, most=6)],
         [(tick / top, percent(tick, digits=0)) for tick in ticks(0, top, most=6)],
-        *drawn,
+        *parts,
         name=name,
         class_="spots",
         height=height,
@@ -377,7 +377,7 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
             ),
         )
     ]
-    drawn = [
+    paths = [
         element(
             "path",
             d=_path(_thin_out(line.values), across, down),
@@ -389,7 +389,7 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
     bottom = head + height
     plot = element(
         "svg",
-        *drawn,
+        *paths,
         x="0",
         y=0,
         width="100%",
@@ -398,7 +398,7 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
         preserveAspectRatio="none",
         overflow="visible",
     )
-    shown = dict(enumerate(labels)) if labels else {0: "step 1", steps - 1: str(steps)}
+    tick_labels = dict(enumerate(labels)) if labels else {0: "step 1", steps - 1: str(steps)}
     feet = [
         element(
             "text",
@@ -408,7 +408,7 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
             text_anchor="start" if index == 0 else "end" if index == steps - 1 else "middle",
             class_="tick",
         )
-        for index, label in shown.items()
+        for index, label in tick_labels.items()
     ]
     return _picture(bottom + foot, name, *grid, plot, *feet, class_="curve")
 
@@ -423,16 +423,16 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 def _thin_out(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
     """(step, value), long curves reduced to the lowest and highest value of each stretch, in their order."""
-    indexed = list(enumerate(values))
-    if len(indexed) <= _CURVE_POINTS:
-        return indexed
-    stretch = math.ceil(2 * len(indexed) / _CURVE_POINTS)
-    kept: list[tuple[int, float | None]] = []
-    for start in range(0, len(indexed), stretch):
-        part = [(index, value) for index, value in indexed[start : start + stretch] if value is not None]
+    steps = list(enumerate(values))
+    if len(steps) <= _CURVE_POINTS:
+        return steps
+    stretch = math.ceil(2 * len(steps) / _CURVE_POINTS)
+    extremes: list[tuple[int, float | None]] = []
+    for start in range(0, len(steps), stretch):
+        part = [(index, value) for index, value in steps[start : start + stretch] if value is not None]
         ends = {min(part, key=lambda pair: pair[1]), max(part, key=lambda pair: pair[1])} if part else set()
-        kept += sorted(ends) or [(start, None)]
-    return kept
+        extremes += sorted(ends) or [(start, None)]
+    return extremes
 
 
 def _path(
@@ -453,19 +453,19 @@ def _path(
 
 def parts_bar(parts: Sequence[tuple[str, int]], *, whole: int, name: str) -> Markup:
     """One thin bar divided into counted parts of `whole`; each part is a (style class, count)."""
-    drawn = [element("rect", x="0", y=0, width="100%", height=10, class_="track")]
-    begun = 0
+    rects = [element("rect", x="0", y=0, width="100%", height=10, class_="track")]
+    start = 0
     for style, amount in parts:
         if whole > 0 and amount > 0:
-            drawn.append(element("rect", x=_at(begun / whole), y=0, width=_at(amount / whole), height=10, class_=style))
-        begun += amount
-    return _picture(10, name, *drawn, class_="parts")
+            rects.append(element("rect", x=_at(start / whole), y=0, width=_at(amount / whole), height=10, class_=style))
+        start += amount
+    return _picture(10, name, *rects, class_="parts")
 
 
 def meter(rate: float | None, low: float | None, high: float | None, tone: int = 1) -> Markup:
     """One thin bar of a rate with its interval, for a cell of a table whose numbers stand beside it."""
-    drawn = [element("rect", x="0", y=3, width="100%", height=8, class_="track")]
+    parts = [element("rect", x="0", y=3, width="100%", height=8, class_="track")]
     if rate is not None:
-        drawn.append(element("rect", x="0", y=3, width=_at(rate), height=8, class_=f"bar t{tone}"))
-    drawn += _whisker(low, high, 7, lambda value: value)
-    return element("svg", *drawn, class_="chart meter", aria_hidden="true", width="100%", height=14)
+        parts.append(element("rect", x="0", y=3, width=_at(rate), height=8, class_=f"bar t{tone}"))
+    parts += _whisker(low, high, 7, lambda value: value)
+    return element("svg", *parts, class_="chart meter", aria_hidden="true", width="100%", height=14)

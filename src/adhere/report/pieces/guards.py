@@ -62,10 +62,10 @@ def guard_cells(guard: GuardMeans) -> list[tuple[GuardColumn, float | None]]:
 def guard_reasons(guards: Iterable[GuardMeans]) -> list[str]:
     """Why guard numbers are undefined, each reason once; empty where all are there."""
     reasons = []
-    shown = list(guards)
-    if any(guard.n == 0 for guard in shown):
+    all_guards = list(guards)
+    if any(guard.n == 0 for guard in all_guards):
         reasons.append("no answer had a text to measure")
-    with_text = [guard for guard in shown if guard.n]
+    with_text = [guard for guard in all_guards if guard.n]
     if any(guard.content_share is None for guard in with_text):
         reasons.append("no prompt names topic words")
     if any(guard.distinct_2 is None for guard in with_text):

@@ -16,12 +16,12 @@ def percent(rate: float | None, *, digits: int = 1) -> str:
     return DASH if rate is None else f"{round(100 * rate, 9):.{digits}f}\u00a0%".replace("-", _MINUS)
 
 
-def points(difference: float | None, *, signed: bool = True) -> str:
+def points(difference: float | None, *, is_signed: bool = True) -> str:
     """A difference of rates in percentage points: `0.012` as `+1.2`, with a real minus sign."""
     if difference is None:
         return DASH
     size = f"{abs(100 * difference):.1f}"
-    if size == "0.0" or (not signed and difference >= 0):
+    if size == "0.0" or (not is_signed and difference >= 0):
         return size
     return ("+" if difference > 0 else _MINUS) + size
 

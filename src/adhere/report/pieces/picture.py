@@ -53,10 +53,10 @@ class Picture:
             theme: `auto` follows the reader's preference for light or dark.
             width: In pixels; what is inside keeps the size of its letters.
         """
-        found = re.search(r' class="chart (\S+)" .*?height="(\d+)"', self.chart)
-        if found is None:
+        chart_match = re.search(r' class="chart (\S+)" .*?height="(\d+)"', self.chart)
+        if chart_match is None:
             raise UsageError("What is drawn is no chart of adhere.report.pieces.charts")
-        axis = _AXIS if found[1] in {"spots", "scatter", "curve"} else 0
+        axis = _AXIS if chart_match[1] in {"spots", "scatter", "curve"} else 0
         head, y = [], 10
         for line in textwrap.wrap(self.title, (width - _LEFT - _RIGHT) // 9):
             y += 20
@@ -74,10 +74,10 @@ class Picture:
             x=_LEFT + axis,
             y=y + 18,
             width=width - _LEFT - axis - _RIGHT,
-            height=found[2],
+            height=chart_match[2],
             overflow="visible",
         )
-        height = y + 18 + int(found[2]) + 16
+        height = y + 18 + int(chart_match[2]) + 16
         return element(
             "svg",
             element("title", self.alt or self.title),
@@ -105,8 +105,8 @@ class Picture:
             MissingExtra: resvg-py is not installed.
         """
         resvg = need("resvg_py", extra="pictures")
-        drawn = self.svg(theme="light" if theme == "auto" else theme, width=width)
-        return bytes(resvg.svg_to_bytes(svg_string=drawn, width=round(width * scale)))
+        svg_text = self.svg(theme="light" if theme == "auto" else theme, width=width)
+        return bytes(resvg.svg_to_bytes(svg_string=svg_text, width=round(width * scale)))
 
     def save(self, path: Path | str, *, theme: Theme = "auto", width: int = 720) -> Path:
         """Write the picture as an SVG or a PNG file, by the name's ending.
@@ -151,14 +151,14 @@ def _style(theme: Theme) -> str:
 def _fill_in(rules: str, colours: str, *, only: bool = False) -> str:
     """Every variable replaced by its colour; `only`: nothing but the declarations that have one."""
     values = dict(re.findall(r"(--[\w-]+): (#\w+)", colours))
-    written = []
+    filled_rules = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", rules):
-        said = [one.strip() for one in body.split(";") if one.strip() and ("var(" in one or not only)]
-        if said:
-            scoped = ", ".join(
+        declarations = [one.strip() for one in body.split(";") if one.strip() and ("var(" in one or not only)]
+        if declarations:
+            selector_text = ", ".join(
                 one if "adhere-picture" in one else f".adhere-picture {one}"
                 for one in map(str.strip, selectors.split(","))
             )
-            filled = re.sub(r"var\((--[\w-]+)\)", lambda name: values[name[1]], "; ".join(said))
-            written.append(f"{scoped} {{ {filled} }}")
-    return " ".join(written)
+            body_text = re.sub(r"var\((--[\w-]+)\)", lambda name: values[name[1]], "; ".join(declarations))
+            filled_rules.append(f"{selector_text} {{ {body_text} }}")
+    return " ".join(filled_rules)

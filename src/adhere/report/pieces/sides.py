@@ -15,21 +15,23 @@ SIDE_HEADINGS = ("side task", "n", "left out", "values", "worse by", "interval",
 
 def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
     """`following`, and worse at the rest or not."""
-    named = {
+    tasks_by_outcome = {
         outcome: [side.task for side in sides if side.outcome == outcome]
         for outcome in ("violated", "undecided", "holds")
     }
     match rest(sides):
         case "violated":
-            others = f"; undecided at {', '.join(named['undecided'])}" if named["undecided"] else ""
-            return f"{following}, worse at {', '.join(named['violated'])}{others}"
+            others = (
+                f"; undecided at {', '.join(tasks_by_outcome['undecided'])}" if tasks_by_outcome["undecided"] else ""
+            )
+            return f"{following}, worse at {', '.join(tasks_by_outcome['violated'])}{others}"
         case "holds":
             return (
-                f"{following}, not worse at the rest ({plural(len(named['holds']), 'side task')}, "
+                f"{following}, not worse at the rest ({plural(len(tasks_by_outcome['holds']), 'side task')}, "
                 "each within its margin)"
             )
-    held = f"not worse at {', '.join(named['holds'])}, " if named["holds"] else ""
-    return f"{following}, {held}undecided at {', '.join(named['undecided'])}"
+    not_worse = f"not worse at {', '.join(tasks_by_outcome['holds'])}, " if tasks_by_outcome["holds"] else ""
+    return f"{following}, {not_worse}undecided at {', '.join(tasks_by_outcome['undecided'])}"
 
 
 def following_words(difference: float | None, low: float | None, high: float | None) -> str:

@@ -22,22 +22,25 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
     gap = "  " if indent + sum(widths) + 2 * (len(widths) - 1) <= width else " "
-    kept = len(widths)
-    while kept > left + 1 and indent + min(widths[0], _LEAST) + sum(widths[1:kept]) + len(gap) * (kept - 1) > width:
-        kept -= 1
-    left_out = cells[0][kept:]
-    cells, widths = [row[:kept] for row in cells], widths[:kept]
-    if indent + sum(widths) + 2 * (kept - 1) <= width:
+    column_count = len(widths)
+    while (
+        column_count > left + 1
+        and indent + min(widths[0], _LEAST) + sum(widths[1:column_count]) + len(gap) * (column_count - 1) > width
+    ):
+        column_count -= 1
+    left_out = cells[0][column_count:]
+    cells, widths = [row[:column_count] for row in cells], widths[:column_count]
+    if indent + sum(widths) + 2 * (column_count - 1) <= width:
         gap = "  "
-    excess = indent + sum(widths) + len(gap) * (kept - 1) - width
+    excess = indent + sum(widths) + len(gap) * (column_count - 1) - width
     if excess > 0:
         widths[0] = max(min(widths[0], _LEAST), widths[0] - excess)
     lines = []
     for row in cells:
-        fitted = [_cut(row[0], widths[0]), *row[1:]]
+        row_cells = [_cut(row[0], widths[0]), *row[1:]]
         padded = [
             cell + " " * (size - _width(cell)) if column < left else " " * (size - _width(cell)) + cell
-            for column, (cell, size) in enumerate(zip(fitted, widths, strict=True))
+            for column, (cell, size) in enumerate(zip(row_cells, widths, strict=True))
         ]
         lines.append((" " * indent + gap.join(padded)).rstrip())
     if left_out:
@@ -83,9 +86,9 @@ def _cut(text: str, size: int) -> str:
 
 
 def _beginning(text: str, size: int) -> str:
-    kept = ""
+    beginning = ""
     for char in text:
-        if _width(kept) + _width(char) > size:
+        if _width(beginning) + _width(char) > size:
             break
-        kept += char
-    return kept
+        beginning += char
+    return beginning

@@ -68,11 +68,11 @@ def effect(contrast: Contrast, *, verb: str = "pass", noun: str = "prompts") -> 
     if contrast.low is None or contrast.high is None:
         size = points(contrast.difference)
         return Effect("open", _SHORT["open"], f"{head}: {size} points, without an interval ({reason_of(contrast)}).")
-    measured = f"{head}: {points(contrast.difference)} points, interval {points_interval(contrast.low, contrast.high)}"
+    finding = f"{head}: {points(contrast.difference)} points, interval {points_interval(contrast.low, contrast.high)}"
     direction = _direction(contrast)
     if direction in {"more", "fewer"}:
-        return Effect(direction, _SHORT[direction].format(verb), f"{measured}: {direction} {noun} {verb}.")
-    return Effect(direction, _SHORT[direction], f"{measured}: no effect shown{_but(contrast)}.")
+        return Effect(direction, _SHORT[direction].format(verb), f"{finding}: {direction} {noun} {verb}.")
+    return Effect(direction, _SHORT[direction], f"{finding}: no effect shown{_but(contrast)}.")
 
 
 def reason_of(contrast: Contrast) -> str:
@@ -82,10 +82,10 @@ def reason_of(contrast: Contrast) -> str:
 
 def sentence(text: str) -> str:
     """The text with a capital letter at its start and a full stop at its end."""
-    stripped = text.strip()
-    if not stripped:
+    plain = text.strip()
+    if not plain:
         return ""
-    return stripped[0].upper() + stripped[1:] + ("" if stripped.endswith((".", "!", "?", ":")) else ".")
+    return plain[0].upper() + plain[1:] + ("" if plain.endswith((".", "!", "?", ":")) else ".")
 
 
 def level(contrast: Contrast) -> str:
@@ -96,15 +96,15 @@ def level(contrast: Contrast) -> str:
 
 def not_measured(result: StudyResult) -> list[str]:
     """List what a reader could take from this report although nobody measured it."""
-    published = ", ".join(suite.name for suite in result.suites)
+    suite_names = ", ".join(suite.name for suite in result.suites)
     notes = [
         "Whether code is good, and whether a rule was sensible: programs read commands, files and replies."
         if is_of_rules(result)
         else _QUALITY,
         f"Other tasks and rules: every rate is on {result.suite} in these sessions."
         if is_of_rules(result)
-        else f"Other prompts: of published benchmarks only {published} were asked."
-        if published
+        else f"Other prompts: of published benchmarks only {suite_names} were asked."
+        if suite_names
         else f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
         f"Other start models and sizes: every arm starts from {result.start_model}."
         if not result.alike
@@ -139,9 +139,9 @@ def _is_below_level(contrast: Contrast) -> bool:
 
 def _but(contrast: Contrast) -> str:
     """Why an interval and a p-value that disagree are not called an effect."""
-    adjusted = contrast.p_adjusted is not None
-    name = "Holm's p" if adjusted else "p"
-    p = p_value(contrast.p_adjusted if adjusted else contrast.p_value)
+    is_adjusted = contrast.p_adjusted is not None
+    name = "Holm's p" if is_adjusted else "p"
+    p = p_value(contrast.p_adjusted if is_adjusted else contrast.p_value)
     if _excludes_zero(contrast):
         return f" (the interval excludes zero, but {name} is {p})"
     if contrast.p_value is not None and _is_below_level(contrast):

@@ -81,8 +81,8 @@ def cell_text(text: str) -> str:
     units = plain.encode("utf-16-le", "replace")
     if len(units) <= 2 * LONGEST_CELL:
         return plain
-    kept = units[: 2 * LONGEST_CELL].decode("utf-16-le", "ignore")
-    return f"{kept} […cut: {len(text):,} characters in all; the whole text is in the store]"
+    beginning = units[: 2 * LONGEST_CELL].decode("utf-16-le", "ignore")
+    return f"{beginning} […cut: {len(text):,} characters in all; the whole text is in the store]"
 
 
 class SheetNames:
@@ -94,9 +94,9 @@ class SheetNames:
     def __init__(self) -> None:
         self._taken = {"history"}  # Excel's own
 
-    def take(self, wanted: str) -> str:
-        """A name as near to `wanted` as can be."""
-        plain = re.sub(r"[\[\]:*?/\\]|[^\x20-\U0010FFFF]", "-", visible(wanted)).strip(" '") or "sheet"
+    def take(self, title: str) -> str:
+        """A name as near to `title` as can be."""
+        plain = re.sub(r"[\[\]:*?/\\]|[^\x20-\U0010FFFF]", "-", visible(title)).strip(" '") or "sheet"
         name, number = _first_units(plain, 31), 1
         while name.lower() in self._taken:
             number += 1

@@ -58,8 +58,8 @@ def profile_html(runs: Sequence[Run]) -> str:
         UsageError: A Run has no summary: it is unfinished.
     """
     by_directory = {str(run.directory): run for run in runs}
-    found = groups([run_facts(run, failures_per_kind=0) for run in runs])
-    views = [_view(group, by_directory) for group in found]
+    run_groups = groups([run_facts(run, failures_per_kind=0) for run in runs])
+    views = [_view(group, by_directory) for group in run_groups]
     return render("profile/profile.html.jinja", views=views, sampling_line=sampling_line, pick_examples=pick_examples)
 
 

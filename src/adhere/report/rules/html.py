@@ -36,42 +36,46 @@ class Row(NamedTuple):
     shown: tuple[tuple[int, RuleVerdict], ...]
 
 
-def rules_html(examined: Examination) -> str:
+def rules_html(examination: Examination) -> str:
     """One self-contained page."""
-    sessions = examined.sessions[:MOST_COLUMNS]
-    rates = {rate.name: rate for rate in examined.by_rule()}
+    sessions = examination.sessions[:MOST_COLUMNS]
+    rates = {rate.name: rate for rate in examination.by_rule()}
     return render(
         "rules/rules.html.jinja",
         style="rules/rules.css",
-        examined=examined,
-        lead=rate_words(examined.overall),
-        total=examined.overall,
+        examination=examination,
+        lead=rate_words(examination.overall),
+        total=examination.overall,
         columns=[Column(number, _short(one.session), one) for number, one in enumerate(sessions, start=1)],
-        left_out=len(examined.sessions) - len(sessions),
-        rows=[_row(rule, rates.get(rule.id), sessions, examined.verdicts) for rule in examined.rules if rule.check],
-        open_rules=[(rule, redact(rule.quote)) for rule in examined.rules if not rule.check],
-        conflicts=examined.conflicts(),
-        silent=examined.never_fired(),
-        groups=[(field, group) for field in ("agent", "model", "version") if len(group := examined.by(field)) > 1],
-        pairs=examined.pairs(),
+        left_out=len(examination.sessions) - len(sessions),
+        rows=[
+            _row(rule, rates.get(rule.id), sessions, examination.verdicts) for rule in examination.rules if rule.check
+        ],
+        open_rules=[(rule, redact(rule.quote)) for rule in examination.rules if not rule.check],
+        conflicts=examination.conflicts(),
+        silent=examination.never_fired(),
+        groups=[(field, group) for field in ("agent", "model", "version") if len(group := examination.by(field)) > 1],
+        pairs=examination.pairs(),
         told_headings=TOLD_HEADINGS,
-        told_rows=told_rows(examined),
-        tasks_by=WORDS[examined.tasks_by],
-        solved=rate_words(examined.of_solved) if examined.of_solved is not None else "",
+        told_rows=told_rows(examination),
+        tasks_by=WORDS[examination.tasks_by],
+        solved=rate_words(examination.of_solved) if examination.of_solved is not None else "",
         marks=MARKS,
     )
 
 
 def _row(rule: Rule, rate: Rate | None, sessions: Sequence[SessionInfo], verdicts: Sequence[RuleVerdict]) -> Row:
-    known = {one.session: one for one in verdicts if one.rule == rule.id}
-    cells = tuple(known.get(one.session) for one in sessions)
-    shown = [
+    verdict_by_session = {one.session: one for one in verdicts if one.rule == rule.id}
+    cells = tuple(verdict_by_session.get(one.session) for one in sessions)
+    notable_cells = [
         (number, cell)
         for number, cell in enumerate(cells, start=1)
         if cell is not None and cell.outcome != "untriggered"
     ]
     order = {"broken": 0, "undecided": 1, "kept": 2, "untriggered": 3}
-    return Row(rule, tokens_about(rule), rate, cells, tuple(sorted(shown, key=lambda pair: order[pair[1].outcome])))
+    return Row(
+        rule, tokens_about(rule), rate, cells, tuple(sorted(notable_cells, key=lambda pair: order[pair[1].outcome]))
+    )
 
 
 def _short(name: str) -> str:

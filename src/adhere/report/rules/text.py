@@ -17,24 +17,26 @@ MOST_PLACES = 12
 LONGEST_QUOTE = 46
 
 
-def rules_text(examined: Examination, *, width: int) -> str:
+def rules_text(examination: Examination, *, width: int) -> str:
     """Rates, where rules were broken and why, what could not be decided, what nobody's program decides."""
-    total = examined.overall
-    checked = sum(rule.check is not None for rule in examined.rules)
+    total = examination.overall
+    with_check = sum(rule.check is not None for rule in examination.rules)
     head = (
-        f"{plural(len(examined.rules), 'rule')}, {checked} with a check, "
-        f"against {plural(len(examined.sessions), 'session')}: "
+        f"{plural(len(examination.rules), 'rule')}, {with_check} with a check, "
+        f"against {plural(len(examination.sessions), 'session')}: "
         f"{rate_words(total)}"
     )
     parts = [heading("Rules that agents are told"), paragraph(head, width=width, indent=0)]
-    if (solved := examined.of_solved) is not None:
-        parts.append(paragraph(f"Of the sessions that solved their task: {rate_words(solved)}", width=width, indent=0))
-    parts += ["", _table(examined, width)]
-    parts += _tell_groups(examined, width)
-    parts += _places(examined.verdicts, "broken", "Broken, and where", width)
-    parts += _places(examined.verdicts, "undecided", "Undecided, because the log does not show it", width)
-    parts += _notes(examined, width)
-    parts += _pairs(examined, width)
+    if (of_solved := examination.of_solved) is not None:
+        parts.append(
+            paragraph(f"Of the sessions that solved their task: {rate_words(of_solved)}", width=width, indent=0)
+        )
+    parts += ["", _table(examination, width)]
+    parts += _tell_groups(examination, width)
+    parts += _places(examination.verdicts, "broken", "Broken, and where", width)
+    parts += _places(examination.verdicts, "undecided", "Undecided, because the log does not show it", width)
+    parts += _notes(examination, width)
+    parts += _pairs(examination, width)
     return "\n".join(parts)
 
 
@@ -46,22 +48,22 @@ def rate_words(rate: Rate) -> str:
     return f"{percent(rate.rate)} kept ({interval}), {rate.kept} of {rate.kept + rate.broken} that were triggered"
 
 
-def _table(examined: Examination, width: int) -> str:
-    quotes = {rule.id: rule.quote for rule in examined.rules}
+def _table(examination: Examination, width: int) -> str:
+    quotes = {rule.id: rule.quote for rule in examination.rules}
     rows = [["rule", "kept", "broken", "untriggered", "undecided", "rate", "95 % interval"]]
-    for rate in examined.by_rule():
+    for rate in examination.by_rule():
         quote = one_line(quotes[rate.name])
-        shown = quote if len(quote) <= LONGEST_QUOTE else f"{quote[: LONGEST_QUOTE - 1]}…"
-        rows.append([shown, *_cells(rate)])
+        cut_quote = quote if len(quote) <= LONGEST_QUOTE else f"{quote[: LONGEST_QUOTE - 1]}…"
+        rows.append([cut_quote, *_cells(rate)])
     for field in ("agent", "model", "version"):
-        groups = examined.by(field)
+        groups = examination.by(field)
         rows += [[f"{field} {rate.name}", *_cells(rate)] for rate in groups if len(groups) > 1]
     return text_table(rows, width=width)
 
 
-def told_rows(examined: Examination) -> list[list[str]]:
+def told_rows(examination: Examination) -> list[list[str]]:
     """A row for each number of rules that sessions were told; none where all were told as many."""
-    groups = examined.by_told()
+    groups = examination.by_told()
     if len(groups) < 2:
         return []
     return [
@@ -76,8 +78,8 @@ def told_rows(examined: Examination) -> list[list[str]]:
 TOLD_HEADINGS = ["rules told", "sessions", "kept", "95 % interval", "tasks solved"]
 
 
-def _tell_groups(examined: Examination, width: int) -> list[str]:
-    rows = told_rows(examined)
+def _tell_groups(examination: Examination, width: int) -> list[str]:
+    rows = told_rows(examination)
     table = text_table([TOLD_HEADINGS, *rows], width=width)
     return ["", heading("By the number of rules that were told"), table] if rows else []
 
@@ -102,17 +104,17 @@ def _places(verdicts: Sequence[RuleVerdict], outcome: str, title: str, width: in
     return lines
 
 
-def _notes(examined: Examination, width: int) -> list[str]:
+def _notes(examination: Examination, width: int) -> list[str]:
     lines: list[str] = []
-    if conflicts := examined.conflicts():
+    if conflicts := examination.conflicts():
         lines += ["", heading("Rules that contradict each other")]
         lines += [paragraph(f"{one.first} and {one.second}: {one.reason}", width=width) for one in conflicts]
-    if silent := examined.never_fired():
+    if silent := examination.never_fired():
         lines += ["", paragraph(f"Never triggered: {', '.join(silent)}", width=width, indent=0)]
-    if unread := [one for one in examined.sessions if one.unread]:
-        said = "; ".join(f"{one.session}: {plural(one.unread, 'line')}" for one in unread[:5])
-        lines += ["", paragraph(f"Could not be read, so nothing is kept there: {said}", width=width, indent=0)]
-    open_rules = [rule for rule in examined.rules if rule.check is None]
+    if unread := [one for one in examination.sessions if one.unread]:
+        unread_lines = "; ".join(f"{one.session}: {plural(one.unread, 'line')}" for one in unread[:5])
+        lines += ["", paragraph(f"Could not be read, so nothing is kept there: {unread_lines}", width=width, indent=0)]
+    open_rules = [rule for rule in examination.rules if rule.check is None]
     if open_rules:
         lines += ["", heading("No program decides")]
         lines += [paragraph(f"{rule.file}:{rule.line}  {rule.quote}", width=width) for rule in open_rules[:MOST_PLACES]]
@@ -121,18 +123,18 @@ def _notes(examined: Examination, width: int) -> list[str]:
     return lines
 
 
-def _pairs(examined: Examination, width: int) -> list[str]:
-    if not examined.against:
+def _pairs(examination: Examination, width: int) -> list[str]:
+    if not examination.against:
         return []
     rows = [["paired by task", "tasks", "difference", "95 % interval"]]
     rows += [
         [one.name, str(one.tasks), points(one.difference), points_interval(one.low, one.high)]
-        for one in examined.pairs()
+        for one in examination.pairs()
     ]
     return [
         "",
         heading("Beside the other sessions: kept here less kept there, in points"),
-        paragraph(f"A session is of the same task by {WORDS[examined.tasks_by]}.", width=width),
+        paragraph(f"A session is of the same task by {WORDS[examination.tasks_by]}.", width=width),
         text_table(rows, width=width),
     ]
 
@@ -142,8 +144,8 @@ def rule_list(rules: Sequence[Rule], *, width: int) -> str:
     rows = [["rule", "kind", "tokens, about", "where"]]
     rows += [[rule.id, kind_of(rule), str(tokens_about(rule)), f"{rule.file}:{rule.line}"] for rule in rules]
     total = sum(map(tokens_about, rules))
-    told = f"{plural(len(rules), 'rule')}, about {plural(total, 'token')} in every request"
-    return f"{text_table(rows, width=width, left=2)}\n  {told}"
+    total_line = f"{plural(len(rules), 'rule')}, about {plural(total, 'token')} in every request"
+    return f"{text_table(rows, width=width, left=2)}\n  {total_line}"
 
 
 def kind_of(rule: Rule) -> str:

@@ -53,27 +53,27 @@ def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most:
         if verdict.view == "strict" and verdict.outcome == "fail":
             key = (verdict.prompt_id, verdict.turn, verdict.draw)
             groups.setdefault(group_of(prompts[verdict.prompt_id], verdict), {})[key] = None
-    found = {}
+    failures = {}
     for name, keys in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         rng = random.Random(derive_seed("shown failures", run.spec.sha256, name))
         chosen = rng.sample(sorted(keys), min(most, len(keys)))
-        found[name] = DrawnFailures(
+        failures[name] = DrawnFailures(
             len(keys), tuple(_judge_view(prompts[key[0]], responses[key], marks[key]) for key in chosen)
         )
-    return found
+    return failures
 
 
 def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
     """Return the judge's verdicts on every answer, constraint by constraint (strict view)."""
-    found: dict[Key, list[Verdict]] = {}
+    verdicts_by_answer: dict[Key, list[Verdict]] = {}
     for verdict in run.verdicts():
         if verdict.view == "strict":
-            found.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
+            verdicts_by_answer.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
     return {
         key: tuple(
             Mark(one.outcome, one.constraint_id, one.reason) for one in sorted(verdicts, key=lambda one: one.index)
         )
-        for key, verdicts in found.items()
+        for key, verdicts in verdicts_by_answer.items()
     }
 
 
@@ -90,14 +90,14 @@ def pick_examples(groups: Mapping[str, DrawnFailures], most: int = 3) -> tuple[J
 
     To different prompts, of the groups that fail most, with a text where there is one.
     """
-    found: list[JudgedAnswer] = []
-    for drawn in groups.values():
-        fresh = [one for one in drawn.answers if one.prompt_id not in {known.prompt_id for known in found}]
+    examples: list[JudgedAnswer] = []
+    for failures in groups.values():
+        fresh = [one for one in failures.answers if one.prompt_id not in {example.prompt_id for example in examples}]
         fresh.sort(key=lambda one: (not one.answer.strip(), one.status != "ok"))
-        found += fresh[:1]
-        if len(found) == most:
+        examples += fresh[:1]
+        if len(examples) == most:
             break
-    return tuple(found)
+    return tuple(examples)
 
 
 def _judge_view(prompt: Prompt, response: Response, marks: tuple[Mark, ...]) -> JudgedAnswer:

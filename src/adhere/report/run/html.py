@@ -82,17 +82,19 @@ class TrapView(NamedTuple):
 def _traps(run: Run) -> TrapView:
     """Count traps taken; of a sharded Run in its first shard only: a page does not read millions of answers."""
     try:
-        found = traps_of_run(next(run.parts()))
+        trap_score = traps_of_run(next(run.parts()))
     except AdhereError as error:  # a kind of somebody's package that is not here
         return TrapView("", None, str(error))
-    if not found.answers:
+    if not trap_score.answers:
         return TrapView("", None, "no answer has a text")
-    line = f"{count(found.taken)} of {plural(found.answers, 'answer')} take a trap ({percent(found.share)})"
-    if found.by_trap:
-        line += f": {', '.join(f'{trap} {count(n)}' for trap, n in found.by_trap.items())}"
-    if found.passing is not None:
-        line += f"; {count(found.passing_taken or 0)} of the {count(found.passing)} that passed"
-    return TrapView(line, found)
+    line = (
+        f"{count(trap_score.taken)} of {plural(trap_score.answers, 'answer')} take a trap ({percent(trap_score.share)})"
+    )
+    if trap_score.by_trap:
+        line += f": {', '.join(f'{trap} {count(n)}' for trap, n in trap_score.by_trap.items())}"
+    if trap_score.passing is not None:
+        line += f"; {count(trap_score.passing_taken or 0)} of the {count(trap_score.passing)} that passed"
+    return TrapView(line, trap_score)
 
 
 def _group_view(group: view.Group) -> GroupView:
@@ -111,14 +113,16 @@ def _group_view(group: view.Group) -> GroupView:
         rate_rows([row.run.summary.overall.families for row in rows]),
         rate_rows([row.run.summary.overall.kinds for row in rows]),
         measure_rows([row.run.summary for row in rows]),
-        tuple((row, found) for row in rows if (found := grid(row.run.summary)) is not None),
+        tuple((row, row_grid) for row in rows if (row_grid := grid(row.run.summary)) is not None),
     )
 
 
 def _chart(rows: Sequence[RunRow], name: str, top: float) -> Markup:
-    drawn = [_bar(row, row.run.slices.get(name)) for row in rows]
-    title = f"Pass rates with 95 % intervals, slice {name}. " + "; ".join(f"{bar.label}: {bar.text}" for bar in drawn)
-    return bars(drawn, name=title, top=top)
+    row_bars = [_bar(row, row.run.slices.get(name)) for row in rows]
+    title = f"Pass rates with 95 % intervals, slice {name}. " + "; ".join(
+        f"{bar.label}: {bar.text}" for bar in row_bars
+    )
+    return bars(row_bars, name=title, top=top)
 
 
 def _bar(row: RunRow, score: SliceScore | None) -> Bar:

@@ -55,10 +55,15 @@ def in_words(measure: Measure) -> ShownMeasure:
 def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
     """Every measure of several Runs but those of the grid, in the order in which the first that has it has it."""
     of_run = [{(one.name, one.scope): one for one in summary.measures if one.name != _GRID} for summary in summaries]
-    names = dict.fromkeys(name for found in of_run for name in found)
+    names = dict.fromkeys(name for own_measures in of_run for name in own_measures)
     return tuple(
         MeasureRow(
-            name, scope, tuple(in_words(found[name, scope]) if (name, scope) in found else None for found in of_run)
+            name,
+            scope,
+            tuple(
+                in_words(own_measures[name, scope]) if (name, scope) in own_measures else None
+                for own_measures in of_run
+            ),
         )
         for name, scope in names
     )

@@ -65,8 +65,8 @@ def _leaderboard(group: view.Group, width: int) -> str:
     ]  # fmt: skip
     for run, label in zip(group.runs, group.labels, strict=True):
         score = run.summary.overall
-        passed, rate, interval, completed, _ = _rate(score.prompt_strict)
-        rows.append([label, passed, rate, interval, floor_cell(score.floor), completed, *_guards(score)[:3]])
+        passed, rate, interval, of_completed, _ = _rate(score.prompt_strict)
+        rows.append([label, passed, rate, interval, floor_cell(score.floor), of_completed, *_guards(score)[:3]])
     lines = [heading(f"{one_line(group.suite)}: {MEASURES['prompt_strict']}"), text_table(rows, width=width)]
     lines += [paragraph(warning, width=width, label="!", hang=2) for warning in group.warnings]
     return "\n".join(lines)
@@ -111,10 +111,10 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
 def _rates(slices: Mapping[str, SliceScore], width: int, *, details: bool) -> str:
     rows = [["slice", "measure", "passed/n", "of all", "interval", "floor", "of completed", "interval"]]
     for name, measure, rate in _choose_rates(slices, details=details):
-        passed, of_all, interval, *completed = _rate(rate)
+        passed, of_all, interval, *of_completed = _rate(rate)
         least = slices[name].floor
         floor = percent(least.rate) if least is not None and rate is slices[name].prompt_strict else ""
-        rows.append([name, measure, passed, of_all, interval, floor, *completed])
+        rows.append([name, measure, passed, of_all, interval, floor, *of_completed])
     return text_table(rows, width=width, left=2)
 
 
@@ -181,5 +181,5 @@ def _reasons(slices: Mapping[str, SliceScore], tallies: Sequence[Tally], width: 
         rate.reason for tally in tallies for rate in (tally.strict, tally.loose) if rate.of_all is None
     )
     reasons |= dict.fromkeys(guard_reasons(score.guard for score in slices.values()))
-    known = [reason for reason in reasons if reason]
-    return ["", paragraph(f"– stands where there is no number: {'; '.join(known)}.", width=width)] if known else []
+    texts = [reason for reason in reasons if reason]
+    return ["", paragraph(f"– stands where there is no number: {'; '.join(texts)}.", width=width)] if texts else []

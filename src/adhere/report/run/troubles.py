@@ -72,16 +72,16 @@ def _count_reasons(responses: Iterable[Response], verdicts: Iterable[Verdict]) -
     return failed, undecided
 
 
-def trouble_lines(found: Troubles) -> list[str]:
+def trouble_lines(troubles: Troubles) -> list[str]:
     """A sentence for each of the most frequent reasons, with what helps; the rest are counted."""
     lines = []
-    for reason in found.failed[:SHOWN]:
+    for reason in troubles.failed[:SHOWN]:
         helps = advice(reason.text)
         lines.append(f"{plural(reason.answers, 'call')} failed: {reason.text}{f'. {helps}' if helps else ''}")
-    lines += [f"{plural(one.answers, 'verdict')} undecided: {one.text}" for one in found.undecided[:SHOWN]]
+    lines += [f"{plural(one.answers, 'verdict')} undecided: {one.text}" for one in troubles.undecided[:SHOWN]]
     for what, reasons in (
-        ("other reasons of failed calls", found.failed),
-        ("other undecided constraints", found.undecided),
+        ("other reasons of failed calls", troubles.failed),
+        ("other undecided constraints", troubles.undecided),
     ):
         if len(reasons) > SHOWN:
             rest = sum(reason.answers for reason in reasons[SHOWN:])

@@ -96,10 +96,10 @@ def _group(runs: list[RunFacts]) -> Group:
         rate = run.summary.overall.prompt_strict.of_all
         return rate is None, -(rate or 0.0), run.spec.model
 
-    ordered = tuple(sorted(runs, key=rank))
-    spec = ordered[0].spec
-    name = suite_name(spec, ordered[0].manifest.n_prompts)
-    return Group(f"{name} (oracles)" if spec.is_oracle else name, ordered, _labels(ordered), _warnings(ordered))
+    by_rank = tuple(sorted(runs, key=rank))
+    spec = by_rank[0].spec
+    name = suite_name(spec, by_rank[0].manifest.n_prompts)
+    return Group(f"{name} (oracles)" if spec.is_oracle else name, by_rank, _labels(by_rank), _warnings(by_rank))
 
 
 def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
@@ -135,10 +135,10 @@ def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
     warnings += notes_of_kinds(name for run in runs for name in run.summary.overall.kinds)
     for run in runs:
         accounting = run.summary.accounting
-        lost = accounting.error + accounting.missing
-        if lost:
+        lost_answers = accounting.error + accounting.missing
+        if lost_answers:
             warnings.append(
-                f"{run.spec.model}: {count(lost)} of {plural(accounting.n, 'answer')} failed or are missing"
+                f"{run.spec.model}: {count(lost_answers)} of {plural(accounting.n, 'answer')} failed or are missing"
             )
         if run.summary.damage:
             warnings.append(f"{run.spec.model}: {plural(run.summary.damage, 'stored row')} could not be read")
@@ -171,16 +171,16 @@ def accounting_line(accounting: Accounting) -> str:
 
 def batch_note(engine: EngineInfo) -> str:
     """Return what an engine says of whether its answers depend on their batch, as the end of a line; empty: nothing."""
-    said = engine.settings.get("batch_invariant")
-    return "" if said is None else f"; batch_invariant: {said}"
+    setting = engine.settings.get("batch_invariant")
+    return "" if setting is None else f"; batch_invariant: {setting}"
 
 
 def request_line(engine: EngineInfo) -> str:
     """Return what was added to every request and left out of it, `top_k=20; without seed`; empty: nothing."""
     send, omit = engine.settings.get("send"), engine.settings.get("omit")
-    added = [f"{name}={encode(value).decode()}" for name, value in send.items()] if isinstance(send, dict) else []
-    left = f"without {', '.join(map(str, omit))}" if isinstance(omit, list) and omit else ""
-    return one_line("; ".join(part for part in (", ".join(added), left) if part))
+    additions = [f"{name}={encode(value).decode()}" for name, value in send.items()] if isinstance(send, dict) else []
+    omissions = f"without {', '.join(map(str, omit))}" if isinstance(omit, list) and omit else ""
+    return one_line("; ".join(part for part in (", ".join(additions), omissions) if part))
 
 
 def sampling_line(sampling: Sampling, draws: int) -> str:

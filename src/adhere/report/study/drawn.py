@@ -57,14 +57,14 @@ def drawn_html(result: DrawnResult) -> str:
 
 def limits(result: DrawnResult) -> str:
     """How far the answer reaches, and what it hangs on."""
-    drawn = {kind for seed in result.seeds for kind in seed.trained}
+    kinds = {kind for seed in result.seeds for kind in seed.trained}
     text = (
         f"Seeds and kinds are both samples: {count(len(result.seeds))} seeds, each with its own draw of kinds "
-        f"({count(len(drawn))} different ones were trained) and its own held-out prompts."
+        f"({count(len(kinds))} different ones were trained) and its own held-out prompts."
     )
     parts = (("seed", result.left_out), ("kind", result.kinds_left_out))
-    for noun, found in parts:
-        values = [one.difference for one in found]
+    for noun, differences in parts:
+        values = [one.difference for one in differences]
         if values:
             text += (
                 f" Without any one {noun} the difference lies between {points(min(values))} and {points(max(values))}."
@@ -87,15 +87,15 @@ def tuned_lines(result: DrawnResult) -> list[str]:
 
 def contrast_rows(result: DrawnResult) -> list[list[str]]:
     """The verdict's contrast by what it counts and by all that passes, then the others."""
-    counted = str(result.spec.get("verdict", {}).get("counts", "passing")) if isinstance(result.spec, dict) else ""
-    named = [
-        (f"{result.primary.name} ({counted})", result.primary),
+    what_counts = str(result.spec.get("verdict", {}).get("counts", "passing")) if isinstance(result.spec, dict) else ""
+    entries = [
+        (f"{result.primary.name} ({what_counts})", result.primary),
         (f"{result.primary.name} (passing)", result.passing),
     ]
-    named = named[:1] if counted == "passing" else named
-    named += [(f"{one.name} ({one.slice})", one) for one in result.further]
-    named += [(f"{one.name} ({suite})", one) for suite, one in result.suites.items()]
-    return [[label, *_numbers(one)] for label, one in named]
+    entries = entries[:1] if what_counts == "passing" else entries
+    entries += [(f"{one.name} ({one.slice})", one) for one in result.further]
+    entries += [(f"{one.name} ({suite})", one) for suite, one in result.suites.items()]
+    return [[label, *_numbers(one)] for label, one in entries]
 
 
 def seed_rows(result: DrawnResult) -> list[list[str]]:

@@ -40,13 +40,13 @@ def study_html(result: StudyResult) -> str:
     slices = view.slice_scores(result)
     contrasts = view.contrast_rows(result)
     stages = view.stage_panels(result)
-    named = (
+    piece_functions = (
         view.alike_rows, view.growth_rows, view.guard_rows, view.tax_rows, view.sides_line, view.sides_what,
         view.trial_rows, view.yields, parts.lost_rows, parts.forgotten_rows, growth_charts, tuning_charts, threats,
         not_measured,
     )  # fmt: skip
-    pieces: dict[str, Any] = {piece.__name__: piece(result) for piece in named}
-    compared = [result.verdict.primary.control, result.verdict.primary.treatment]
+    pieces: dict[str, Any] = {piece.__name__: piece(result) for piece in piece_functions}
+    verdict_arms = [result.verdict.primary.control, result.verdict.primary.treatment]
     return render(
         "study/study.html.jinja",
         **pieces,
@@ -64,13 +64,13 @@ def study_html(result: StudyResult) -> str:
         if len(result.seeds) > 1
         else None,
         gain_chart=gain_chart(result, slices[0]) if slices else None,
-        kind_chart=kind_chart(result, compared),
+        kind_chart=kind_chart(result, verdict_arms),
         alike_headings=view.ALIKE_HEADINGS,
         registered=registered_sentence(result),
         draws=draws_sentence(result),
         overlaps=overlap_sentences(result),
         growth_headings=view.GROWTH_HEADINGS,
-        compared=compared,
+        compared=verdict_arms,
         families=view.family_table(result),
         kinds=view.kind_table(result),
         stages=stages,
@@ -111,8 +111,8 @@ def study_html(result: StudyResult) -> str:
 
 def command(result: StudyResult) -> str:
     """Return the command that runs the study again: the stored line, or the study verb with the spec's name."""
-    stored = result.environment.get("command")
-    return stored if isinstance(stored, str) else f"adhere study {shlex.quote(result.name + '.toml')}"
+    stored_line = result.environment.get("command")
+    return stored_line if isinstance(stored_line, str) else f"adhere study {shlex.quote(result.name + '.toml')}"
 
 
 def _curve_charts(stages: list[view.StagePanels]) -> dict[tuple[str, str], Markup]:
@@ -134,5 +134,5 @@ def _yield_columns(result: StudyResult) -> dict[str, str]:
 
 
 def _yield_chart(kind: str, counts: dict[str, int]) -> Markup:
-    judged, passed = counts.get("judged", 0), counts.get("passed", 0)
-    return parts_bar([("passed", passed)], whole=judged, name=f"{kind}: {passed} of {plural(judged, 'answer')} passed")
+    total, passed = counts.get("judged", 0), counts.get("passed", 0)
+    return parts_bar([("passed", passed)], whole=total, name=f"{kind}: {passed} of {plural(total, 'answer')} passed")

@@ -41,7 +41,7 @@ def study_markdown(result: StudyResult) -> str:
             [
                 f"Scope: {verdict.reach}",
                 f"Rule, fixed before: {verdict.rule}.",
-                f"Difference it could find (80 % power): {points(primary.minimum_detectable, signed=False)} points.",
+                f"Difference it could find (80 % power): {points(primary.minimum_detectable, is_signed=False)} points.",
                 *([f"Every seed: {view.by_seed(primary)}"] if view.by_seed(primary) else []),
                 *([view.hangs_on_sentence(result)] if result.fragility else []),
                 *([price.text] if (price := view.price_of(result)) else []),
@@ -62,7 +62,7 @@ def study_markdown(result: StudyResult) -> str:
                     row.name, row.contrast.slice, count(row.contrast.n_prompts), count(row.contrast.n_seeds),
                     points(row.contrast.difference), points_interval(row.contrast.low, row.contrast.high),
                     p_value(row.contrast.p_value), p_value(row.contrast.p_adjusted),
-                    points(row.contrast.minimum_detectable, signed=False),
+                    points(row.contrast.minimum_detectable, is_signed=False),
                 ]
                 for row in view.contrast_rows(result)
             ],
@@ -137,10 +137,10 @@ def study_markdown(result: StudyResult) -> str:
 
 def _by_training(result: StudyResult) -> list[str]:
     """Part every published suite by what was trained, and list the trained kinds that an arm lost whole."""
-    found = []
+    sections = []
     for suite in result.suites:
         if suite.parts:
-            found += [
+            sections += [
                 f"## {_text(suite.name)} by what was trained",
                 _table(PART_HEADINGS, part_rows(suite)),
                 _table(
@@ -149,8 +149,8 @@ def _by_training(result: StudyResult) -> list[str]:
             ]
     rows = lost_rows(result)
     if rows:
-        found += ["## Kinds lost whole", _text(lost_whole_sentence(result)), _table(LOST_HEADINGS, rows)]
-    return found
+        sections += ["## Kinds lost whole", _text(lost_whole_sentence(result)), _table(LOST_HEADINGS, rows)]
+    return sections
 
 
 def _rates(result: StudyResult) -> str:
@@ -161,11 +161,11 @@ def _rates(result: StudyResult) -> str:
         for part in parts:
             score = next((row.score for row in part.arms if row.arm == arm), None)
             rate = score.prompt_strict if score else None
-            told = f"{percent(rate.rate)} ({percent_interval(rate.low, rate.high)})" if rate else "–"
+            cell = f"{percent(rate.rate)} ({percent_interval(rate.low, rate.high)})" if rate else "–"
             sound = score.guard.sound_share if score else None
             responds = score.guard.responsive_share if score else None
-            told += "" if sound is None else f", sound {percent(sound)}"
-            cells.append(told if responds is None else f"{told}, responds {percent(responds)}")
+            cell += "" if sound is None else f", sound {percent(sound)}"
+            cells.append(cell if responds is None else f"{cell}, responds {percent(responds)}")
         rows.append([arm, *cells])
     return _table(["arm", *(part.slice for part in parts)], rows)
 

@@ -18,37 +18,37 @@ FORGOTTEN_HEADINGS = ("arm", "on", "kinds the start keeps", "rate over them", "i
 LOST_HEADINGS = ("arm", "kind", "seeds at which it is lost", "prompts each")
 
 
-def kinds_left_out_sentence(found: KindsLeftOut | None) -> str:
+def kinds_left_out_sentence(kinds_left_out: KindsLeftOut | None) -> str:
     """Say between what the difference lies without single kinds, and how many pairs of kinds take it to 0."""
-    if found is None or not found.each:
+    if kinds_left_out is None or not kinds_left_out.each:
         return ""
-    low, high = (edge(found.each, key=lambda one: one.difference) for edge in (min, max))
-    decide = [one.kind for one in found.each if one.low <= 0 <= one.high]
-    held = f"; without {', '.join(decide)} its interval holds 0" if decide else ""
-    worst = f"; the worst are {' and '.join(found.worst_pair)}" if found.pairs_holding_zero else ""
+    low, high = (edge(kinds_left_out.each, key=lambda one: one.difference) for edge in (min, max))
+    decide = [one.kind for one in kinds_left_out.each if one.low <= 0 <= one.high]
+    holding_zero = f"; without {', '.join(decide)} its interval holds 0" if decide else ""
+    worst = f"; the worst are {' and '.join(kinds_left_out.worst_pair)}" if kinds_left_out.pairs_holding_zero else ""
     return (
         f"Without any one kind it lies between {points(low.difference)} ({low.kind}) and {points(high.difference)}"
-        f"{held}. Of {count(found.pairs)} pairs of kinds {count(found.pairs_holding_zero)} take the interval to 0"
-        f"{worst}."
+        f"{holding_zero}. Of {count(kinds_left_out.pairs)} pairs of kinds "
+        f"{count(kinds_left_out.pairs_holding_zero)} take the interval to 0{worst}."
     )
 
 
 def lost_whole_sentence(result: StudyResult) -> str:
     """Say which share of the difference comes from kinds that an arm lost whole; empty where no cell is lost."""
-    found = result.fragility.lost_whole if result.fragility else None
+    lost_whole = result.fragility.lost_whole if result.fragility else None
     primary = result.verdict.primary
-    if found is None or not found.lost:
+    if lost_whole is None or not lost_whole.lost:
         return ""
-    told = ", ".join(f"{arm} {found.count(arm)}" for arm in (primary.treatment, primary.control))
+    counts = ", ".join(f"{arm} {lost_whole.count(arm)}" for arm in (primary.treatment, primary.control))
     text = (
-        f"Of {count(found.cells)} cells of seed × trained kind an arm follows fewer than "
-        f"{percent(found.below, digits=0)} of the prompts in: {told}."
+        f"Of {count(lost_whole.cells)} cells of seed × trained kind an arm follows fewer than "
+        f"{percent(lost_whole.below, digits=0)} of the prompts in: {counts}."
     )
-    if found.share is not None and found.count(primary.treatment) + found.count(primary.control):
-        rest = points_interval(found.low, found.high)
+    if lost_whole.share is not None and lost_whole.count(primary.treatment) + lost_whole.count(primary.control):
+        rest = points_interval(lost_whole.low, lost_whole.high)
         text += (
-            f" Such cells carry {percent(found.share, digits=0)} of the difference over all these cells; "
-            f"over the others it is {points(found.difference)} ({rest})."
+            f" Such cells carry {percent(lost_whole.share, digits=0)} of the difference over all these cells; "
+            f"over the others it is {points(lost_whole.difference)} ({rest})."
         )
     return text
 
@@ -85,7 +85,7 @@ def parts_lines(result: StudyResult) -> list[str]:
     primary = result.verdict.primary
     lines = []
     for suite in result.suites:
-        told = []
+        phrases = []
         for part in suite.parts:
             rates = {rate.arm: rate for rate in part.rates}
             words = ", ".join(f"{arm} {percent(rates[arm].passed)}" for arm in result.arms if arm in rates)
@@ -98,9 +98,9 @@ def parts_lines(result: StudyResult) -> list[str]:
                 if difference is not None and difference.difference is not None
                 else ""
             )
-            told.append(f"{PART_NAMES[part.part]} ({plural(part.n_prompts, 'prompt')}): {words}{over}")
-        if told:
-            lines.append(f"{suite.name}, {'; '.join(told)}")
+            phrases.append(f"{PART_NAMES[part.part]} ({plural(part.n_prompts, 'prompt')}): {words}{over}")
+        if phrases:
+            lines.append(f"{suite.name}, {'; '.join(phrases)}")
     return lines
 
 
@@ -118,9 +118,9 @@ def forgotten_rows(result: StudyResult) -> list[list[str]]:
 
 def lost_rows(result: StudyResult) -> list[list[str]]:
     """List which trained kinds an arm lost whole, and at which seeds."""
-    found = result.fragility.lost_whole if result.fragility else None
+    lost_whole = result.fragility.lost_whole if result.fragility else None
     cells: dict[tuple[str, str], list[LostKind]] = {}
-    for one in found.lost if found else []:
+    for one in lost_whole.lost if lost_whole else []:
         cells.setdefault((one.arm, one.kind), []).append(one)
     return [
         [arm, kind, ", ".join(str(one.seed) for one in each), count(each[0].n_prompts)]

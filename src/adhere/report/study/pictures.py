@@ -42,32 +42,32 @@ def _bar(row: ArmRows) -> Bar:
 
 def untrained_rate(result: StudyResult, part: SliceScores) -> float | None:
     """The rate of the untrained start, where it is an arm of the study."""
-    found = [row for row in part.arms if not result.arm_stages.get(row.arm) and row.score]
-    return found[0].score.prompt_strict.rate if len(found) == 1 and found[0].score else None
+    start_rows = [row for row in part.arms if not result.arm_stages.get(row.arm) and row.score]
+    return start_rows[0].score.prompt_strict.rate if len(start_rows) == 1 and start_rows[0].score else None
 
 
 def tuning_charts(result: StudyResult) -> dict[str, Markup]:
     """Stage -> bars of all its trials, the chosen one named; a circle is one seed. All stages to one scale."""
     stages = result.tuning.stages if result.tuning else []
-    top = min(1.0, nice_top([rate for found in stages for one in found.trials for rate in one.rates], least=0.2))
+    top = min(1.0, nice_top([rate for stage in stages for one in stage.trials for rate in one.rates], least=0.2))
     return {
-        found.stage: bars(
+        stage.stage: bars(
             [
                 Bar(
                     ", ".join(f"{name} {value}" for name, value in one.settings.items()),
                     one.rate,
                     None,
                     None,
-                    ("failed" if one.rate is None else percent(one.rate)) + (", chosen" if n == found.chosen else ""),
+                    ("failed" if one.rate is None else percent(one.rate)) + (", chosen" if n == stage.chosen else ""),
                     place + 1,
                     tuple(one.rates) if len(one.rates) > 1 else (),
                 )
-                for n, one in enumerate(found.trials)
+                for n, one in enumerate(stage.trials)
             ],
-            name=f"Every trial of {found.stage} on dev prompts",
+            name=f"Every trial of {stage.stage} on dev prompts",
             top=top,
         )
-        for place, found in enumerate(stages)
+        for place, stage in enumerate(stages)
     }
 
 
@@ -78,7 +78,7 @@ def contrast_forest(
 
     `is_wide`: never drawn on a phone.
     """
-    drawn = [
+    differences = [
         Difference(
             row.name + ("" if row.contrast.slice == "all" else f" · {row.contrast.slice}"),
             row.contrast.difference,
@@ -93,7 +93,7 @@ def contrast_forest(
         for row in rows
     ]
     name = f"{title}. " + " ".join(row.effect.sentence for row in rows)
-    return forest(drawn, name=name, **({"fits": WIDE} if is_wide else {}))
+    return forest(differences, name=name, **({"fits": WIDE} if is_wide else {}))
 
 
 def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False) -> Markup | None:
@@ -105,9 +105,9 @@ def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False)
         rate = row.score.prompt_strict if row.score else None
         if not costs or rate is None or rate.rate is None:
             continue
-        spent = fmean(costs)
-        text = f"{percent(rate.rate)} · {significant(spent)} PFLOP"
-        spots.append(Spot(row.arm, spent, rate.rate, rate.low, rate.high, text, row.tone))
+        petaflops = fmean(costs)
+        text = f"{percent(rate.rate)} · {significant(petaflops)} PFLOP"
+        spots.append(Spot(row.arm, petaflops, rate.rate, rate.low, rate.high, text, row.tone))
     if not any(spot.x for spot in spots):
         return None
     name = "Pass rate against compute. " + "; ".join(f"{spot.label}: {spot.text}" for spot in spots)
@@ -127,15 +127,15 @@ def growth_charts(result: StudyResult) -> list[Markup]:
     for unit, cost in (("tokens trained", "tokens_trained"), ("answers drawn", "answers_generated")):
         spots, base = [], None
         for point in result.growth.points:
-            gain, spent = point.gain, getattr(point, cost)
-            if gain.difference is None or gain.rate_control is None or not spent:
+            gain, amount = point.gain, getattr(point, cost)
+            if gain.difference is None or gain.rate_control is None or not amount:
                 continue
             base = gain.rate_control
             low, high = (None if end is None else max(0.0, base + end) for end in (gain.low, gain.high))
-            text = f"{points(gain.difference)} ({points_interval(gain.low, gain.high)}) · {count(spent)} {unit}"
+            text = f"{points(gain.difference)} ({points_interval(gain.low, gain.high)}) · {count(amount)} {unit}"
             label = f"{point.method} × {point.budget}"
             spots.append(
-                Spot(label, spent / 1000, base + gain.difference, low, high, text, tone_of(result, point.method))
+                Spot(label, amount / 1000, base + gain.difference, low, high, text, tone_of(result, point.method))
             )
         if spots:
             name = f"Gain over {result.growth.reference} against {unit}. " + "; ".join(
@@ -148,14 +148,16 @@ def growth_charts(result: StudyResult) -> list[Markup]:
 def kind_chart(result: StudyResult, arms: Sequence[str]) -> Markup | None:
     """Share of constraints met by kind, a line an arm; None where no kind was measured."""
     table = kind_table(result)
-    known = [row.arm for row in table.arms]
-    places = [known.index(arm) for arm in arms if arm in known]
+    table_arms = [row.arm for row in table.arms]
+    places = [table_arms.index(arm) for arm in arms if arm in table_arms]
     rows = []
     for kind, is_new, shares in table.rows:
-        found = [(table.arms[index].arm, shares[index]) for index in places]
-        drawn = [Mark(tone_of(result, arm), one.rate, one.low, one.high) for arm, one in found if one is not None]
-        said = " → ".join(percent(one.rate if one else None, digits=0) for _, one in found)
-        rows.append((kind + (" · never in training" if is_new else ""), said, drawn))
+        arm_shares = [(table.arms[index].arm, shares[index]) for index in places]
+        kind_marks = [
+            Mark(tone_of(result, arm), one.rate, one.low, one.high) for arm, one in arm_shares if one is not None
+        ]
+        text = " → ".join(percent(one.rate if one else None, digits=0) for _, one in arm_shares)
+        rows.append((kind + (" · never in training" if is_new else ""), text, kind_marks))
     if not rows or not places:
         return None
     names = " and ".join(table.arms[index].arm for index in places)

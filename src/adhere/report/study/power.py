@@ -53,7 +53,7 @@ def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
         [
             count(row.seeds),
             count(row.prompts),
-            points(row.detectable, signed=False),
+            points(row.detectable, is_signed=False),
             *(percent(one, digits=0) for one in row.power),
             decimal(row.hours),
         ]

@@ -23,67 +23,72 @@ _PARTS = {
 }
 
 
-def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
+def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
     """Agreement first, then what today's rule says and what it hangs on."""
     rows = [["without", "difference", "interval"]]
     rows += [
         [f"seed {seed}", points(one.difference), points_interval(one.low, one.high)]
-        for seed, one in found.without_seed.items()
+        for seed, one in reproduction.without_seed.items()
     ]
-    differ = Counter(one.what.split(".")[0].split("[")[0] for one in found.differences)
-    arms = [[name, percent(one.passed), percent(one.sound)] for name, one in found.arms.items()]
-    kinds = found.kinds
+    differ = Counter(one.what.split(".")[0].split("[")[0] for one in reproduction.differences)
+    arms = [[name, percent(one.passed), percent(one.sound)] for name, one in reproduction.arms.items()]
+    kinds = reproduction.kinds
     lines = [
-        heading(f"Study {one_line(found.study)}, computed again from its records"),
-        f"  agree {count(found.agree)}   differ {count(found.differ)}",
+        heading(f"Study {one_line(reproduction.study)}, computed again from its records"),
+        f"  agree {count(reproduction.agree)}   differ {count(reproduction.differ)}",
         "",
         text_table([["arm", "passed", "sound"], *arms], width=width),
         "",
         text_table(
             [
                 ["compared", "values", "differ"],
-                *([_PARTS.get(part, part), count(n), count(differ[part])] for part, n in found.parts.items()),
+                *([_PARTS.get(part, part), count(n), count(differ[part])] for part, n in reproduction.parts.items()),
             ],
             width=width,
         ),
         "",
         "  Not computed again, because they are records themselves: training logs, costs, the data's yields.",
-        *_difference_lines(found.differences, width=width),
+        *_difference_lines(reproduction.differences, width=width),
         "",
-        paragraph(f"{found.answer_stored} was stored. Today's rule: {found.headline}", width=width),
-        paragraph(sentence(found.because), width=width),
-        *([paragraph(found.decides, width=width)] if found.decides else []),
+        paragraph(f"{reproduction.answer_stored} was stored. Today's rule: {reproduction.headline}", width=width),
+        paragraph(sentence(reproduction.because), width=width),
+        *([paragraph(reproduction.decides, width=width)] if reproduction.decides else []),
         "",
-        *([text_table(rows, width=width), ""] if found.without_seed else []),
-        f"  sign flips over seeds: p {p_value(found.sign_flip_p)}",
+        *([text_table(rows, width=width), ""] if reproduction.without_seed else []),
+        f"  sign flips over seeds: p {p_value(reproduction.sign_flip_p)}",
     ]
     if kinds and kinds.difference is not None:
         lines.append(
             f"  kinds as a sample of kinds: {points(kinds.difference)} "
             f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
         )
-    if one := found.sound:
+    if one := reproduction.sound:
         lines.append(
             f"  were only sound answers counted: {points(one.difference)} ({points_interval(one.low, one.high)})"
         )
     return "\n".join(lines) + "\n"
 
 
-def starts_reproduction_text(found: StartsReproduction, *, width: int = 100) -> str:
+def starts_reproduction_text(reproduction: StartsReproduction, *, width: int = 100) -> str:
     """Each start or seed, then what they say together."""
     lines = [
-        heading(f"Study {one_line(found.study)}: {count(len(found.starts))} {_noun(found)}s together, computed again"),
-        f"  agree {count(found.agree)}   differ {count(found.differ)}",
-        *_difference_lines(found.differences, width=width),
+        heading(
+            f"Study {one_line(reproduction.study)}: {count(len(reproduction.starts))} {_noun(reproduction)}s together, "
+            "computed again"
+        ),
+        f"  agree {count(reproduction.agree)}   differ {count(reproduction.differ)}",
+        *_difference_lines(reproduction.differences, width=width),
         "",
-        paragraph(found.holds, width=width),
+        paragraph(reproduction.holds, width=width),
     ]
-    each = [f"{_part_words(start)}\n\n{reproduction_text(one, width=width)}" for start, one in found.starts.items()]
+    each = [
+        f"{_part_words(start)}\n\n{reproduction_text(one, width=width)}" for start, one in reproduction.starts.items()
+    ]
     return "\n".join([*each, *lines]) + "\n"
 
 
-def _noun(found: StartsReproduction) -> str:
-    return "seed" if all(part.startswith("seed ") for part in found.starts) else "start"
+def _noun(reproduction: StartsReproduction) -> str:
+    return "seed" if all(part.startswith("seed ") for part in reproduction.starts) else "start"
 
 
 def _part_words(part: str) -> str:

@@ -90,8 +90,8 @@ def between_sentence(one: Contrast) -> str:
         return f"From {one.treatment} and from {one.control}: not compared ({reason_of(one)})."
     more = "larger" if one.difference >= 0 else "smaller"
     return (
-        f"From {one.treatment} the difference is {points(abs(one.difference), signed=False)} points {more} than from "
-        f"{one.control} ({points(one.difference)}, interval {points_interval(one.low, one.high)})."
+        f"From {one.treatment} the difference is {points(abs(one.difference), is_signed=False)} points {more} than "
+        f"from {one.control} ({points(one.difference)}, interval {points_interval(one.low, one.high)})."
     )
 
 
@@ -108,7 +108,7 @@ def _numbers(one: Contrast) -> list[str]:
 def parts_chart(parts: Sequence[tuple[str, Contrast]], together: Contrast, *, name: str) -> Markup:
     """Draw the contrast of each part of a study and of all together."""
     rows = [*parts, ("all together", together)]
-    drawn = [
+    differences = [
         Difference(
             label,
             one.difference,
@@ -122,4 +122,4 @@ def parts_chart(parts: Sequence[tuple[str, Contrast]], together: Contrast, *, na
         )
         for label, one in rows
     ]
-    return forest(drawn, name=name)
+    return forest(differences, name=name)

@@ -72,7 +72,7 @@ def _verdict(result: StudyResult, width: int) -> str:
 def _finds(primary: Contrast) -> str:
     if primary.minimum_detectable is None:
         return f"– ({reason_of(primary)})"
-    return f"differences from {points(primary.minimum_detectable, signed=False)} points (80 % power)"
+    return f"differences from {points(primary.minimum_detectable, is_signed=False)} points (80 % power)"
 
 
 def _warnings(result: StudyResult, width: int) -> str:
@@ -123,7 +123,7 @@ def _contrasts(result: StudyResult, width: int) -> str:
                 points_interval(contrast.low, contrast.high),
                 f"{contrast.gained}/{contrast.lost}" if contrast.difference is not None else "–",
                 p_value(contrast.p_value), p_value(contrast.p_adjusted),
-                points(contrast.minimum_detectable, signed=False),
+                points(contrast.minimum_detectable, is_signed=False),
             ]
         )  # fmt: skip
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
@@ -142,10 +142,10 @@ def _alike(result: StudyResult, width: int) -> str:
     if not result.alike:
         return ""
     rows = text_table([list(view.ALIKE_HEADINGS), *view.alike_rows(result)], width=width, left=3)
-    told = [
+    sentences = [
         paragraph(text, width=width, hang=2) for text in (registered_sentence(result), draws_sentence(result)) if text
     ]
-    return "\n".join([heading("What was equal, what is unknown (trained elsewhere)"), *told, "", rows])
+    return "\n".join([heading("What was equal, what is unknown (trained elsewhere)"), *sentences, "", rows])
 
 
 def _growth(result: StudyResult, width: int) -> str:
@@ -202,8 +202,8 @@ def _tuning(result: StudyResult, width: int) -> str:
     if result.tuning is None:
         return ""
     rows = [list(view.TRIAL_HEADINGS), *(list(row.cells) for row in view.trial_rows(result))]
-    told = [paragraph(text, width=width, label="·", hang=2) for text in view.tuning_sentences(result)]
-    return "\n".join([heading("Tuning: every trial"), *told, "", text_table(rows, width=width, left=3)])
+    sentences = [paragraph(text, width=width, label="·", hang=2) for text in view.tuning_sentences(result)]
+    return "\n".join([heading("Tuning: every trial"), *sentences, "", text_table(rows, width=width, left=3)])
 
 
 def _ledger(result: StudyResult, width: int) -> str:

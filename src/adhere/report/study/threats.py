@@ -17,15 +17,15 @@ def threats(result: StudyResult) -> list[str]:
 def _of_the_answer(result: StudyResult) -> list[str]:
     primary = result.verdict.primary
     late = [change for change in result.changes if change.evaluations]
-    broken, open_ = (
+    violated_guards, open_ = (
         dict.fromkeys(guard.name.replace("_", " ") for guard in result.guards if guard.outcome == outcome)
         for outcome in ("violated", "undecided")
     )
-    gained = (primary.difference or 0) > 0
+    is_gain = (primary.difference or 0) > 0
     bought, cost = (
-        ("The gain may have been bought: ", "The gain may have cost something else: ") if gained else ("", "")
+        ("The gain may have been bought: ", "The gain may have cost something else: ") if is_gain else ("", "")
     )
-    lost = [side.task for side in result.sides.tests if side.outcome == "violated"] if result.sides else []
+    worse_tasks = [side.task for side in result.sides.tests if side.outcome == "violated"] if result.sides else []
     unequal = [one for one in result.matched if not one.within]
     signs = {one.difference > 0 for one in primary.by_seed if one.difference}
     return [
@@ -33,9 +33,9 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         "the rule is no longer one fixed beforehand."
         if late
         else "",
-        sentence(f"{bought}{', '.join(broken)} got worse by more than the margin") if broken else "",
+        sentence(f"{bought}{', '.join(violated_guards)} got worse by more than the margin") if violated_guards else "",
         f"Whether something was given up for it is not decided for {', '.join(open_)}." if open_ else "",
-        sentence(f"{cost}worse at {', '.join(lost)} by more than the margin") if lost else "",
+        sentence(f"{cost}worse at {', '.join(worse_tasks)} by more than the margin") if worse_tasks else "",
         f"Compute is not equal as planned in {plural(len(unequal), 'measure')}." if unequal else "",
         "Seeds disagree about the sign of the difference." if len(signs) > 1 else "",
         "One training seed: another one may give another difference, and nothing here says how much."
@@ -43,7 +43,7 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         else f"{plural(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
         if 1 < primary.n_seeds < 10
         else "",
-        f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; "
+        f"The design finds differences from {points(primary.minimum_detectable, is_signed=False)} points; "
         "smaller ones escape it."
         if primary.minimum_detectable is not None
         else "",
@@ -79,16 +79,16 @@ def registered_sentence(result: StudyResult) -> str:
 
 def overlap_sentences(result: StudyResult) -> list[str]:
     """Tell whether what was asked stood in the rows that arms were trained on, as far as their authors name them."""
-    told = []
+    sentences = []
     for one in result.overlaps:
         where = ", ".join(f"a prompt of {name} ({n})" for name, n in one.against.items())
         some = f" ({'; '.join(one.shown)})" if one.shown else ""
-        told.append(
+        sentences.append(
             f"{one.repeated} of {one.rows} rows of {one.file}, on which {one.arm} was trained, repeat {where}{some}."
             if one.repeated
             else f"None of the {one.rows} rows of {one.file}, on which {one.arm} was trained, repeats a prompt."
         )
-    return told
+    return sentences
 
 
 def draws_sentence(result: StudyResult) -> str:
@@ -104,7 +104,7 @@ def draws_sentence(result: StudyResult) -> str:
 
 
 def _of_the_design(result: StudyResult) -> list[str]:
-    repaired = sum(pool.sft_by_origin.get("repaired", 0) for pool in result.data)
+    repaired_rows = sum(pool.sft_by_origin.get("repaired", 0) for pool in result.data)
     rows = sum(pool.sft_rows for pool in result.data)
     return [
         (
@@ -115,8 +115,9 @@ def _of_the_design(result: StudyResult) -> list[str]:
             "Held-out prompts come from the generator that makes training prompts. Queries, topics, phrases, "
             "keys and words are held out; numbers (how many words, bullets or times) are not."
         ),
-        f"{repaired:,} of {rows:,} supervised rows are answers mended by a program: good form, not always good prose."
-        if repaired
+        f"{repaired_rows:,} of {rows:,} supervised rows are answers mended by a program: good form, "
+        "not always good prose."
+        if repaired_rows
         else "",
         _of_settings(result),
         f"One start model ({result.start_model}): a larger one may behave differently.",
@@ -126,14 +127,16 @@ def _of_the_design(result: StudyResult) -> list[str]:
 def _of_settings(result: StudyResult) -> str:
     if result.tuning is None:
         return "Learning rates were not searched for each arm: an arm may lose because of its settings, not its method."
-    tuned = {found.stage for found in result.tuning.stages}
+    tuned_stages = {tuned_stage.stage for tuned_stage in result.tuning.stages}
     others = [
         name
         for name in dict.fromkeys(stage for arm in result.arm_stages.values() for stage in arm)
-        if name not in tuned
+        if name not in tuned_stages
     ]
     method = {stage.stage: stage.method for stage in result.stage_costs}
-    alike = {other: name for other in others for name in sorted(tuned) if method.get(name, "") == method.get(other)}
+    alike = {
+        other: name for other in others for name in sorted(tuned_stages) if method.get(name, "") == method.get(other)
+    }
     edges = _at_the_edge(result.tuning)
     return " ".join(
         [
@@ -153,10 +156,10 @@ def _of_settings(result: StudyResult) -> str:
 
 def _at_the_edge(tuning: Tuning) -> list[str]:
     """Chosen numbers that are the lowest or highest of at least three that were tried: a better one may lie beyond."""
-    found = []
+    edges = []
     for stage in tuning.stages:
         for name, value in stage.trials[stage.chosen].settings.items():
-            values = {tried for one in stage.trials if isinstance(tried := one.settings[name], int | float)}
+            values = {trial_value for one in stage.trials if isinstance(trial_value := one.settings[name], int | float)}
             if len(values) >= 3 and value in (min(values), max(values)):
-                found.append(f"{stage.stage} {name} {value}")
-    return found
+                edges.append(f"{stage.stage} {name} {value}")
+    return edges

@@ -207,11 +207,11 @@ def tone_of(result: StudyResult, arm: str) -> int:
 
 def slice_scores(result: StudyResult) -> list[SliceScores]:
     """Scores by slice, in the order of the study; a slice that has no score is left out."""
-    stored = dict.fromkeys([*result.slices, *(score.slice for score in result.scores)])
+    slice_names = dict.fromkeys([*result.slices, *(score.slice for score in result.scores)])
     present = {score.slice for score in result.scores}
     return [
         SliceScores(name, title, _with_floor(note, result.floors.get(name)), _arm_rows(result, name))
-        for name in stored
+        for name in slice_names
         if name in present
         for title, note in [_titles(result).get(name, (name, ""))]
     ]
@@ -230,25 +230,25 @@ def _arm_rows(result: StudyResult, slice_name: str) -> tuple[ArmRows, ...]:
     rows = []
     for arm in result.arms:
         scores = [score for score in result.scores if score.arm == arm and score.slice == slice_name]
-        pooled = next((score for score in scores if score.seed is None), None)
+        over_seeds = next((score for score in scores if score.seed is None), None)
         seeds = tuple(sorted((s for s in scores if s.seed is not None), key=lambda score: score.seed or 0))
-        if pooled is None and len(seeds) == 1:
-            pooled, seeds = seeds[0], ()
-        rows.append(ArmRows(arm, tone_of(result, arm), pooled, seeds if len(seeds) > 1 else ()))
+        if over_seeds is None and len(seeds) == 1:
+            over_seeds, seeds = seeds[0], ()
+        rows.append(ArmRows(arm, tone_of(result, arm), over_seeds, seeds if len(seeds) > 1 else ()))
     return tuple(rows)
 
 
 def missing_reasons(scores: list[SliceScores]) -> list[str]:
     """Why dashes stand in the tables of scores."""
-    shown = [row.score for part in scores for row in part.arms]
+    all_scores = [row.score for part in scores for row in part.arms]
     reasons = []
-    if any(score is None for score in shown):
+    if any(score is None for score in all_scores):
         reasons.append("this arm was not measured on this slice")
-    if any(score is not None and score.prompt_strict.rate is None for score in shown):
+    if any(score is not None and score.prompt_strict.rate is None for score in all_scores):
         reasons.append(NO_RATE)
-    if any(score is not None and _lacks_interval(score.prompt_strict) for score in shown):
+    if any(score is not None and _lacks_interval(score.prompt_strict) for score in all_scores):
         reasons.append("these seeds cannot tell an interval")
-    if any(value is None for score in shown if score for _, value in guard_cells(score.guard)):
+    if any(value is None for score in all_scores if score for _, value in guard_cells(score.guard)):
         reasons.append(NO_GUARD)
     return reasons
 
@@ -261,14 +261,14 @@ def contrast_rows(result: StudyResult) -> list[ContrastRow]:
     """The primary contrast first, then the others in their stored order."""
     primary = result.verdict.primary
     others = [contrast for contrast in result.contrasts if contrast != primary]
-    shown = [
+    rows = [
         ContrastRow(contrast, effect(contrast, verb=verb_of(result), noun=noun_of(result)))
         for contrast in [primary, *others]
     ]
-    if result.verdict.withheld and shown[0].effect.direction in {"more", "fewer"}:  # the rule is applied once
-        told = shown[0].effect.sentence.rpartition(":")[0]
-        shown[0] = ContrastRow(primary, Effect("unclear", "○ withheld", f"{told}: the answer is withheld."))
-    return shown
+    if result.verdict.withheld and rows[0].effect.direction in {"more", "fewer"}:  # the rule is applied once
+        claim = rows[0].effect.sentence.rpartition(":")[0]
+        rows[0] = ContrastRow(primary, Effect("unclear", "○ withheld", f"{claim}: the answer is withheld."))
+    return rows
 
 
 _GUARDS = {
@@ -337,10 +337,10 @@ def price_of(result: StudyResult) -> Price | None:
     tests = [*result.guards, *(one for one in result.tax if one.treatment == treatment)]
     if not tests:
         return None
-    broken = list(dict.fromkeys(_price(one, result) for one in tests if one.outcome == "violated"))
-    if broken:
-        said = "Given up for it" if (result.verdict.primary.difference or 0) > 0 else f"Worse in {treatment}"
-        return Price("violated", f"✗ {said}: {'; '.join(broken)}")
+    violations = list(dict.fromkeys(_price(one, result) for one in tests if one.outcome == "violated"))
+    if violations:
+        lead = "Given up for it" if (result.verdict.primary.difference or 0) > 0 else f"Worse in {treatment}"
+        return Price("violated", f"✗ {lead}: {'; '.join(violations)}")
     open_ = sum(one.outcome == "undecided" for one in tests)
     if open_:
         return Price("undecided", f"? No guard is violated; {open_} of {len(tests)} are undecided")
@@ -387,13 +387,13 @@ def hangs_on_sentence(result: StudyResult) -> str:
     without = on.difference_range
     if without:
         decide = on.deciding_seeds
-        held = (
+        holding_zero = (
             f"it holds 0 without seed {', '.join(map(str, decide))}" if decide else "it keeps its side of 0 each time"
         )
         excludes = result.verdict.primary.low is not None and not _holds_zero(result.verdict.primary)
         parts.append(
             f"Without any one seed the difference lies between {points(without[0])} and {points(without[1])}"
-            + (f", and of the interval: {held}." if excludes else ".")
+            + (f", and of the interval: {holding_zero}." if excludes else ".")
         )
         parts.append(
             f"Signs of the seeds' differences, flipped in all ways, on these prompts: p {p_value(on.sign_flip_p)}."
@@ -421,24 +421,24 @@ def suites_line(result: StudyResult) -> str:
     Where sound or responding answers were counted, these behind it.
     """
     starts = [name for name in result.arms if not result.arm_stages.get(name)][:1]
-    found = []
+    lines = []
     for suite in result.suites:
         first = suite.contrasts[0]
-        lost = 1 - first.coverage
+        lost_share = 1 - first.coverage
         name = (
             suite.name
-            if lost <= 1 - WHOLE_SUITE
-            else f"{suite.name} (no measurement of {percent(lost)} of its prompts)"
+            if lost_share <= 1 - WHOLE_SUITE
+            else f"{suite.name} (no measurement of {percent(lost_share)} of its prompts)"
         )
         over = []
         for control in dict.fromkeys([first.control, *starts]):
             pair = (first.treatment, control)
-            told = [_change(one) for one in suite.contrasts if (one.treatment, one.control) == pair]
-            if told:  # the rates, and those of what counts behind them
-                counted = next((one.slice for one in suite.contrasts if one.slice in COUNTED), "sound")
-                over.append(f"over {control} {f' [{counted}: '.join(told)}{']' * (len(told) - 1)}")
-        found.append(f"{name} {', '.join(over)}")
-    return "; ".join(found)
+            changes = [_change(one) for one in suite.contrasts if (one.treatment, one.control) == pair]
+            if changes:  # the rates, and those of what counts behind them
+                what_counts = next((one.slice for one in suite.contrasts if one.slice in COUNTED), "sound")
+                over.append(f"over {control} {f' [{what_counts}: '.join(changes)}{']' * (len(changes) - 1)}")
+        lines.append(f"{name} {', '.join(over)}")
+    return "; ".join(lines)
 
 
 def _change(one: Contrast) -> str:
@@ -467,15 +467,15 @@ TRIAL_HEADINGS = ("stage", "settings", "chosen", "dev rate", "tokens trained", "
 def trial_rows(result: StudyResult) -> list[TrialRow]:
     """Every trial of every tuned stage, in the order of its grid."""
     rows = []
-    for found in result.tuning.stages if result.tuning else ():
-        for number, one in enumerate(found.trials):
+    for stage in result.tuning.stages if result.tuning else ():
+        for number, one in enumerate(stage.trials):
             settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
             rate = "failed" if one.rate is None else percent(one.rate)
             if len(one.rates) > 1:
                 rate += f" ({', '.join(percent(each) for each in one.rates)})"
-            chosen = "yes" if number == found.chosen else ""
-            cells = (found.stage, settings, chosen, rate, count(one.tokens), decimal(one.minutes))
-            rows.append(TrialRow(cells, number == found.chosen))
+            chosen = "yes" if number == stage.chosen else ""
+            cells = (stage.stage, settings, chosen, rate, count(one.tokens), decimal(one.minutes))
+            rows.append(TrialRow(cells, number == stage.chosen))
     return rows
 
 
@@ -487,23 +487,23 @@ def tuning_sentences(result: StudyResult) -> list[str]:
     tuning = result.tuning
     if tuning is None:
         return []
-    counts = {found.stage: len(found.trials) for found in tuning.stages}
+    counts = {tuned_stage.stage: len(tuned_stage.trials) for tuned_stage in tuning.stages}
     if len(set(counts.values())) == 1:
         trials = f"{plural(next(iter(counts.values())), 'trial')} of every tuned stage ({', '.join(counts)})"
     else:
         trials = "Unequal numbers of trials: " + ", ".join(f"{name} {number}" for name, number in counts.items())
     seeds = f"{'seed' if len(tuning.seeds) == 1 else 'seeds'} {', '.join(map(str, tuning.seeds))}"
     arms = {
-        found.stage: [arm for arm, stages in result.arm_stages.items() if found.stage in stages]
-        for found in tuning.stages
+        tuned_stage.stage: [arm for arm, stages in result.arm_stages.items() if tuned_stage.stage in stages]
+        for tuned_stage in tuning.stages
     }
     rule = result.spec["verdict"]
-    counted = str(rule.get("counts")) if isinstance(rule, dict) else ""
+    what_counts = str(rule.get("counts")) if isinstance(rule, dict) else ""
     return [
         f"{trials}, on {plural(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
         _budget_sentence(tuning),
         *_finals_sentence(tuning),
-        *([f"The dev rate counts {COUNTED[counted]}, as the verdict does."] if counted in COUNTED else []),
+        *([f"The dev rate counts {COUNTED[what_counts]}, as the verdict does."] if what_counts in COUNTED else []),
         _apart_sentence(tuning),
         "What was chosen is used by: "
         + "; ".join(f"{stage}: {', '.join(names)}" for stage, names in arms.items())
@@ -523,14 +523,17 @@ def _budget_sentence(tuning: Tuning) -> str:
 def _finals_sentence(tuning: Tuning) -> list[str]:
     if not tuning.final_seeds:
         return []
-    best = {found.stage: sum(len(one.rates) == _most_rates(found) for one in found.trials) for found in tuning.stages}
-    told = ", ".join(f"{stage} {number}" for stage, number in best.items())
+    best = {
+        tuned_stage.stage: sum(len(one.rates) == _most_rates(tuned_stage) for one in tuned_stage.trials)
+        for tuned_stage in tuning.stages
+    }
+    counts = ", ".join(f"{stage} {number}" for stage, number in best.items())
     seeds = ", ".join(map(str, tuning.final_seeds))
-    return [f"The best trials ({told}) were trained at seeds {seeds} too, and one of these is chosen."]
+    return [f"The best trials ({counts}) were trained at seeds {seeds} too, and one of these is chosen."]
 
 
-def _most_rates(found: TunedStage) -> int:
-    return max(len(one.rates) for one in found.trials)
+def _most_rates(stage: TunedStage) -> int:
+    return max(len(one.rates) for one in stage.trials)
 
 
 def _apart_sentence(tuning: Tuning) -> str:
@@ -560,8 +563,8 @@ _CONTAMINATION = {
 
 def contamination_rows(result: StudyResult) -> dict[str, object]:
     """The check of the first pool, its keys in words."""
-    found = result.data[0].contamination if result.data else {}
-    return {_CONTAMINATION.get(name, name.replace("_", " ")): value for name, value in found.items()}
+    contamination = result.data[0].contamination if result.data else {}
+    return {_CONTAMINATION.get(name, name.replace("_", " ")): value for name, value in contamination.items()}
 
 
 def tax_rows(result: StudyResult) -> list[list[str]]:
@@ -580,8 +583,8 @@ def sides_line(result: StudyResult) -> str:
     if result.sides is None:
         return ""
     primary = result.verdict.primary
-    decided = result.verdict.answer in {"YES", "NO"}  # a withheld verdict shows nothing, whatever its interval
-    following = following_words(primary.difference, primary.low, primary.high) if decided else "following undecided"
+    is_decided = result.verdict.answer in {"YES", "NO"}  # a withheld verdict shows nothing, whatever its interval
+    following = following_words(primary.difference, primary.low, primary.high) if is_decided else "following undecided"
     return rest_sentence(following, result.sides.tests)
 
 
@@ -614,13 +617,13 @@ def matched_sentence(one: Match) -> str:
 
 def yields(result: StudyResult) -> dict[str, dict[str, int]]:
     """Counts by kind, over all pools."""
-    found: dict[str, dict[str, int]] = {}
+    totals: dict[str, dict[str, int]] = {}
     for pool in result.data:
         for kind, counts in pool.yield_by_kind.items():
-            row = found.setdefault(kind, {})
+            row = totals.setdefault(kind, {})
             for name, value in counts.items():
                 row[name] = row.get(name, 0) + value
-    return dict(sorted(found.items()))
+    return dict(sorted(totals.items()))
 
 
 def family_table(result: StudyResult) -> RateTable:
@@ -642,8 +645,8 @@ def _rate_table(result: StudyResult, field: str) -> RateTable:
     rates: list[dict[str, Share]] = [getattr(row.score, field) for row in arms]
     slices = [part.slice for part in parts]
     unseen = [name for name in slices if name.startswith(("new-family", "new-kind"))]
-    seen = {found for name in slices if name not in {"all", *unseen} for found in _names(parts, name, field)}
-    new = {found for name in unseen for found in _names(parts, name, field)} - seen
+    seen = {row_name for name in slices if name not in {"all", *unseen} for row_name in _names(parts, name, field)}
+    new = {row_name for name in unseen for row_name in _names(parts, name, field)} - seen
     names = sorted({name for table in rates for name in table}, key=lambda name: (name in new, name))
     rows = tuple((name, name in new, tuple(table.get(name) for table in rates)) for name in names)
     return RateTable(arms, rows)
@@ -668,16 +671,16 @@ def stage_panels(result: StudyResult) -> list[StagePanels]:
 
 def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
     curves = [curve for curve in result.curves if (curve.stage, curve.method) == (stage, method)]
-    served = {cost.cell: cost.arms for cost in result.stage_costs}
-    labels = list(dict.fromkeys(_recipe_label(served.get(curve.cell), curve) for curve in curves))
+    arms_by_cell = {cost.cell: cost.arms for cost in result.stage_costs}
+    labels = list(dict.fromkeys(_recipe_label(arms_by_cell.get(curve.cell), curve) for curve in curves))
     tracks = {label: Track(label, 1 + index % 7) for index, label in enumerate(labels)}
     parts = dict.fromkeys(name for curve in curves for name in sorted(curve.columns) if name.startswith(_PART))
     titles = {**_COLUMNS, **{name: (f"Reward, {name.removeprefix(_PART)}", True) for name in parts}}
-    known = [name for name in titles if any(name in curve.columns for curve in curves)]
+    column_names = [name for name in titles if any(name in curve.columns for curve in curves)]
     panels = []
-    for column in known:
+    for column in column_names:
         lines = tuple(
-            (tracks[_recipe_label(served.get(curve.cell), curve)], curve)
+            (tracks[_recipe_label(arms_by_cell.get(curve.cell), curve)], curve)
             for curve in curves
             if any(value is not None for value in curve.columns.get(column, []))
         )

@@ -169,10 +169,10 @@ def _sides(result: StudyResult) -> list[list[Value]]:
 
 def _tuning(result: StudyResult) -> list[list[Value]]:
     rows: list[list[Value]] = [["stage", "trial", "settings", "chosen", "dev rate", "tokens trained", "minutes"]]
-    for found in result.tuning.stages if result.tuning else ():
-        for number, one in enumerate(found.trials):
+    for stage in result.tuning.stages if result.tuning else ():
+        for number, one in enumerate(stage.trials):
             settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
-            rows.append([found.stage, number, settings, number == found.chosen, one.rate, one.tokens, one.minutes])
+            rows.append([stage.stage, number, settings, number == stage.chosen, one.rate, one.tokens, one.minutes])
     return rows
 
 

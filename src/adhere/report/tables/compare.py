@@ -31,16 +31,16 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
     Without control characters or escape sequences.
     """
     contrasts = [contrast_of(comparison, "all", comparison.overall)]
-    contrasts += [contrast_of(comparison, name, found) for name, found in comparison.slices.items()]
+    contrasts += [contrast_of(comparison, name, difference) for name, difference in comparison.slices.items()]
     title = (
         f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, "
         f"{level(contrasts[0])} intervals)"
     )
     lines = [heading(one_line(title))]
     for contrast in contrasts:
-        found = effect(contrast)
+        effect_words = effect(contrast)
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
-        lines.append(paragraph(found.sentence + where, width=width, label=found.short[0], hang=2))
+        lines.append(paragraph(effect_words.sentence + where, width=width, label=effect_words.short[0], hang=2))
     lines += [paragraph(note, width=width, label="!", hang=2) for note in comparison.notes]
     if comparison.guards is not None:
         lines.append(paragraph(_soundly(*comparison.guards), width=width, label="of these", hang=10))
@@ -53,14 +53,14 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
             cost += f"; {decimal(gain, digits=2)} points for every 100 tokens more"
         lines.append(paragraph(cost, width=width, label="cost", hang=6))
     if comparison.answers and comparison.same_answers is not None:
-        said = f"{count(comparison.same_answers)} of {count(comparison.answers)} answers are the same text"
-        lines.append(paragraph(said, width=width, label="texts", hang=7))
+        text = f"{count(comparison.same_answers)} of {count(comparison.answers)} answers are the same text"
+        lines.append(paragraph(text, width=width, label="texts", hang=7))
     if comparison.at_equal_length is not None:
         lines.append(paragraph(_equal_length(comparison.at_equal_length), width=width, label="length", hang=8))
     rows = [["slice", "n", "left out", "rates", "diff", "interval", "gained/lost", "p", COULD_FIND]]
     differences = {"all": comparison.overall, **comparison.over_draws, **comparison.slices}
-    rows += [_row(name, found) for name, found in differences.items()]
-    if not any(found.left_out for found in differences.values()):
+    rows += [_row(name, difference) for name, difference in differences.items()]
+    if not any(difference.left_out for difference in differences.values()):
         rows = [[cell for column, cell in enumerate(row) if column != _LEFT_OUT] for row in rows]
     lines += ["", text_table(rows, width=width)]
     methods = dict.fromkeys(contrast.method for contrast in contrasts if contrast.method)
@@ -85,14 +85,15 @@ def _soundly(a: GuardMeans, b: GuardMeans) -> str:
     )
 
 
-def _equal_length(found: EqualLength) -> str:
+def _equal_length(estimate: EqualLength) -> str:
     """Say what is left of the difference at equal length."""
-    lengths = f"{decimal(found.characters_a)} and {decimal(found.characters_b)} characters an answer"
-    if found.difference is None:
-        return f"{lengths}; no difference at equal length: {found.reason}"
+    lengths = f"{decimal(estimate.characters_a)} and {decimal(estimate.characters_b)} characters an answer"
+    if estimate.difference is None:
+        return f"{lengths}; no difference at equal length: {estimate.reason}"
     return (
-        f"{lengths}; at equal length {points(found.difference)} points ({points_interval(found.low, found.high)}), and "
-        f"{points(found.slope)} for one standard deviation more length"
+        f"{lengths}; at equal length {points(estimate.difference)} points "
+        f"({points_interval(estimate.low, estimate.high)}), "
+        f"and {points(estimate.slope)} for one standard deviation more length"
     )
 
 
@@ -119,27 +120,28 @@ def _sides(comparison: Comparison, width: int) -> list[str]:
 
 def sides_sentence(comparison: Comparison) -> str:
     """Better at following or not, and worse at the rest or not, in one sentence."""
-    found = comparison.overall
-    return rest_sentence(following_words(found.difference, found.low, found.high), comparison.sides)
+    overall = comparison.overall
+    return rest_sentence(following_words(overall.difference, overall.low, overall.high), comparison.sides)
 
 
-def contrast_of(comparison: Comparison, name: str, found: Difference) -> Contrast:
+def contrast_of(comparison: Comparison, name: str, difference: Difference) -> Contrast:
     """The difference in the form whose wording is shared with studies; nothing is computed."""
     return Contrast(
         name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b,
         slice=name,
-        n_prompts=found.n, n_queries=found.n, n_seeds=1, rate_treatment=found.rate_a, rate_control=found.rate_b,
-        difference=found.difference,
-        low=found.low, high=found.high, confidence=comparison.confidence, gained=found.gained, lost=found.lost,
-        p_value=found.p_value, p_adjusted=None, minimum_detectable=found.minimum_detectable, method=found.method,
-        reason=found.reason, coverage=found.n / max(1, found.n + found.left_out), by_seed=[],
+        n_prompts=difference.n, n_queries=difference.n, n_seeds=1, rate_treatment=difference.rate_a,
+        rate_control=difference.rate_b, difference=difference.difference, low=difference.low, high=difference.high,
+        confidence=comparison.confidence, gained=difference.gained, lost=difference.lost, p_value=difference.p_value,
+        p_adjusted=None, minimum_detectable=difference.minimum_detectable, method=difference.method,
+        reason=difference.reason, coverage=difference.n / max(1, difference.n + difference.left_out), by_seed=[],
     )  # fmt: skip
 
 
-def _row(name: str, found: Difference) -> list[str]:
-    rate_a = percent(found.rate_a).removesuffix("\u00a0%")
+def _row(name: str, difference: Difference) -> list[str]:
+    rate_a = percent(difference.rate_a).removesuffix("\u00a0%")
     return [
-        name, count(found.n), count(found.left_out), f"{rate_a} − {percent(found.rate_b)}", points(found.difference),
-        points_interval(found.low, found.high), f"{count(found.gained)}/{count(found.lost)}", p_value(found.p_value),
-        points(found.minimum_detectable, signed=False),
+        name, count(difference.n), count(difference.left_out), f"{rate_a} − {percent(difference.rate_b)}",
+        points(difference.difference), points_interval(difference.low, difference.high),
+        f"{count(difference.gained)}/{count(difference.lost)}", p_value(difference.p_value),
+        points(difference.minimum_detectable, is_signed=False),
     ]  # fmt: skip

@@ -12,11 +12,11 @@ _HEADING = (
 )  # fmt: skip
 
 
-def grouped_text(found: GroupedCounts, *, width: int = 160) -> str:
+def grouped_text(counts: GroupedCounts, *, width: int = 160) -> str:
     """One line a model, suite and run; rates are of what was measured, failed calls and missing answers excluded."""
-    table = text_table([_HEADING, *map(_cells, found.groups)], width=width, left=2)
-    said = "Counted from the Parquet." if not found.reason else f"Counted from the segments: {found.reason}."
-    return f"{table}\n\n{paragraph(said, width=width)}"
+    table = text_table([_HEADING, *map(_cells, counts.groups)], width=width, left=2)
+    origin = "Counted from the Parquet." if not counts.reason else f"Counted from the segments: {counts.reason}."
+    return f"{table}\n\n{paragraph(origin, width=width)}"
 
 
 def _cells(group: Group) -> list[str]:

@@ -48,38 +48,38 @@ def explain_kind(name: str) -> dict[str, Any]:
             "failing": None,
             "fixes": [{"id": one.id, "what": one.what} for one in fixes() if one.constraint_id == name],
         }
-    known = {*registry, *published.ids()}
-    family = sorted(one for one in known if one.startswith(f"{name.partition(':')[0]}:"))
+    ids = {*registry, *published.ids()}
+    family = sorted(one for one in ids if one.startswith(f"{name.partition(':')[0]}:"))
     more = f" {name.partition(':')[0]} has: {', '.join(family)}." if family and ":" not in name else ""
-    raise UnknownName(f"Unknown constraint {name!r}.{nearest(name, known)}{more} (adhere list constraints PATTERN)")
+    raise UnknownName(f"Unknown constraint {name!r}.{nearest(name, ids)}{more} (adhere list constraints PATTERN)")
 
 
 def _explain_own(kind: type[Constraint]) -> dict[str, Any]:
     passing, failing = (make(kind.id, **example[0]) for example in (kind.passing, kind.failing))
-    found = {text: one.check(text) for one, (_, text) in ((passing, kind.passing), (failing, kind.failing))}
+    findings = {text: one.check(text) for one, (_, text) in ((passing, kind.passing), (failing, kind.failing))}
     return {
         "id": kind.id,
         "part": f"ours, {kind.part} (version {kind.version})",
         "about": inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " "),
         "params": {one.name: domain_text(one.metadata["domain"]) for one in dataclasses.fields(kind)},
         "wordings": list(dict.fromkeys(passing.describe(number) for number in range(len(kind.phrasings)))),
-        "passing": {"params": kind.passing[0], "text": kind.passing[1], "reason": found[kind.passing[1]].reason},
-        "failing": {"params": kind.failing[0], "text": kind.failing[1], "reason": found[kind.failing[1]].reason},
+        "passing": {"params": kind.passing[0], "text": kind.passing[1], "reason": findings[kind.passing[1]].reason},
+        "failing": {"params": kind.failing[0], "text": kind.failing[1], "reason": findings[kind.failing[1]].reason},
         "fixes": [],
     }
 
 
-def kind_text(found: dict[str, Any], *, width: int = 100) -> str:
+def kind_text(explanation: dict[str, Any], *, width: int = 100) -> str:
     """Return it for the terminal, in at most `width` columns where words allow it."""
-    lines = [heading(f"{found['id']}: {found['part']}")]
-    lines += [paragraph(found["about"], width=width)] if found["about"] else []
-    params = [f"{name} ({values})" for name, values in found["params"].items()] or ["none"]
+    lines = [heading(f"{explanation['id']}: {explanation['part']}")]
+    lines += [paragraph(explanation["about"], width=width)] if explanation["about"] else []
+    params = [f"{name} ({values})" for name, values in explanation["params"].items()] or ["none"]
     lines.append(paragraph("; ".join(params), width=width, label="parameters", hang=12))
-    lines += [paragraph(text, width=width, label="says", hang=12) for text in found["wordings"]]
-    for label, example in (("passes", found["passing"]), ("fails", found["failing"])):
+    lines += [paragraph(text, width=width, label="says", hang=12) for text in explanation["wordings"]]
+    for label, example in (("passes", explanation["passing"]), ("fails", explanation["failing"])):
         if example is not None:
             text = one_line(example["text"].replace("\n", "⏎"))
             lines.append(paragraph(f"{text} ({example['reason']})", width=width, label=label, hang=12))
-    for one in found["fixes"]:
+    for one in explanation["fixes"]:
         lines.append(paragraph(f"{one['id']}: {one['what']}", width=width, label="defect", hang=12))
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from adhere.report.pieces.numbers import count, decimal, percent_change
 from adhere.report.pieces.text_table import paragraph, text_table
 
 
-def perplexity_text(found: Sequence[Perplexity], tests: Sequence[SideTest], *, width: int = 100) -> str:
+def perplexity_text(perplexities: Sequence[Perplexity], tests: Sequence[SideTest], *, width: int = 100) -> str:
     """One row a model, then each model against the last one."""
     rows = [["model", "texts", "tokens", "perplexity", "bits a byte"]]
     rows += [
@@ -21,18 +21,18 @@ def perplexity_text(found: Sequence[Perplexity], tests: Sequence[SideTest], *, w
             decimal(one.perplexity, digits=2),
             decimal(one.bits_per_byte, digits=3),
         ]
-        for one in found
+        for one in perplexities
     ]
     lines = [text_table(rows, width=width)]
-    for one, test in zip(found, tests, strict=False):
+    for one, test in zip(perplexities, tests, strict=False):
         if test.worse is None:
-            lines.append(paragraph(f"{one.model} against {found[-1].model}: {test.reason}", width=width))
+            lines.append(paragraph(f"{one.model} against {perplexities[-1].model}: {test.reason}", width=width))
             continue
         lines.append(
             paragraph(
-                f"{one.model} against {found[-1].model}: {test.score.replace('_', ' ')} {percent_change(test.worse)} "
-                f"({percent_change(test.low)}…{percent_change(test.high)}, paired by {test.n} texts); "
-                f"margin {percent_change(test.margin)}: {test.outcome}",
+                f"{one.model} against {perplexities[-1].model}: {test.score.replace('_', ' ')} "
+                f"{percent_change(test.worse)} ({percent_change(test.low)}…{percent_change(test.high)}, "
+                f"paired by {test.n} texts); margin {percent_change(test.margin)}: {test.outcome}",
                 width=width,
             )
         )

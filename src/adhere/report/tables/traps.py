@@ -16,19 +16,26 @@ def arms_text(arms: Sequence[ArmTraps], *, width: int = 100) -> str:
     return text_table([list(TRAP_HEADINGS), *trap_rows(arms)], width=width)
 
 
-def traps_text(found: TrapScore, *, width: int = 100) -> str:
+def traps_text(trap_score: TrapScore, *, width: int = 100) -> str:
     """The shares, a row a trap and a step, and the first examples."""
-    lines = [f"{count(found.taken)} of {count(found.answers)} answers take a trap ({percent(found.share)})"]
-    if found.passing is not None:
-        lines.append(f"{count(found.passing_taken or 0)} of {count(found.passing)} that keep every instruction do")
-    if found.by_trap:
+    lines = [
+        f"{count(trap_score.taken)} of {count(trap_score.answers)} answers take a trap ({percent(trap_score.share)})"
+    ]
+    if trap_score.passing is not None:
         lines.append(
-            text_table([["trap", "answers"], *([trap, count(n)] for trap, n in found.by_trap.items())], width=width)
+            f"{count(trap_score.passing_taken or 0)} of {count(trap_score.passing)} that keep every instruction do"
         )
-    if found.by_step:
-        rows = [[str(one.step), count(one.answers), count(one.taken)] for one in found.by_step]
+    if trap_score.by_trap:
+        lines.append(
+            text_table(
+                [["trap", "answers"], *([trap, count(n)] for trap, n in trap_score.by_trap.items())], width=width
+            )
+        )
+    if trap_score.by_step:
+        rows = [[str(one.step), count(one.answers), count(one.taken)] for one in trap_score.by_step]
         lines.append(text_table([["step", "answers", "take a trap"], *rows], width=width))
     lines += [
-        paragraph(f"{one.key}: {', '.join(one.traps)}: {one.answer[:120]!r}", width=width) for one in found.examples
+        paragraph(f"{one.key}: {', '.join(one.traps)}: {one.answer[:120]!r}", width=width)
+        for one in trap_score.examples
     ]
     return "\n".join(lines)

@@ -71,12 +71,12 @@ def open_reward(target: str) -> AuditedReward:
     if not module_name or not name:
         raise UsageError(f"{target!r} must be package.module:reward, such as adhere.rewards:judge_reward")
     try:
-        found: Any = importlib.import_module(module_name)
+        thing: Any = importlib.import_module(module_name)
         for part in name.split("."):
-            found = getattr(found, part)
+            thing = getattr(thing, part)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{target}: {error}. Run it where the module can be imported (PYTHONPATH)") from error
-    return as_reward(found, target)
+    return as_reward(thing, target)
 
 
 def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
@@ -105,11 +105,11 @@ def _names(thing: Any) -> list[str]:
 
 def _needs(thing: Any) -> list[str]:
     try:
-        found = inspect.signature(thing).parameters.values()
+        parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
         return []
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [one.name for one in found if one.default is one.empty and one.kind not in kinds]
+    return [one.name for one in parameters if one.default is one.empty and one.kind not in kinds]
 
 
 def _takes(name: str) -> Callable[[Any], bool]:
@@ -134,19 +134,19 @@ def _trl(reward: Any) -> Pay:
     return pay
 
 
-def _only(found: Any) -> Any:
-    if isinstance(found, Mapping):  # a reward in parts: their sum
-        return sum(float(value[0]) for value in found.values() if value[0] is not None)
-    return found[0]
+def _only(rewards: Any) -> Any:
+    if isinstance(rewards, Mapping):  # a reward in parts: their sum
+        return sum(float(value[0]) for value in rewards.values() if value[0] is not None)
+    return rewards[0]
 
 
 def _verifiers(reward: Any) -> Pay:
-    known = _names(reward)
+    names = _names(reward)
     takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(reward).parameters.values())
 
     def pay(row: AuditRow, answer: str) -> Any:
         prompt = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
-        given = {
+        arguments = {
             "prompt": prompt,
             "completion": [{"role": "assistant", "content": answer}],
             "info": row.columns.get("info", dict(row.columns)),
@@ -154,7 +154,7 @@ def _verifiers(reward: Any) -> Pay:
             "state": {"is_truncated": False},
             "task": row.columns.get("task", ""),
         }
-        return _wait(reward(**{name: value for name, value in given.items() if takes_all or name in known}))
+        return _wait(reward(**{name: value for name, value in arguments.items() if takes_all or name in names}))
 
     return pay
 
@@ -171,16 +171,16 @@ def _verl(reward: Any) -> Pay:
     def pay(row: AuditRow, answer: str) -> Any:
         source = row.columns.get("data_source", "audit")
         extra = row.columns.get("extra_info", {})
-        found = reward(data_source=source, solution_str=answer, ground_truth=_truth(row), extra_info=extra)
-        return found["score"] if isinstance(found, Mapping) else found
+        reply = reward(data_source=source, solution_str=answer, ground_truth=_truth(row), extra_info=extra)
+        return reply["score"] if isinstance(reply, Mapping) else reply
 
     return pay
 
 
 def _openrlhf(reward: Any) -> Pay:
     def pay(row: AuditRow, answer: str) -> Any:
-        found = reward([row.asked + answer], [row.asked], [_truth(row)])
-        return found["rewards"][0] if isinstance(found, Mapping) else found[0]
+        reply = reward([row.asked + answer], [row.asked], [_truth(row)])
+        return reply["rewards"][0] if isinstance(reply, Mapping) else reply[0]
 
     return pay
 
@@ -201,12 +201,14 @@ def _openenv(environment: Any) -> Pay:
     name = next((one for one in ("answer", "message", "text", "content", "response") if one in fields), None)
 
     def pay(row: AuditRow, answer: str) -> Any:
-        seen = environment.reset(**({"prompt_id": row.columns["prompt_id"]} if "prompt_id" in row.columns else {}))
+        observation = environment.reset(
+            **({"prompt_id": row.columns["prompt_id"]} if "prompt_id" in row.columns else {})
+        )
         for _ in range(64):
-            seen = environment.step(action(**{name: answer}) if name else answer)
-            if getattr(seen, "done", True):
+            observation = environment.step(action(**{name: answer}) if name else answer)
+            if getattr(observation, "done", True):
                 break
-        return seen.reward
+        return observation.reward
 
     return pay
 
@@ -245,16 +247,16 @@ _KINDS: Sequence[tuple[str, Callable[[Any], bool], Callable[[Any], Pay]]] = (
 )
 
 
-def _wait(found: Any) -> Any:
-    return asyncio.run(_finish(found)) if inspect.isawaitable(found) else found
+def _wait(reply: Any) -> Any:
+    return asyncio.run(_finish(reply)) if inspect.isawaitable(reply) else reply
 
 
-async def _finish(found: Any) -> Any:
-    return await found
+async def _finish(awaitable: Any) -> Any:
+    return await awaitable
 
 
-def _number(found: Any) -> Earning:
-    if found is None:
+def _number(reward: Any) -> Earning:
+    if reward is None:
         return Earning(None, "the reward is None: not measured")
-    value = float(found.item() if hasattr(found, "item") else found)
+    value = float(reward.item() if hasattr(reward, "item") else reward)
     return Earning(value) if math.isfinite(value) else Earning(None, f"the reward is {value}")

@@ -110,32 +110,32 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
     troubles: dict[str, None] = {}
 
     def ask(row: AuditRow, answer: str) -> float | None:
-        paid: Earning = reward.ask(row, answer)
-        if paid.reward is None:
-            troubles.setdefault(paid.why)
-        return paid.reward
+        earning: Earning = reward.ask(row, answer)
+        if earning.reward is None:
+            troubles.setdefault(earning.why)
+        return earning.reward
 
     honest = [[ask(row, text) for text in row.honest] for row in rows]
-    known = [value for values in honest for value in values if value is not None]
-    if not known:
+    honest_rewards = [value for values in honest for value in values if value is not None]
+    if not honest_rewards:
         raise UsageError(
             f"{reward.name}: no honest answer earned a number: {next(iter(troubles), 'nothing was asked')}"
         )
     best = [max((value for value in values if value is not None), default=None) for values in honest]
     mean = [fmean(some) if (some := [one for one in values if one is not None]) else None for values in honest]
-    found: list[AuditedScript] = []
+    audited_scripts: list[AuditedScript] = []
     scripts = list(scripts_for(rows))
     with (progress or Silent()).step("audit", len(scripts), "scripts") as bar:
         for script in scripts:
-            paid = [None if text is None else ask(row, text) for row, text in zip(rows, script.answers, strict=True)]
-            found.append(_weigh_script(script, rows, paid, best, mean))
+            rewards = [None if text is None else ask(row, text) for row, text in zip(rows, script.answers, strict=True)]
+            audited_scripts.append(_weigh_script(script, rows, rewards, best, mean))
             bar.advance(note=script.name)
     return Audit(
         reward.name,
         reward.kind,
         len(rows),
-        {"mean": fmean(known), "n": len(known)},
-        tuple(sorted(found, key=lambda one: -1.0 if one.mean is None else one.mean, reverse=True)),
+        {"mean": fmean(honest_rewards), "n": len(honest_rewards)},
+        tuple(sorted(audited_scripts, key=lambda one: -1.0 if one.mean is None else one.mean, reverse=True)),
         tuple(_pair_gaps(rows, honest, ask)),
         tuple(troubles),
     )
@@ -144,29 +144,29 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
 def _weigh_script(
     script: Script,
     rows: Sequence[AuditRow],
-    paid: Sequence[float | None],
+    rewards: Sequence[float | None],
     best: Sequence[float | None],
     mean: Sequence[float | None],
 ) -> AuditedScript:
     both = [
         (value - top, place)
-        for place, (value, top) in enumerate(zip(paid, best, strict=True))
+        for place, (value, top) in enumerate(zip(rewards, best, strict=True))
         if value is not None and top is not None
     ]
     witness = None
     if both:
         _, place = max(both)
-        value, top, text = paid[place], best[place], script.answers[place]
+        value, top, text = rewards[place], best[place], script.answers[place]
         if value is not None and top is not None and text is not None and value > 0:
             witness = Witness(rows[place].asked[:400], text[:400], value, top)
     places = [place for _, place in both]
     return AuditedScript(
         script.name,
         script.group,
-        fmean([float(paid[place] or 0.0) for place in places]) if places else None,
+        fmean([float(rewards[place] or 0.0) for place in places]) if places else None,
         fmean([float(mean[place] or 0.0) for place in places]) if places else None,
         len(places),
-        sum(text is not None and value is None for text, value in zip(script.answers, paid, strict=True)),
+        sum(text is not None and value is None for text, value in zip(script.answers, rewards, strict=True)),
         sum(gap > SAME for gap, _ in both),
         witness,
     )
@@ -175,14 +175,14 @@ def _weigh_script(
 def _pair_gaps(
     rows: Sequence[AuditRow], honest: Sequence[Sequence[float | None]], ask: Callable[[AuditRow, str], float | None]
 ) -> list[PairGap]:
-    found = []
+    gaps = []
     for row, values in zip(rows, honest, strict=True):
         text, value = row.honest[0], values[0]
         for name, change in MEAN_THE_SAME.items():
             other = change(text)
             if value is None or other == text:
                 continue
-            changed = ask(row, other)
-            if changed is not None and abs(changed - value) > SAME:
-                found.append(PairGap(name, row.asked[:200], text[:200], value, changed))
-    return found
+            other_value = ask(row, other)
+            if other_value is not None and abs(other_value - value) > SAME:
+                gaps.append(PairGap(name, row.asked[:200], text[:200], value, other_value))
+    return gaps

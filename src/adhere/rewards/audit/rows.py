@@ -57,11 +57,11 @@ def _row(row: dict[str, Any]) -> AuditRow:
             f"an audit needs `prompt` and an honest answer to measure others by ({', '.join(HONEST)}). Its columns: "
             f"{', '.join(row)}"
         )
-    given = row[name]
-    listed = given if name == "honest" and isinstance(given, list) else [given]
-    honest = tuple(text for one in listed if (text := answer_of(one)))
+    answer_column = row[name]
+    answers = answer_column if name == "honest" and isinstance(answer_column, list) else [answer_column]
+    honest = tuple(text for one in answers if (text := answer_of(one)))
     if not honest:
-        raise UsageError(f"{name} holds no answer: {given!r:.60}")
+        raise UsageError(f"{name} holds no answer: {answer_column!r:.60}")
     return AuditRow(row["prompt"], honest, {key: value for key, value in row.items() if key not in {"prompt", name}})
 
 

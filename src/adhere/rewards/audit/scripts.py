@@ -71,11 +71,11 @@ _CHANGES: dict[str, Callable[[str], str]] = {
 
 def _exploits(row: AuditRow) -> dict[str, str]:
     """Answers that pass one constraint and do nothing else, by their shape; the first constraint that has one."""
-    found: dict[str, str] = {}
+    texts_by_shape: dict[str, str] = {}
     for ref in row.refs:
         for one in exploits_of(resolve(ref), row.asked, row.honest):
-            found.setdefault(one.shape, one.text)
-    return found
+            texts_by_shape.setdefault(one.shape, one.text)
+    return texts_by_shape
 
 
 MEAN_THE_SAME: dict[str, Callable[[str], str]] = {

@@ -14,7 +14,7 @@ def world_rows(reward: AuditedReward) -> list[AuditRow]:
     """A row an episode of a world; empty: the reward is none of a world's."""
     if reward.kind != "world":
         return []
-    found = []
+    rows = []
     for prompt in reward.thing.prompts:
         world = open_world(prompt.tags["world"])
         world.reset(int(prompt.tags["world_seed"]))
@@ -22,5 +22,5 @@ def world_rows(reward: AuditedReward) -> list[AuditRow]:
         steps = [
             as_answer(action, form, number, has_tools=bool(world.tools)) for number, action in enumerate(world.solver())
         ]
-        found.append(AuditRow(prompt.text, (SOLVER.format(prompt.id),), {"prompt_id": prompt.id, "solver": steps}))
-    return found
+        rows.append(AuditRow(prompt.text, (SOLVER.format(prompt.id),), {"prompt_id": prompt.id, "solver": steps}))
+    return rows

@@ -83,21 +83,21 @@ def train_on_answers(
     if not items:
         raise UsageError(f"{name}: no answers to train on. Build a pool with more draws or with repair")
     order = shuffled_batches(len(items), size=settings.batch_items, epochs=settings.epochs, stage=name, seed=seed)
-    shifted = [_shift_answers([items[index] for index in batch]) if has_reference_point else [] for batch in order]
+    shifted_rows = [_shift_answers([items[index] for index in batch]) if has_reference_point else [] for batch in order]
     tally, log = Tally(), StepLog()
     progress = progress or Silent()
     with learning(model, settings, stage=name, steps=len(order)) as learner:
         learner.describe(tally)
         with progress.step(f"{name} reference", len(items), "answers") as bar:
             reference = _sums(model, [item.rows for item in items], settings, tally)
-            points = [_sums(model, [(row,) for row in rows], settings, tally) for rows in shifted]
+            points = [_sums(model, [(row,) for row in rows], settings, tally) for rows in shifted_rows]
             bar.advance(len(items))
         with progress.step(name, len(order), "steps") as bar:
-            steps = list(zip(order, shifted, points, strict=True))
+            steps = list(zip(order, shifted_rows, points, strict=True))
             for batch, rows, base in learner.remaining(steps, tally, log, bar):
                 point = _point(model, rows, base, settings, tally)
-                held, sums = [items[index] for index in batch], [reference[index] for index in batch]
-                log.append(_step(model, learner, held, sums, point, loss=loss, settings=settings, tally=tally))
+                step_items, sums = [items[index] for index in batch], [reference[index] for index in batch]
+                log.append(_step(model, learner, step_items, sums, point, loss=loss, settings=settings, tally=tally))
                 bar.advance(note=f"loss {log[-1]['loss']:.3f}")
     return StageResult(log, tally.close())
 
@@ -143,13 +143,13 @@ def _step(
     tally: Tally,
 ) -> LogRow:
     parts = cut([item.rows for item in batch], tree_tokens=settings.tree_tokens)
-    seen: list[tuple[float, float]] = []  # log ratio and label
+    labelled_ratios: list[tuple[float, float]] = []  # log ratio, label
 
     def loss_of(part: Part) -> torch.Tensor:
         sums = row_sums(log_probs(model, part.tree, precision=learner.precision), part.tree)
         ratios = sums.view(len(part.items), -1) - sums.new_tensor([reference[item] for item in part.items])
         labels = sums.new_tensor([batch[item].label for item in part.items])
-        seen.extend(zip(ratios.detach()[:, 0].tolist(), labels.tolist(), strict=True))
+        labelled_ratios.extend(zip(ratios.detach()[:, 0].tolist(), labels.tolist(), strict=True))
         return loss(ratios, labels, sums.new_tensor(point)).sum() / len(batch)
 
     update = learner.update(parts, loss_of)
@@ -157,8 +157,8 @@ def _step(
     tally.prompts += len(batch)
     tally.tokens_trained += sum(len(row.completion) for item in batch for row in item.rows)
     tally.tokens_processed += sum(len(part.tree) for part in parts)
-    seen = gather(seen)  # plain floats: tensors of other processes lie on other devices
-    good, bad = ([ratio for ratio, label in seen if (label > 0.5) is is_good] for is_good in (True, False))
+    labelled_ratios = gather(labelled_ratios)  # plain floats: tensors of other processes lie on other devices
+    good, bad = ([ratio for ratio, label in labelled_ratios if (label > 0.5) is is_good] for is_good in (True, False))
     return learner.row(
         update,
         reward_chosen=settings.beta * sum(good) / len(good) if good else None,

@@ -104,12 +104,12 @@ def train_on_pairs(
         with progress.step(name, len(order), "steps") as bar:
             for batch in learner.remaining(order, tally, log, bar):
                 tally.prompts += len(batch)
-                held = [pairs[index] for index in batch]
+                step_pairs = [pairs[index] for index in batch]
                 base = [reference[index] for index in batch] if reference is not None else None
                 row = update_on_pairs(
                     model,
                     learner,
-                    held,
+                    step_pairs,
                     base,
                     beta=beta,
                     tally=tally,
@@ -171,11 +171,11 @@ def item_sums(
     parts = cut(items, tree_tokens=tree_tokens)
     tally.tokens_scored += sum(len(part.tree) for part in parts)
     with torch.no_grad():
-        found = divide(parts, of_part, same=[part.items for part in parts], idle=lambda: idle(model))
+        sums_by_part = divide(parts, of_part, same=[part.items for part in parts], idle=lambda: idle(model))
     of_item: dict[int, list[float]] = {}
-    for part, sums in zip(parts, found, strict=True):
-        left = iter(sums)
-        of_item |= {item: [next(left) for _ in items[item]] for item in part.items}
+    for part, sums in zip(parts, sums_by_part, strict=True):
+        part_sums = iter(sums)
+        of_item |= {item: [next(part_sums) for _ in items[item]] for item in part.items}
     return [of_item[index] for index in range(len(items))]
 
 
@@ -203,14 +203,14 @@ def update_on_pairs(
 
     parts = cut(pairs, tree_tokens=learner.settings.tree_tokens)
     chosen_tokens = sum(len(pair.chosen.completion) for pair in pairs)
-    seen: list[tuple[float, float]] = []  # implicit rewards of chosen and rejected
+    implicit_rewards: list[tuple[float, float]] = []  # of chosen and rejected
 
     def loss_of(part: Part) -> torch.Tensor:
         tokens = log_probs(model, part.tree, temperature=temperature, precision=learner.precision)
         sums = row_sums(tokens, part.tree).view(-1, 2)  # (P, 2): chosen, rejected
         lengths = sums.new_tensor(part.tree.lengths).view(-1, 2)
         base = sums.new_tensor([reference[item] for item in part.items]) if reference is not None else None
-        found = objectives.PairSums(
+        pair_sums = objectives.PairSums(
             sums[:, 0],
             sums[:, 1],
             lengths[:, 0],
@@ -219,8 +219,8 @@ def update_on_pairs(
             base[:, 1] if base is not None else None,
         )
         rewards = (beta * (sums - base) if base is not None else beta * sums / lengths).detach()
-        seen.extend((chosen, rejected) for chosen, rejected in rewards.tolist())
-        losses = objective(found) if objective is not None else objectives.sigmoid(found, beta=beta)
+        implicit_rewards.extend((chosen, rejected) for chosen, rejected in rewards.tolist())
+        losses = objective(pair_sums) if objective is not None else objectives.sigmoid(pair_sums, beta=beta)
         loss = losses.sum() / len(pairs)
         return loss - sft_weight * sums[:, 0].sum() / chosen_tokens if sft_weight else loss
 
@@ -234,14 +234,14 @@ def update_on_pairs(
     tally.steps += 1
     tally.tokens_trained += sum(len(row.completion) for pair in pairs for row in pair)
     tally.tokens_processed += sum(len(part.tree) for part in parts)
-    seen = gather(seen)  # plain floats: tensors of other processes lie on other devices
-    count = len(seen)
+    implicit_rewards = gather(implicit_rewards)  # plain floats: tensors of other processes lie on other devices
+    count = len(implicit_rewards)
     return learner.row(
         update,
-        margin=sum(chosen - rejected for chosen, rejected in seen) / count,
-        reward_chosen=sum(chosen for chosen, _ in seen) / count,
-        reward_rejected=sum(rejected for _, rejected in seen) / count,
-        accuracy=sum(chosen > rejected for chosen, rejected in seen) / count,
+        margin=sum(chosen - rejected for chosen, rejected in implicit_rewards) / count,
+        reward_chosen=sum(chosen for chosen, _ in implicit_rewards) / count,
+        reward_rejected=sum(rejected for _, rejected in implicit_rewards) / count,
+        accuracy=sum(chosen > rejected for chosen, rejected in implicit_rewards) / count,
     )
 
 

@@ -158,11 +158,11 @@ def prompts_from(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int,
 
 def in_order(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
     """The rows in `order`; sorting is stable, so equal variances stay in their shuffled order."""
-    shuffled = list(rows)
-    random.Random(seed).shuffle(shuffled)
+    shuffled_rows = list(rows)
+    random.Random(seed).shuffle(shuffled_rows)
     if order == "random":
-        return shuffled
-    return sorted(shuffled, key=lambda row: row.score_variance, reverse=order == "variance")
+        return shuffled_rows
+    return sorted(shuffled_rows, key=lambda row: row.score_variance, reverse=order == "variance")
 
 
 def insist_on_room(
@@ -255,7 +255,7 @@ class Sampler:
         """
         from adhere.models.local.decoder.decode import DecodeRow
 
-        started = time.perf_counter()
+        start_s = time.perf_counter()
         self.generator.refresh()
         each = self.settings.answers_per_prompt
         names = [row.prompt_id for row in rows]
@@ -268,7 +268,7 @@ class Sampler:
         others = (again,) if again else ()
 
         def decode(places: Sequence[int]) -> dict[int, list[DecodedAnswer]]:
-            wanted = [
+            decode_rows = [
                 DecodeRow(
                     prompts[names[place]],
                     derive_seed(self.seed, "rollout", step, names[place], before[place] + draw, *others),
@@ -276,23 +276,23 @@ class Sampler:
                 for place in places
                 for draw in range(each)
             ]
-            drawn = self.generator.decode(
-                wanted,
+            answers = self.generator.decode(
+                decode_rows,
                 max_new_tokens=self.settings.max_new_tokens,
                 temperature=self.settings.temperature,
                 log_probs=self.settings.sampler_differs,
             )
-            return {place: drawn[at * each : (at + 1) * each] for at, place in enumerate(places)}
+            return {place: answers[at * each : (at + 1) * each] for at, place in enumerate(places)}
 
         # A server's answers depend on what else it is asked, so that several processes must have them from one.
         is_servers = self.settings.generator == "server"
         every = range(len(rows))
         mine = every if is_servers else [place for place in share(every) if place is not None]
-        drawn = first_says(lambda: decode(mine)) if is_servers else decode(mine)
-        self.tally.seconds_generating += time.perf_counter() - started
+        answers_by_place = first_says(lambda: decode(mine)) if is_servers else decode(mine)
+        self.tally.seconds_generating += time.perf_counter() - start_s
 
         def scored(place: int) -> Group:
-            answers = drawn[place]
+            answers = answers_by_place[place]
             return self._score_group(
                 names[place],
                 [TokenRow(prompts[names[place]], answer.drawn) for answer in answers],
@@ -329,9 +329,9 @@ class Sampler:
         answers: Sequence[Answer],
         log_probs: Sequence[tuple[float, ...]],
     ) -> Group:
-        started = time.perf_counter()
+        start_s = time.perf_counter()
         scores = self.score(prompt_id, answers)
-        self.tally.seconds_scoring += time.perf_counter() - started
+        self.tally.seconds_scoring += time.perf_counter() - start_s
         if len(scores) != len(answers):
             raise UsageError(
                 f"The scorer gave {len(scores)} scores for the {len(answers)} answers to prompt {prompt_id!r}; "
@@ -357,8 +357,8 @@ def measures(groups: Sequence[Group]) -> LogRow:
     answers with the full score 1. `one_answer_share` is the share of answers that are said to other prompts of the
     episode, too, `style_leak_share` that of answers in a form that nobody asked for (`pipeline.responding`).
     """
-    said = [(group.request, one.answer.text) for group in groups if group.request for one in group.answers]
-    leaks = [bool(style_leaks(request.text, text)) for request, text in said]
+    exchanges = [(group.request, one.answer.text) for group in groups if group.request for one in group.answers]
+    leaks = [bool(style_leaks(request.text, text)) for request, text in exchanges]
     answers = [answer for group in groups for answer in group.answers]
     scores = [score for group in groups for score in group.scores]
     spreads = [spread(group.scores) for group in groups if len(group.scores) >= 2]
@@ -369,7 +369,7 @@ def measures(groups: Sequence[Group]) -> LogRow:
         "frac_zero_variance": sum(value == 0.0 for value in spreads) / len(spreads) if spreads else None,
         "mean_tokens": sum(len(answer.row.completion) for answer in answers) / len(answers),
         "truncated_share": sum(answer.answer.truncated for answer in answers) / len(answers),
-        "one_answer_share": share_alike(said),
+        "one_answer_share": share_alike(exchanges),
         "style_leak_share": sum(leaks) / len(leaks) if leaks else None,
         "unmeasured": sum(answer.score is None for answer in answers),
         "unmeasured_share": sum(answer.score is None for answer in answers) / len(answers),
@@ -378,13 +378,13 @@ def measures(groups: Sequence[Group]) -> LogRow:
 
 def part_measures(groups: Sequence[Group]) -> LogRow:
     """The mean of each component of the reward over an episode's answers that have it, by its name."""
-    found: dict[str, list[float]] = {}
+    values_by_name: dict[str, list[float]] = {}
     for group in groups:
         for answer in group.answers:
             for name, value in answer.parts.items():
                 if value is not None:
-                    found.setdefault(name, []).append(value)
-    return {f"{PART}{name}": sum(values) / len(values) for name, values in sorted(found.items())}
+                    values_by_name.setdefault(name, []).append(value)
+    return {f"{PART}{name}": sum(values) / len(values) for name, values in sorted(values_by_name.items())}
 
 
 def spread(scores: Sequence[float]) -> float:
@@ -416,18 +416,18 @@ def online_work(
         rounds: At most so often are prompts that do not vary replaced by further ones, the first time included.
         has_reference: Whether a second copy of the weights scores what is learned from.
     """
-    filled = 1 - (1 - data.varied_share) ** rounds  # of the episode, after so many rounds
-    varied = settings.prompts_per_step * filled
-    draws = filled / data.varied_share if data.varied_share else rounds  # 1 + (1 - v) + … + (1 - v)^(rounds - 1)
-    learned = min(varied, groups or varied)
+    filled_share = 1 - (1 - data.varied_share) ** rounds  # of the episode, after so many rounds
+    varied_prompts = settings.prompts_per_step * filled_share
+    draws = filled_share / data.varied_share if data.varied_share else rounds  # 1 + (1 - v) + … + (1 - v)^(rounds - 1)
+    learned_prompts = min(varied_prompts, groups or varied_prompts)
     own = data.prompt_tokens - data.shared_tokens + answers * data.answer_tokens
-    a_step = tree_tokens_of(learned * own, settings.tree_tokens, data)
-    drawn = settings.steps * settings.prompts_per_step * settings.answers_per_prompt * draws
+    a_step = tree_tokens_of(learned_prompts * own, settings.tree_tokens, data)
+    answers_drawn = settings.steps * settings.prompts_per_step * settings.answers_per_prompt * draws
     return Work(
         steps=settings.steps * updates,
-        answers=drawn,
-        generated=drawn * data.answer_tokens,
-        trained=settings.steps * updates * learned * answers * data.answer_tokens,
+        answers=answers_drawn,
+        generated=answers_drawn * data.answer_tokens,
+        trained=settings.steps * updates * learned_prompts * answers * data.answer_tokens,
         processed=settings.steps * updates * a_step,
         scored=settings.steps * a_step if has_reference else 0,
         copies=2 if has_reference else 1,

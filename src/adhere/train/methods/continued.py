@@ -81,12 +81,12 @@ class ContinueSettings(OptimizerSettings, frozen=True):
             UsageError: A file of `text` is missing, or none is named.
             IntegrityError: The files have changed since `text_sha256` was noted.
         """
-        found = _sha256(_files(self)) if self.share < 1 else ""
-        if self.text_sha256 not in {"", found}:
+        text_sha256 = _sha256(_files(self)) if self.share < 1 else ""
+        if self.text_sha256 not in {"", text_sha256}:
             raise IntegrityError(
                 f"continue: the documents of {', '.join(self.text)} are not those that this run began with"
             )
-        return msgspec.structs.replace(self, text_sha256=found)
+        return msgspec.structs.replace(self, text_sha256=text_sha256)
 
 
 PROVENANCE = {
@@ -125,7 +125,7 @@ def continue_training(
     documents = _documents(_files(settings)) if settings.share < 1 else ()
     order = random.Random(derive_seed(seed, "held out")).sample(range(len(documents)), len(documents))
     aside = min(round(settings.held_out * len(documents)), len(documents) - 1) if documents else 0
-    held = _windows(tokenizer, [documents[place] for place in order[:aside]], settings.window)
+    held_out_rows = _windows(tokenizer, [documents[place] for place in order[:aside]], settings.window)
     text = _windows(tokenizer, [documents[place] for place in sorted(order[aside:])], settings.window)
     batches = list(_batches(text, _whole(tokenizer, rows), settings, seed=seed))
     tally, log = Tally(), StepLog()
@@ -135,12 +135,12 @@ def continue_training(
     ):
         learner.describe(tally)
         for batch in learner.remaining(batches, tally, log, bar):
-            before = _loss_of(model, held, settings) if held and learner.step == 0 else None
+            before = _loss_of(model, held_out_rows, settings) if held_out_rows and learner.step == 0 else None
             row = _step(model, learner, batch, settings, tally)
             if before is not None:
                 row["held_out_loss_before"] = before
-            if held and learner.step == len(batches):
-                row["held_out_loss"] = _loss_of(model, held, settings)
+            if held_out_rows and learner.step == len(batches):
+                row["held_out_loss"] = _loss_of(model, held_out_rows, settings)
             log.append(row)
             bar.advance(note=f"loss {row['loss']:.3f}")
     return StageResult(log, tally.close())
@@ -150,16 +150,16 @@ def _step(model: PreTrainedModel, learner: Learner, batch: _Batch, settings: Con
     """One optimizer step; its log row, with the losses of text and of instruction rows apart."""
     tokens = sum(len(row.completion) for row in batch.rows)
     parts = cut([[row] for row in batch.rows], tree_tokens=settings.tree_tokens)
-    seen: list[tuple[bool, float, int]] = []  # of every row: whether it is text, its nats, its tokens
+    row_losses: list[tuple[bool, float, int]] = []  # of every row: whether it is text, its nats, its tokens
 
     def loss_of(part: Part) -> torch.Tensor:
-        found = log_probs(model, part.tree, precision=settings.precision)  # (K)
-        sums = row_sums(found, part.tree).detach().tolist()  # (R)
-        seen.extend(
+        token_log_probs = log_probs(model, part.tree, precision=settings.precision)  # (K)
+        sums = row_sums(token_log_probs, part.tree).detach().tolist()  # (R)
+        row_losses.extend(
             (batch.is_text[item], -own, size)
             for item, own, size in zip(part.items, sums, part.tree.lengths, strict=True)
         )
-        return -found.sum() / tokens
+        return -token_log_probs.sum() / tokens
 
     update = learner.update(parts, loss_of)
     tally.steps += 1
@@ -167,9 +167,9 @@ def _step(model: PreTrainedModel, learner: Learner, batch: _Batch, settings: Con
     tally.tokens_trained += tokens
     tally.tokens_processed += sum(len(part.tree) for part in parts)
     columns: dict[str, float] = {}
-    seen = gather(seen)
+    row_losses = gather(row_losses)
     for name, is_text in (("text", True), ("instruction", False)):
-        own = [(nats, size) for kind, nats, size in seen if kind is is_text]
+        own = [(nats, size) for kind, nats, size in row_losses if kind is is_text]
         if own:
             columns[f"{name}_loss"] = sum(nats for nats, _ in own) / sum(size for _, size in own)
         columns[f"{name}_tokens"] = float(sum(size for _, size in own))
@@ -187,14 +187,14 @@ class _File(NamedTuple):
 def _files(settings: ContinueSettings) -> tuple[_File, ...]:
     if not settings.text:
         raise UsageError('continue: no rows of text to train on. Name files: text = ["text.jsonl"]; or take share = 1')
-    found = []
+    files = []
     for path in settings.text:
         try:
             stat = Path(path).stat()
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error})") from error
-        found.append(_File(str(Path(path).resolve()), stat.st_size, stat.st_mtime_ns))
-    return tuple(found)
+        files.append(_File(str(Path(path).resolve()), stat.st_size, stat.st_mtime_ns))
+    return tuple(files)
 
 
 @functools.lru_cache(
@@ -207,10 +207,10 @@ def _documents(files: tuple[_File, ...]) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=64)
 def _sha256(files: tuple[_File, ...]) -> str:
     """Hash the documents with a NUL between them, one after the other: their joined text never stands in memory."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for place, document in enumerate(_documents(files)):
-        found.update(b"\0" * (place > 0) + document.encode())
-    return found.hexdigest()
+        digest.update(b"\0" * (place > 0) + document.encode())
+    return digest.hexdigest()
 
 
 def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], window: int) -> list[TokenRow]:
@@ -228,8 +228,7 @@ def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], windo
 
 def _whole(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow]) -> list[TokenRow]:
     """Instruction rows with every token but the first to be learned."""
-    found = sft_rows(tokenizer, rows)
-    return [TokenRow(row.prompt[:1], row.prompt[1:] + row.completion) for row in found]
+    return [TokenRow(row.prompt[:1], row.prompt[1:] + row.completion) for row in sft_rows(tokenizer, rows)]
 
 
 def _batches(
@@ -240,20 +239,20 @@ def _batches(
     Whichever side is behind its share gives the next row, so the share holds at every step.
     """
     sides = {True: _endless(text, derive_seed(seed, "text")), False: _endless(rows, derive_seed(seed, "instructions"))}
-    learned = {True: 0, False: 0}
-    made: list[tuple[TokenRow, bool]] = []
+    tokens_learned = {True: 0, False: 0}
+    batch: list[tuple[TokenRow, bool]] = []
     size = 0
-    while sum(learned.values()) < settings.tokens:
-        is_text = learned[False] >= settings.share * (sum(learned.values()) + 1)
+    while sum(tokens_learned.values()) < settings.tokens:
+        is_text = tokens_learned[False] >= settings.share * (sum(tokens_learned.values()) + 1)
         row = next(sides[is_text])
-        learned[is_text] += len(row.completion)
-        made.append((row, is_text))
+        tokens_learned[is_text] += len(row.completion)
+        batch.append((row, is_text))
         size += len(row.completion)
         if size >= settings.batch_tokens:
-            yield _Batch(tuple(row for row, _ in made), tuple(of for _, of in made))
-            made, size = [], 0
-    if made:
-        yield _Batch(tuple(row for row, _ in made), tuple(of for _, of in made))
+            yield _Batch(tuple(row for row, _ in batch), tuple(of for _, of in batch))
+            batch, size = [], 0
+    if batch:
+        yield _Batch(tuple(row for row, _ in batch), tuple(of for _, of in batch))
 
 
 def _endless(rows: Sequence[TokenRow], seed: int) -> Iterator[TokenRow]:

@@ -193,16 +193,19 @@ def grpo(
         learner.describe(tally)
         sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally, parts=parts)
         for step in learner.remaining(range(1, settings.steps + 1), tally, log, bar):
-            drawn = _draw(sampler, rows, settings, step=step)
-            row = {"step": step} | measures(drawn.groups) | part_measures(drawn.groups)
+            drawn_groups = _draw(sampler, rows, settings, step=step)
+            row = {"step": step} | measures(drawn_groups.groups) | part_measures(drawn_groups.groups)
             if settings.rounds > 1:
-                row |= {"rounds": drawn.rounds, "groups_thrown_away": len(drawn.groups) - len(drawn.kept)}
+                row |= {
+                    "rounds": drawn_groups.rounds,
+                    "groups_thrown_away": len(drawn_groups.groups) - len(drawn_groups.kept),
+                }
             room = (
                 None
                 if settings.trained_tokens is None
                 else settings.trained_tokens * step / settings.steps - tally.tokens_trained
             )
-            episode = select(drawn.kept, settings, room=room)
+            episode = select(drawn_groups.kept, settings, room=room)
             row |= _learn(model, reference, learner, episode, settings=settings, tally=tally)
             log.append(row | {"step": step})  # an episode's, of which each may have several updates
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
@@ -221,10 +224,10 @@ def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer
     for setting in ("baseline", "scale_rewards", "overlong_tokens"):
         if getattr(settings, setting) != getattr(plain, setting):
             raise UsageError(f"{name}: {setting} is about one reward, and advantages = 'each' has several. Take it out")
-    found: PartScorer | None = getattr(score, "parts", None)
-    if found is None:
+    part_scorer: PartScorer | None = getattr(score, "parts", None)
+    if part_scorer is None:
         raise UsageError(f"{name}: advantages = 'each' needs the judge as the reward: reward = 'dense' or 'binary'")
-    return found
+    return part_scorer
 
 
 class _DrawnGroups(NamedTuple):
@@ -249,13 +252,13 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
     groups = more(settings.prompts_per_step, 0)
     if settings.rounds == 1:
         return _DrawnGroups(groups, groups, 1)
-    kept, done = [group for group in groups if group.varies], 1
-    while len(kept) < settings.prompts_per_step and done < settings.rounds:
-        found = more(settings.prompts_per_step - len(kept), done)
-        groups, kept = [*groups, *found], [*kept, *(group for group in found if group.varies)]
+    varying, done = [group for group in groups if group.varies], 1
+    while len(varying) < settings.prompts_per_step and done < settings.rounds:
+        round_groups = more(settings.prompts_per_step - len(varying), done)
+        groups, varying = [*groups, *round_groups], [*varying, *(group for group in round_groups if group.varies)]
         done += 1
-    sampler.tally.groups_thrown_away += len(groups) - len(kept)
-    return _DrawnGroups(groups, kept, done)
+    sampler.tally.groups_thrown_away += len(groups) - len(varying)
+    return _DrawnGroups(groups, varying, done)
 
 
 def overlong(tokens: int, settings: GrpoSettings) -> float:
@@ -275,37 +278,39 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
     divided by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
     """
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
-    varied = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
-    keep = len(varied) if settings.max_trained_groups is None else settings.max_trained_groups
+    varying = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
+    keep = len(varying) if settings.max_trained_groups is None else settings.max_trained_groups
     if room is not None:
-        keep = min(keep, _groups_within(varied, settings, room / settings.updates_per_episode))
-    dropped = {id(one) for one in varied[keep:]}
-    present = [one for one in usable if id(one) not in dropped]
-    counted = [answer for one in present for answer in one.answers]
-    tokens = sum(len(answer.row.completion) for answer in counted if _is_learned(answer, settings))
+        keep = min(keep, _groups_within(varying, settings, room / settings.updates_per_episode))
+    dropped_ids = {id(one) for one in varying[keep:]}
+    present = [one for one in usable if id(one) not in dropped_ids]
+    present_answers = [answer for one in present for answer in one.answers]
+    tokens = sum(len(answer.row.completion) for answer in present_answers if _is_learned(answer, settings))
     whole = iter(over_episode([reward for one in present for reward in one.rewards]))
     advantages = [
         [next(whole) for _ in one.rewards] if settings.advantages == "each" else advantages_of(one.rewards, settings)
         for one in present
     ]
     answers = [
-        WeightedAnswer(answer.row, advantage, _weight(answer.row, tokens, len(counted), settings), answer.log_probs)
+        WeightedAnswer(
+            answer.row, advantage, _weight(answer.row, tokens, len(present_answers), settings), answer.log_probs
+        )
         for one, own in zip(present, advantages, strict=True)
         if one.spread > 0 or settings.kl_beta
         for answer, advantage in zip(one.answers, own, strict=True)
         if _is_learned(answer, settings)
     ]
-    return Episode(answers, sum(one.spread > 0 for one in present), len(dropped))
+    return Episode(answers, sum(one.spread > 0 for one in present), len(dropped_ids))
 
 
-def _groups_within(varied: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
+def _groups_within(groups: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
     """Return how many groups are begun before `room` tokens are spent, as online DPO begins pairs."""
-    spent = 0
-    for place, group in enumerate(varied):
-        if spent >= room:
+    tokens = 0
+    for place, group in enumerate(groups):
+        if tokens >= room:
             return place
-        spent += sum(len(answer.row.completion) for answer in group.answers if _is_learned(answer, settings))
-    return len(varied)
+        tokens += sum(len(answer.row.completion) for answer in group.answers if _is_learned(answer, settings))
+    return len(groups)
 
 
 class _RewardedGroup(NamedTuple):
@@ -396,21 +401,23 @@ def _learn(
         return row | [learner.skip() for _ in range(settings.updates_per_episode)][-1]
     parts = cut([[answer.row] for answer in episode.answers], tree_tokens=settings.tree_tokens)
     base = None if reference is None else _reference(reference, parts, settings, tally)
-    drawn: dict[int, torch.Tensor] = {}  # log-probs under the policy that drew the answers, by part
-    seen: list[TokenMeasures] = []
+    drawn_log_probs: dict[int, torch.Tensor] = {}  # log-probs under the policy that drew the answers, by part
+    measures_by_part: list[TokenMeasures] = []
 
     def loss_of(place: int) -> torch.Tensor:
-        found = log_probs(model, parts[place].tree, temperature=settings.temperature, precision=settings.precision)
-        if place not in drawn:  # the first update of the episode: this *is* the policy that drew them
-            drawn[place] = found.detach()
-        loss, measured = grpo_loss(
-            found,
+        policy_log_probs = log_probs(
+            model, parts[place].tree, temperature=settings.temperature, precision=settings.precision
+        )
+        if place not in drawn_log_probs:  # the first update of the episode: this *is* the policy that drew them
+            drawn_log_probs[place] = policy_log_probs.detach()
+        loss, token_measures = grpo_loss(
+            policy_log_probs,
             [episode.answers[item] for item in parts[place].items],
-            drawn=drawn[place],
+            drawn_log_probs=drawn_log_probs[place],
             reference=base[place] if base is not None else None,
             settings=settings,
         )
-        seen.append(measured)
+        measures_by_part.append(token_measures)
         return loss
 
     updates = []
@@ -419,19 +426,19 @@ def _learn(
         tally.steps += 1
         tally.tokens_trained += sum(len(answer.row.completion) for answer in episode.answers)
         tally.tokens_processed += sum(len(part.tree) for part in parts)
-    seen = gather(seen)
-    tokens = sum(measured.tokens for measured in seen)
+    measures_by_part = gather(measures_by_part)
+    tokens = sum(one.tokens for one in measures_by_part)
     row |= learner.row(
         updates[-1]._replace(loss=sum(update.loss for update in updates) / len(updates)),
-        mean_log_prob=sum(measured.log_prob for measured in seen) / tokens,
-        clipped_share=sum(measured.clipped for measured in seen) / tokens,
+        mean_log_prob=sum(one.log_prob for one in measures_by_part) / tokens,
+        clipped_share=sum(one.clipped for one in measures_by_part) / tokens,
     )
     if settings.sampler_differs:
         row |= {
-            "importance_mean": sum(measured.importance for measured in seen) / tokens,
-            "importance_cut_share": sum(measured.cut for measured in seen) / tokens,
+            "importance_mean": sum(one.importance for one in measures_by_part) / tokens,
+            "importance_cut_share": sum(one.cut for one in measures_by_part) / tokens,
         }
-    return row | ({"kl": sum(measured.kl for measured in seen) / tokens} if reference is not None else {})
+    return row | ({"kl": sum(one.kl for one in measures_by_part) / tokens} if reference is not None else {})
 
 
 def _reference(
@@ -443,71 +450,73 @@ def _reference(
     from adhere.train.sharding import idle
 
     tally.tokens_scored += sum(len(part.tree) for part in parts)
-    found = {}
+    log_probs_by_part = {}
     with torch.no_grad():
         for place in share(range(len(parts))):
             if place is None:
                 idle(model)
             else:
                 tree = parts[place].tree
-                found[place] = log_probs(model, tree, temperature=settings.temperature, precision=settings.precision)
-    return found
+                log_probs_by_part[place] = log_probs(
+                    model, tree, temperature=settings.temperature, precision=settings.precision
+                )
+    return log_probs_by_part
 
 
 def grpo_loss(
-    found: torch.Tensor,
+    policy_log_probs: torch.Tensor,
     answers: Sequence[WeightedAnswer],
     *,
-    drawn: torch.Tensor,
+    drawn_log_probs: torch.Tensor,
     reference: torch.Tensor | None,
     settings: GrpoSettings,
 ) -> tuple[torch.Tensor, TokenMeasures]:
     """This part's share of the episode's loss.
 
     Args:
-        found: Log-probs of the answers' tokens under the policy (K), with gradient.
+        policy_log_probs: Log-probs of the answers' tokens under the policy (K), with gradient.
         answers: The rows that K runs over.
-        drawn: The same under the policy that drew them, as the trainer computes them (K). Against these the ratio is
-            clipped; where an answer has the sampler's own log-probs, the difference to them is corrected.
+        drawn_log_probs: The same under the policy that drew them, as the trainer computes them (K). Against these the
+            ratio is clipped; where an answer has the sampler's own log-probs, the difference to them is corrected.
         reference: The same under the stage's start (K), where there is a KL term.
         settings: The stage's.
     """
     import torch
 
-    lengths = torch.tensor([len(answer.row.completion) for answer in answers], device=found.device)
+    lengths = torch.tensor([len(answer.row.completion) for answer in answers], device=policy_log_probs.device)
     advantages, weights = (  # (K) each
-        found.new_tensor(values).repeat_interleave(lengths)
+        policy_log_probs.new_tensor(values).repeat_interleave(lengths)
         for values in ([answer.advantage for answer in answers], [answer.weight for answer in answers])
     )
-    change = found - drawn  # (K)
+    change = policy_log_probs - drawn_log_probs  # (K)
     if settings.importance == "sequence":
         means = torch.stack([one.mean() for one in torch.split(change, lengths.tolist())]).repeat_interleave(lengths)
         # Its value is the sequence's, its gradient each token's own: GSPO-token, which for equal advantages is GSPO.
         change = means.detach() + change - change.detach()
     ratio = change.exp()  # (K)
-    bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
-    losses = -torch.minimum(ratio * advantages, bounded * advantages)
-    importance = torch.ones_like(drawn)  # (K) of the policy as the trainer computes it against the sampler
+    clipped_ratio = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
+    losses = -torch.minimum(ratio * advantages, clipped_ratio * advantages)
+    importance = torch.ones_like(drawn_log_probs)  # (K) of the policy as the trainer computes it against the sampler
     if any(answer.log_probs for answer in answers):
-        sampled = drawn.new_tensor([value for answer in answers for value in answer.log_probs])
-        importance = (drawn - sampled).exp()
+        sampler_log_probs = drawn_log_probs.new_tensor([value for answer in answers for value in answer.log_probs])
+        importance = (drawn_log_probs - sampler_log_probs).exp()
         losses = losses * importance.clamp(max=settings.importance_cap)
-    kl = torch.zeros_like(found)
+    kl = torch.zeros_like(policy_log_probs)
     if reference is not None:
-        kl = ((reference - found).exp() - (reference - found) - 1) * ratio
+        kl = ((reference - policy_log_probs).exp() - (reference - policy_log_probs) - 1) * ratio
         losses = losses + settings.kl_beta * kl
-    clipped = ((ratio < 1 - settings.clip_low) & (advantages < 0)) | (
+    is_clipped = ((ratio < 1 - settings.clip_low) & (advantages < 0)) | (
         (ratio > 1 + settings.clip_high) & (advantages > 0)
     )
-    measured = TokenMeasures(
-        len(found),
-        float(found.detach().sum()),
-        int(clipped.sum()),
+    token_measures = TokenMeasures(
+        len(policy_log_probs),
+        float(policy_log_probs.detach().sum()),
+        int(is_clipped.sum()),
         float(kl.detach().sum()),
         float(importance.sum()),
         int((importance > settings.importance_cap).sum()),
     )
-    return (losses * weights).sum(), measured
+    return (losses * weights).sum(), token_measures
 
 
 def grpo_work(settings: GrpoSettings, data: Shape) -> Work:

@@ -134,14 +134,14 @@ def pairs_of(groups: Sequence[Group], *, room: float | None) -> list[TokenPair]:
     """
     if room is None:
         return [pair for group in groups if (pair := best_against_worst(group)) is not None]
-    ranked = [ranked_pairs(group) for group in groups]
+    pairs_by_group = [ranked_pairs(group) for group in groups]
     chosen: list[TokenPair] = []
-    spent = 0
-    for rank in range(max(map(len, ranked), default=0)):
-        for pairs in ranked:
-            if rank < len(pairs) and spent < room:
+    tokens = 0
+    for rank in range(max(map(len, pairs_by_group), default=0)):
+        for pairs in pairs_by_group:
+            if rank < len(pairs) and tokens < room:
                 chosen.append(pairs[rank])
-                spent += sum(len(row.completion) for row in pairs[rank])
+                tokens += sum(len(row.completion) for row in pairs[rank])
     return chosen
 
 
@@ -156,11 +156,11 @@ def ranked_pairs(group: Group) -> list[TokenPair]:
         range(len(scores)), key=lambda index: -scores[index]
     )  # stable: the first drawn of equals stays first
     worst = sorted(range(len(scores)), key=lambda index: scores[index])
-    found = [(a, b) for a, b in zip(order, worst, strict=True) if scores[a] > scores[b]]
-    others = [(a, b) for a in order for b in worst if scores[a] > scores[b] and (a, b) not in found]
-    found += sorted(others, key=lambda pair: scores[pair[1]] - scores[pair[0]])
+    index_pairs = [(a, b) for a, b in zip(order, worst, strict=True) if scores[a] > scores[b]]
+    others = [(a, b) for a in order for b in worst if scores[a] > scores[b] and (a, b) not in index_pairs]
+    index_pairs += sorted(others, key=lambda pair: scores[pair[1]] - scores[pair[0]])
     answers = group.measured
-    return [TokenPair(answers[a].row, answers[b].row) for a, b in found]
+    return [TokenPair(answers[a].row, answers[b].row) for a, b in index_pairs]
 
 
 def best_against_worst(group: Group) -> TokenPair | None:

@@ -93,7 +93,9 @@ class RewardModel:
         )
         return rewards
 
-    def scores(self, asked: Sequence[tuple[str | Sequence[Message], str]], *, tree_tokens: int = 512) -> list[float]:
+    def scores(
+        self, exchanges: Sequence[tuple[str | Sequence[Message], str]], *, tree_tokens: int = 512
+    ) -> list[float]:
         """The reward of each (prompt, answer).
 
         Raises:
@@ -103,13 +105,13 @@ class RewardModel:
 
         rows = [
             TokenRow(prompt_ids(self.tokenizer, prompt), completion_ids(self.tokenizer, answer, name="answer"))
-            for prompt, answer in asked
+            for prompt, answer in exchanges
         ]
-        found: dict[int, float] = {}
+        reward_by_row: dict[int, float] = {}
         with torch.no_grad():
             for part in cut([[row] for row in rows], tree_tokens=tree_tokens):
-                found |= dict(zip(part.items, self.rewards(part).tolist(), strict=True))
-        return [found[index] for index in range(len(rows))]
+                reward_by_row |= dict(zip(part.items, self.rewards(part).tolist(), strict=True))
+        return [reward_by_row[index] for index in range(len(rows))]
 
     @classmethod
     def load(cls, directory: Path, device: str = "cpu") -> RewardModel:
@@ -172,12 +174,12 @@ def reward_model(
     from adhere.train.batch import objectives
 
     settings = check_settings(settings)
-    learned, held_out = _split(rows, settings.held_out_share, seed=seed)
-    if not learned:
+    learned_rows, held_out = _split(rows, settings.held_out_share, seed=seed)
+    if not learned_rows:
         raise UsageError("reward-model: no pairs to train on. Build a pool with more draws or with repair")
     judge = RewardModel(copy.deepcopy(model), tokenizer)
-    pairs, measured = pair_rows(tokenizer, learned), pair_rows(tokenizer, held_out)
-    shares = [_share(row) for row in learned] if settings.labels == "criteria" else None
+    pairs, held_out_pairs = pair_rows(tokenizer, learned_rows), pair_rows(tokenizer, held_out)
+    shares = [_share(row) for row in learned_rows] if settings.labels == "criteria" else None
     order = shuffled_batches(
         len(pairs), size=settings.batch_pairs, epochs=settings.epochs, stage="reward-model", seed=seed
     )
@@ -188,13 +190,13 @@ def reward_model(
     ):
         learner.describe(tally)
         for batch in learner.remaining(order, tally, log, bar):
-            held = [pairs[index] for index in batch]
+            step_pairs = [pairs[index] for index in batch]
             label = None if shares is None else [shares[index] for index in batch]
-            parts = cut(held, tree_tokens=settings.tree_tokens)
+            parts = cut(step_pairs, tree_tokens=settings.tree_tokens)
             right: list[float] = []
 
             def loss_of(
-                part: Part, size: int = len(held), right: list[float] = right, label: list[float] | None = label
+                part: Part, size: int = len(step_pairs), right: list[float] = right, label: list[float] | None = label
             ) -> torch.Tensor:
                 rewards = judge.rewards(part, learner.precision).view(-1, 2)
                 right.extend((rewards[:, 0] > rewards[:, 1]).float().tolist())
@@ -203,16 +205,16 @@ def reward_model(
 
             update = learner.update(parts, loss_of)
             tally.steps += 1
-            tally.prompts += len(held)
-            tally.tokens_trained += sum(len(row.completion) for pair in held for row in pair)
+            tally.prompts += len(step_pairs)
+            tally.tokens_trained += sum(len(row.completion) for pair in step_pairs for row in pair)
             tally.tokens_processed += sum(len(part.tree) for part in parts)
             right = gather(right)
             row = learner.row(update, accuracy=sum(right) / len(right))
             if learner.step == len(order):
-                margins = _margins(judge, measured, settings, learner.precision)
+                margins = _margins(judge, held_out_pairs, settings, learner.precision)
                 row |= {
                     "held_out_accuracy": sum(m > 0 for m in margins) / len(margins) if margins else None,
-                    "held_out_pairs": len(measured),
+                    "held_out_pairs": len(held_out_pairs),
                 } | _by_criterion(held_out, margins)
             log.append(row)
             bar.advance(note=f"loss {update.loss:.3f}")
@@ -232,10 +234,10 @@ def _margins(
 
     parts = cut(pairs, tree_tokens=settings.tree_tokens)
     with torch.no_grad():
-        found = divide(parts, of_part, same=[part.items for part in parts])
+        margins_by_part = divide(parts, of_part, same=[part.items for part in parts])
     of_item = {
         item: one
-        for part, margins in zip(parts, found, strict=True)
+        for part, margins in zip(parts, margins_by_part, strict=True)
         for item, one in zip(part.items, margins, strict=True)
     }
     return [of_item[index] for index in range(len(pairs))]
@@ -252,12 +254,12 @@ def _share(row: PairRow) -> float:
 
 def _by_criterion(rows: Sequence[PairRow], margins: Sequence[float]) -> LogRow:
     """Return, by criterion, the share of held-out pairs it does not rate alike that the rewards order as it does."""
-    agreed: dict[str, list[bool]] = {}
+    agreements: dict[str, list[bool]] = {}
     for row, margin in zip(rows, margins, strict=True):
         for name, (first, second) in row.criteria.items():
             if first != second:
-                agreed.setdefault(name, []).append((margin > 0) == (first > second))
-    return {f"held_out_{name}": sum(found) / len(found) for name, found in agreed.items()}
+                agreements.setdefault(name, []).append((margin > 0) == (first > second))
+    return {f"held_out_{name}": sum(outcomes) / len(outcomes) for name, outcomes in agreements.items()}
 
 
 def _split(rows: Sequence[PairRow], share: float, *, seed: int) -> tuple[list[PairRow], list[PairRow]]:

@@ -74,28 +74,28 @@ def rft(
     tally, log = Tally(), StepLog()
     progress = progress or Silent()
     sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
-    wanted = settings.steps * settings.prompts_per_step
-    asked = in_order(rows, settings.order, seed=derive_seed(seed, "order", 0))[:wanted]
-    kept: list[TokenRow] = []
+    prompt_count = settings.steps * settings.prompts_per_step
+    prompts = in_order(rows, settings.order, seed=derive_seed(seed, "order", 0))[:prompt_count]
+    kept_rows: list[TokenRow] = []
     groups = []
-    with progress.step("rft draws", len(asked), "prompts") as bar:
-        for start in range(0, len(asked), settings.prompts_per_step):
-            drawn = sampler.draw(asked[start : start + settings.prompts_per_step], step=start + 1)
-            groups += drawn
-            for group in drawn:
+    with progress.step("rft draws", len(prompts), "prompts") as bar:
+        for start in range(0, len(prompts), settings.prompts_per_step):
+            step_groups = sampler.draw(prompts[start : start + settings.prompts_per_step], step=start + 1)
+            groups += step_groups
+            for group in step_groups:
                 passing = dict.fromkeys(answer.row for answer in group.measured if answer.score == 1.0)
-                kept += list(passing)[: settings.most_kept]
-            bar.advance(len(drawn), note=f"{len(kept)} kept")
-    if not kept:
+                kept_rows += list(passing)[: settings.most_kept]
+            bar.advance(len(step_groups), note=f"{len(kept_rows)} kept")
+    if not kept_rows:
         raise UsageError(
             f"rft: none of {tally.answers_generated} answers passed, so there is nothing to learn. "
             "Train with SFT on repaired answers first, or use easier prompts"
         )
-    first: LogRow = {"step": 0, "loss": None, "kept": len(kept)}
+    first: LogRow = {"step": 0, "loss": None, "kept": len(kept_rows)}
     log.append(first | measures(groups))
-    named = (*OptimizerSettings.__struct_fields__, "epochs", "batch_rows")
-    sft = SftSettings(**{name: getattr(settings, name) for name in named})
-    order = batches(kept, sft, seed=seed)
+    names = (*OptimizerSettings.__struct_fields__, "epochs", "batch_rows")
+    sft = SftSettings(**{name: getattr(settings, name) for name in names})
+    order = batches(kept_rows, sft, seed=seed)
     with (
         learning(model, sft, stage="rft", steps=len(order)) as learner,
         progress.step("rft", len(order), "steps") as bar,
@@ -109,16 +109,16 @@ def rft(
 
 def _work(settings: RftSettings, data: Shape) -> Work:
     prompts = min(data.rows, settings.steps * settings.prompts_per_step)
-    kept = prompts * settings.most_kept
+    kept_rows = prompts * settings.most_kept
     own = data.prompt_tokens - data.shared_tokens + data.answer_tokens
     a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)
-    drawn = prompts * settings.answers_per_prompt
+    answers = prompts * settings.answers_per_prompt
     return Work(
-        steps=settings.epochs * -(-kept // settings.batch_rows),
-        answers=drawn,
-        generated=drawn * data.answer_tokens,
-        trained=settings.epochs * kept * data.answer_tokens,
-        processed=settings.epochs * kept * a_step / settings.batch_rows,
+        steps=settings.epochs * -(-kept_rows // settings.batch_rows),
+        answers=answers,
+        generated=answers * data.answer_tokens,
+        trained=settings.epochs * kept_rows * data.answer_tokens,
+        processed=settings.epochs * kept_rows * a_step / settings.batch_rows,
     )
 
 

@@ -169,13 +169,13 @@ def leave_out_long(data: list[TokenRow], settings: SftSettings) -> list[TokenRow
     """
     if settings.longest is None:
         return data
-    kept = [row for row in data if _length(row) <= settings.longest]
-    if not kept:
+    rows = [row for row in data if _length(row) <= settings.longest]
+    if not rows:
         raise UsageError(
             f"sft: all {len(data)} rows have more than longest = {settings.longest} tokens (the shortest has "
             f"{min(map(_length, data))})"
         )
-    return kept
+    return rows
 
 
 def _length(row: TokenRow) -> int:
@@ -211,19 +211,21 @@ def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> li
         UsageError: There is a mix, and no row is long or none is short.
     """
     budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
-    made: list[list[TokenRow]] = []
-    spent, epoch = 0, 0
-    while (epoch < settings.epochs) if budget is None else (spent < budget):
+    all_batches: list[list[TokenRow]] = []
+    tokens_spent, epoch = 0, 0
+    while (epoch < settings.epochs) if budget is None else (tokens_spent < budget):
         order = list(range(len(data))) if settings.mix is None else _mix(data, settings.mix, seed=seed, epoch=epoch)
         random.Random(derive_seed(seed, "sft", epoch)).shuffle(order)
         for start in range(0, len(order), settings.batch_rows):
-            made.append([data[index] for index in order[start : start + settings.batch_rows]])
+            all_batches.append([data[index] for index in order[start : start + settings.batch_rows]])
             if budget is not None:
-                spent += sum(len(part.tree) for part in cut([[r] for r in made[-1]], tree_tokens=settings.tree_tokens))
-                if spent >= budget:
+                tokens_spent += sum(
+                    len(part.tree) for part in cut([[r] for r in all_batches[-1]], tree_tokens=settings.tree_tokens)
+                )
+                if tokens_spent >= budget:
                     break
         epoch += 1
-    return made
+    return all_batches
 
 
 def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[int]:
@@ -236,11 +238,11 @@ def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[i
             f"sft: mix.above = {mix.above} finds {len(long)} long and {len(short)} short rows; "
             f"there must be some of both. The longest has {max(map(_length, data))} tokens"
         )
-    wanted = round(len(long) * (1 - mix.share) / mix.share)
-    if wanted > len(short):
+    short_count = round(len(long) * (1 - mix.share) / mix.share)
+    if short_count > len(short):
         long = rng.sample(long, max(1, round(len(short) * mix.share / (1 - mix.share))))
     else:
-        short = rng.sample(short, max(1, wanted))
+        short = rng.sample(short, max(1, short_count))
     return [*long, *short]
 
 
@@ -257,13 +259,13 @@ def _work(settings: SftSettings, data: Shape) -> Work:
     own = data.prompt_tokens - data.shared_tokens + data.answer_tokens
     rows = float(settings.epochs * data.rows)
     a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)
-    processed = a_step * rows / settings.batch_rows
+    tokens_processed = a_step * rows / settings.batch_rows
     budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
-    scale = budget / processed if budget is not None else 1.0
+    scale = budget / tokens_processed if budget is not None else 1.0
     return Work(
         steps=planned_steps(data.rows, settings) * scale,
         trained=rows * data.answer_tokens * scale,
-        processed=processed * scale,
+        processed=tokens_processed * scale,
     )
 
 

@@ -167,7 +167,7 @@ class OnlineMerging(torch.optim.Optimizer):
             self.steps += 1
             return loss
         parameters = self._parameters()
-        moved = [one.grad is not None for one in parameters]
+        have_moved = [one.grad is not None for one in parameters]
         anchors = self._anchors if self._anchors is not None else [one.detach().clone() for one in parameters]
         decays = [
             decay for group in self.param_groups for decay in [_decay(self.optimizer, group)] * len(group["params"])
@@ -180,7 +180,7 @@ class OnlineMerging(torch.optim.Optimizer):
                 parameter.zero_()
         self.optimizer.step()
         self.steps += 1
-        for anchor, decay, has_moved in zip(anchors, decays, moved, strict=True):
+        for anchor, decay, has_moved in zip(anchors, decays, have_moved, strict=True):
             if has_moved and decay:
                 anchor.mul_(1 - decay)
         if self.steps % self.every:
@@ -188,15 +188,17 @@ class OnlineMerging(torch.optim.Optimizer):
             return loss
         self._anchors = None
         along, whole = torch.zeros((), device=anchors[0].device), torch.zeros((), device=anchors[0].device)
-        for parameter, anchor, tau, decay, has_moved in zip(parameters, anchors, self._tau, decays, moved, strict=True):
+        for parameter, anchor, tau, decay, has_moved in zip(
+            parameters, anchors, self._tau, decays, have_moved, strict=True
+        ):
             if not has_moved and self.every == 1:
                 parameter.copy_(anchor)
             else:
                 change = parameter.detach().to(torch.float32, copy=True)
                 if not steps_from_zero:
                     change -= anchor.to(torch.float32)
-                taken = self._merge(parameter, anchor, change, tau, decay if has_moved else 0.0)
-                along += (taken * change).sum().to(along.device)
+                own_change = self._merge(parameter, anchor, change, tau, decay if has_moved else 0.0)
+                along += (own_change * change).sum().to(along.device)
                 whole += change.square().sum().to(whole.device)
         self.step_share = float(along / whole) if float(whole) > 0 else None
         return loss
@@ -208,13 +210,13 @@ class OnlineMerging(torch.optim.Optimizer):
 
         `anchor` is decayed already; the merged change decays with it, as both sources have it.
         """
-        kept = self._sparse(change)
+        sparse_change = self._sparse(change)
         if self.alpha == 0:
-            ours, merged = kept, kept
+            ours, merged_change = sparse_change, sparse_change
         else:
-            ours, theirs = self._consensus(kept, tau if self._rules.fixed_mask else self._sparse(tau))
-            merged = ours + theirs
-        parameter.copy_(anchor.to(torch.float32) + merged * (1 - decay))
+            ours, theirs = self._consensus(sparse_change, tau if self._rules.fixed_mask else self._sparse(tau))
+            merged_change = ours + theirs
+        parameter.copy_(anchor.to(torch.float32) + merged_change * (1 - decay))
         return ours
 
     def _consensus(self, change: torch.Tensor, earlier: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -226,8 +228,8 @@ class OnlineMerging(torch.optim.Optimizer):
             agree = ours.sign() * theirs.sign() >= 0
             is_ours = ours.abs() >= theirs.abs()
             return ours * (agree | is_ours), theirs * (agree | ~is_ours)
-        elected = torch.where(change + earlier >= 0, 1.0, -1.0)
-        return ours * (change.sign() == elected), theirs * (earlier.sign() == elected)
+        elected_sign = torch.where(change + earlier >= 0, 1.0, -1.0)
+        return ours * (change.sign() == elected_sign), theirs * (earlier.sign() == elected_sign)
 
     def _sparse(self, delta: torch.Tensor) -> torch.Tensor:
         if self.method == "ties":
@@ -291,8 +293,8 @@ class OnlineMerging(torch.optim.Optimizer):
         for name, state in state_dict["generators"].items():
             self._generator(torch.device(name)).set_state(state.cpu())  # torch.load may have moved it
         if self._has_drawn_mask:
-            kept = state_dict["masked_tau"]
-            self._tau = [unpack(one, into) for one, into in zip(kept, self._tau, strict=True)]
+            masked_tau = state_dict["masked_tau"]
+            self._tau = [unpack(one, into) for one, into in zip(masked_tau, self._tau, strict=True)]
         anchors = state_dict["anchors"]
         parameters = self._parameters()
         self._anchors = anchors and [one.to(p.device).clone() for one, p in zip(anchors, parameters, strict=True)]
@@ -322,34 +324,34 @@ def _match_weights(
     if isinstance(weights, torch.nn.Module):
         weights = dict(weights.named_parameters())
     if isinstance(weights, Mapping) and names is not None:
-        wanted = [names.get(id(one), "") for one in parameters]
-        absent = [name or "a parameter that `model` does not have" for name in wanted if name not in weights]
+        parameter_names = [names.get(id(one), "") for one in parameters]
+        absent = [name or "a parameter that `model` does not have" for name in parameter_names if name not in weights]
         if absent:
             raise UsageError(
                 f"OnlineMerging: {what} lacks {absent[0]} and {len(absent) - 1} more of the optimizer's parameters"
             )
-        found = [weights[name] for name in wanted]
+        tensors = [weights[name] for name in parameter_names]
     else:
-        found = list(weights.values() if isinstance(weights, Mapping) else weights)
-    if len(found) != len(parameters):
+        tensors = list(weights.values() if isinstance(weights, Mapping) else weights)
+    if len(tensors) != len(parameters):
         raise UsageError(
-            f"OnlineMerging: {what} has {len(found)} tensors, the optimizer has {len(parameters)} parameters. "
+            f"OnlineMerging: {what} has {len(tensors)} tensors, the optimizer has {len(parameters)} parameters. "
             "Give `model`, so that they are matched by name, or just the tensors of these parameters in the "
             "optimizer's order (an adapter needs its own)"
         )
-    for place, (parameter, tensor) in enumerate(zip(parameters, found, strict=True)):
+    for place, (parameter, tensor) in enumerate(zip(parameters, tensors, strict=True)):
         if parameter.shape != tensor.shape:
             raise UsageError(
                 f"OnlineMerging: tensor {place} of {what} has shape {tuple(tensor.shape)}, the optimizer's parameter "
                 f"{tuple(parameter.shape)}. Give `model`, so that they are matched by name, "
                 "or use the optimizer's order"
             )
-    return [tensor.detach() for tensor in found]
+    return [tensor.detach() for tensor in tensors]
 
 
-def _require(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"OnlineMerging: {name}={value!r}.{nearest(value, allowed)} It is one of {', '.join(allowed)}")
+def _require(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"OnlineMerging: {name}={value!r}.{nearest(value, choices)} It is one of {', '.join(choices)}")
 
 
 def _sha256(tensors: list[torch.Tensor]) -> str:

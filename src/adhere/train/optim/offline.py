@@ -40,11 +40,11 @@ def merge_dare(
     _require_share(p)
     changes = _changes(base, models, weights)
     generator = torch.Generator().manual_seed(seed)
-    merged = {name: one.float().clone() for name, one in base.items()}
+    merged_weights = {name: one.float().clone() for name, one in base.items()}
     for weight, change in zip(weights, changes, strict=True):
         for name, one in change.items():
-            merged[name] += weight * keep_random(one, p, generator, "inverse")
-    return merged
+            merged_weights[name] += weight * keep_random(one, p, generator, "inverse")
+    return merged_weights
 
 
 def merge_ties(
@@ -60,15 +60,15 @@ def merge_ties(
     """
     _require_share(p)
     changes = _changes(base, models, weights)
-    merged = {}
+    merged_weights = {}
     for name, one in base.items():
         kept_M = torch.stack(
             [w * keep_largest(change[name], p, "none") for w, change in zip(weights, changes, strict=True)]
         )
         agrees_M = (kept_M.sign() == kept_M.sum(0).sign()) & (kept_M != 0)
         mean = (kept_M * agrees_M).sum(0) / agrees_M.sum(0).clamp(min=1)
-        merged[name] = one.float() + scale * mean
-    return merged
+        merged_weights[name] = one.float() + scale * mean
+    return merged_weights
 
 
 def _changes(base: Named, models: Sequence[Named], weights: Sequence[float]) -> list[dict[str, torch.Tensor]]:

@@ -32,21 +32,21 @@ def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.T
         return delta.clone()
     flat = delta.reshape(-1)
     places = flat.abs().topk(max(1, math.floor(share * flat.numel())), sorted=False).indices
-    kept = torch.zeros_like(flat)
-    kept[places] = flat[places]
-    return apply_rescale(kept.reshape(delta.shape), delta, share, rescale)
+    sparse = torch.zeros_like(flat)
+    sparse[places] = flat[places]
+    return apply_rescale(sparse.reshape(delta.shape), delta, share, rescale)
 
 
-def apply_rescale(kept: torch.Tensor, whole: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
-    """`kept` as `rescale` says. `l1` leaves a change that is all zeros as it is."""
+def apply_rescale(sparse: torch.Tensor, whole: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
+    """`sparse` as `rescale` says. `l1` leaves a change that is all zeros as it is."""
     match rescale:
         case "none":
-            return kept
+            return sparse
         case "inverse":
-            return kept / share
+            return sparse / share
         case "l1":
-            left = kept.abs().sum()
-            return kept * (whole.abs().sum() / left) if float(left) > 0 else kept
+            kept_norm = sparse.abs().sum()
+            return sparse * (whole.abs().sum() / kept_norm) if float(kept_norm) > 0 else sparse
 
 
 def pack(sparse: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -46,30 +46,30 @@ class _InRuns(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run]) -> Tensor:
-        mixed, sums = torch.empty_like(query), query.new_empty(query.shape[:3], dtype=torch.float32)
-        for rows, seen in _blocks(query, runs):
-            scores = _scores(query, key, rows, seen)
+        output, sums = torch.empty_like(query), query.new_empty(query.shape[:3], dtype=torch.float32)
+        for rows, key_ranges in _blocks(query, runs):
+            scores = _scores(query, key, rows, key_ranges)
             sums[:, :, rows] = scores.logsumexp(-1)
             chances = (scores - sums[:, :, rows, None]).exp().to(value.dtype)
-            mixed[:, :, rows] = (chances.flatten(1, 2) @ _take(value, seen)).view(mixed[:, :, rows].shape)
-        ctx.save_for_backward(query, key, value, mixed, sums)
+            output[:, :, rows] = (chances.flatten(1, 2) @ _take(value, key_ranges)).view(output[:, :, rows].shape)
+        ctx.save_for_backward(query, key, value, output, sums)
         ctx.runs = runs
-        return mixed
+        return output
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
-        query, key, value, mixed, sums = ctx.saved_tensors
+        query, key, value, output, sums = ctx.saved_tensors
         of_query, of_key, of_value = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
-        share = (gradient * mixed).sum(-1, dtype=torch.float32)  # (K, G, N)
-        for rows, seen in _blocks(query, ctx.runs):
-            chances = (_scores(query, key, rows, seen) - sums[:, :, rows, None]).exp()
-            wanted = gradient[:, :, rows].flatten(1, 2)
-            of_chances = (wanted @ _take(value, seen).transpose(1, 2)).view(chances.shape)
+        share = (gradient * output).sum(-1, dtype=torch.float32)  # (K, G, N)
+        for rows, key_ranges in _blocks(query, ctx.runs):
+            chances = (_scores(query, key, rows, key_ranges) - sums[:, :, rows, None]).exp()
+            row_gradient = gradient[:, :, rows].flatten(1, 2)
+            of_chances = (row_gradient @ _take(value, key_ranges).transpose(1, 2)).view(chances.shape)
             of_scores = (chances * (of_chances - share[:, :, rows, None])).to(query.dtype).flatten(1, 2)
-            of_query[:, :, rows] = (of_scores @ _take(key, seen)).view(of_query[:, :, rows].shape)
-            _add(of_key, of_scores.transpose(1, 2) @ query[:, :, rows].flatten(1, 2), seen)
-            _add(of_value, chances.to(value.dtype).flatten(1, 2).transpose(1, 2) @ wanted, seen)
+            of_query[:, :, rows] = (of_scores @ _take(key, key_ranges)).view(of_query[:, :, rows].shape)
+            _add(of_key, of_scores.transpose(1, 2) @ query[:, :, rows].flatten(1, 2), key_ranges)
+            _add(of_value, chances.to(value.dtype).flatten(1, 2).transpose(1, 2) @ row_gradient, key_ranges)
         return of_query, of_key, of_value, None
 
 
@@ -91,27 +91,27 @@ def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
             start = end
 
 
-def _scores(query: Tensor, key: Tensor, rows: slice, seen: Seen) -> Tensor:
+def _scores(query: Tensor, key: Tensor, rows: slice, key_ranges: Seen) -> Tensor:
     """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key.
 
     It sees none that comes after it among the queries.
     """
-    asked, keys = query[:, :, rows], _take(key, seen)
-    scores = (asked.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*asked.shape[:3], keys.shape[1])
-    count = asked.shape[2]
+    queries, keys = query[:, :, rows], _take(key, key_ranges)
+    scores = (queries.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*queries.shape[:3], keys.shape[1])
+    count = queries.shape[2]
     later = torch.ones(count, count, dtype=torch.bool, device=query.device).triu(1)
     scores[..., -count:].masked_fill_(later, float("-inf"))
     return scores
 
 
-def _take(values: Tensor, seen: Seen) -> Tensor:
-    parts = [values[:, start:end] for start, end in seen]
+def _take(values: Tensor, key_ranges: Seen) -> Tensor:
+    parts = [values[:, start:end] for start, end in key_ranges]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-def _add(into: Tensor, values: Tensor, seen: Seen) -> None:
+def _add(into: Tensor, values: Tensor, key_ranges: Seen) -> None:
     at = 0
-    for start, end in seen:
+    for start, end in key_ranges:
         into[:, start:end] += values[:, at : at + end - start]
         at += end - start
 
@@ -120,9 +120,9 @@ def attend_in_runs(query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run
     """Query (1, K * G, N, D), key and value (1, K, N, D) -> (1, N, K * G, D)."""
     _, heads, nodes, size = query.shape
     of_keys = key.shape[1]
-    grouped = (query[0] * scaling).view(of_keys, heads // of_keys, nodes, size)
-    mixed: Tensor = _InRuns.apply(grouped, key[0], value[0], runs)  # type: ignore[no-untyped-call]
-    return mixed.reshape(heads, nodes, size).transpose(0, 1)[None]
+    grouped_query = (query[0] * scaling).view(of_keys, heads // of_keys, nodes, size)
+    output: Tensor = _InRuns.apply(grouped_query, key[0], value[0], runs)  # type: ignore[no-untyped-call]
+    return output.reshape(heads, nodes, size).transpose(0, 1)[None]
 
 
 class _Attend(torch.autograd.Function):
@@ -167,13 +167,13 @@ def attend(
         return attend_in_runs(query.to(low), key.to(low), value.to(low), tree_runs, scaling=scaling), None
     _, heads, nodes, size = query.shape
     of_keys = key.shape[1]
-    mixed: Tensor = _Attend.apply(  # type: ignore[no-untyped-call]
+    output: Tensor = _Attend.apply(  # type: ignore[no-untyped-call]
         (query[0] * scaling).to(low).reshape(of_keys, heads // of_keys * nodes, size),
         key[0].to(low).contiguous(),
         value[0].to(low).contiguous(),
         attention_mask[0, 0].float(),
     )
-    return mixed.view(heads, nodes, size).transpose(0, 1)[None], None
+    return output.view(heads, nodes, size).transpose(0, 1)[None], None
 
 
 def _sdpa(

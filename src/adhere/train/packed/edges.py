@@ -31,10 +31,10 @@ class _EdgeLogProbs(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (wanted,) = gradients
+        (gradient,) = gradients
         logits, slots, targets, sums = ctx.saved_tensors
-        wanted = wanted.float() / ctx.temperature
-        of_row = torch.zeros_like(sums).index_add_(0, slots, wanted)
+        gradient = gradient.float() / ctx.temperature
+        of_row = torch.zeros_like(sums).index_add_(0, slots, gradient)
         of_logits = torch.empty_like(logits)
         # The edges of a block of rows lie together in this order.
         order = slots.argsort(stable=True)
@@ -43,7 +43,7 @@ class _EdgeLogProbs(torch.autograd.Function):
             part = _scale(logits[rows], ctx.temperature).sub(sums[rows, None]).exp_().mul_(-of_row[rows, None])
             edges = order[counts[rows.start - 1] if rows.start else 0 : counts[rows.stop - 1]]
             # Each (slot, target) occurs once, so no two edges add to one number.
-            part[slots[edges] - rows.start, targets[edges]] += wanted[edges]
+            part[slots[edges] - rows.start, targets[edges]] += gradient[edges]
             of_logits[rows] = part
         return of_logits, None, None, None
 
@@ -57,8 +57,8 @@ def edge_log_probs(logits: Tensor, slots: Tensor, targets: Tensor, *, temperatur
         targets: (E) of long; each pair of slot and target stands there once.
         temperature: Divides the logits.
     """
-    found: Tensor = _EdgeLogProbs.apply(logits, slots, targets, temperature)  # type: ignore[no-untyped-call]
-    return found
+    log_probs: Tensor = _EdgeLogProbs.apply(logits, slots, targets, temperature)  # type: ignore[no-untyped-call]
+    return log_probs
 
 
 def _scale(logits: Tensor, temperature: float) -> Tensor:

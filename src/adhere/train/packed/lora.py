@@ -44,8 +44,8 @@ class LoraLinear(torch.nn.Module):
         super().__init__()
         self.base, self.scale = base, lora.alpha / lora.rank
         bound = 1 / math.sqrt(base.in_features)  # kaiming_uniform_(a=sqrt(5)), as PEFT has it
-        drawn = torch.rand(lora.rank, base.in_features, generator=generator) * 2 * bound - bound
-        self.lora_A = torch.nn.Parameter(drawn.to(base.weight))
+        initial = torch.rand(lora.rank, base.in_features, generator=generator) * 2 * bound - bound
+        self.lora_A = torch.nn.Parameter(initial.to(base.weight))
         self.lora_B = torch.nn.Parameter(base.weight.new_zeros(base.out_features, lora.rank))
 
     @property
@@ -73,18 +73,18 @@ def attach(model: PreTrainedModel, lora: Lora, *, seed: int) -> int:
     """
     model.requires_grad_(False)  # noqa: FBT003 (torch's own signature)
     generator = torch.Generator().manual_seed(seed % 2**63)
-    found = [
+    matrices = [
         (parent, name, child)
         for parent in model.modules()
         for name, child in parent.named_children()
         if name in lora.targets and isinstance(child, torch.nn.Linear)
     ]
-    missing = sorted(set(lora.targets) - {name for _, name, _ in found})
+    missing = sorted(set(lora.targets) - {name for _, name, _ in matrices})
     if missing:
         raise UsageError(
             f"lora: {type(model).__name__} has no matrix called {', '.join(missing)}. Leave it out of `targets`"
         )
-    for parent, name, child in found:
+    for parent, name, child in matrices:
         setattr(parent, name, LoraLinear(child, lora, generator))
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
@@ -106,17 +106,19 @@ def merged_state(model: PreTrainedModel, state: Mapping[str, torch.Tensor]) -> d
         model: The model in training.
         state: Its parameters by name, whole.
     """
-    found = dict(state)
+    weights = dict(state)
     for name, module in model.named_modules():
         if isinstance(module, LoraLinear):
-            low = found.pop(f"{name}.lora_B") @ found.pop(f"{name}.lora_A")
-            found[f"{name}.weight"] = found.pop(f"{name}.base.weight") + module.scale * low
+            low = weights.pop(f"{name}.lora_B") @ weights.pop(f"{name}.lora_A")
+            weights[f"{name}.weight"] = weights.pop(f"{name}.base.weight") + module.scale * low
             if module.bias is not None:
-                found[f"{name}.bias"] = found.pop(f"{name}.base.bias")
-        elif isinstance(module, TrainedRows) and f"{name}.base.weight" in found:  # a tied head is not named again
-            rows = found.pop(f"{name}.rows")
-            found[f"{name}.weight"] = found.pop(f"{name}.base.weight").index_copy(0, module.ids.to(rows.device), rows)
-    return found
+                weights[f"{name}.bias"] = weights.pop(f"{name}.base.bias")
+        elif isinstance(module, TrainedRows) and f"{name}.base.weight" in weights:  # a tied head is not named again
+            rows = weights.pop(f"{name}.rows")
+            weights[f"{name}.weight"] = weights.pop(f"{name}.base.weight").index_copy(
+                0, module.ids.to(rows.device), rows
+            )
+    return weights
 
 
 def save_adapter(model: PreTrainedModel, lora: Lora, directory: Path, *, base: str) -> None:
@@ -149,12 +151,12 @@ def stack_adapters(adapters: Sequence[Path], directory: Path, *, base: str) -> N
         tokens = next(iter(config.get("trainable_token_indices", {}).values()), [])  # type: ignore[union-attr]
         for name, value in load_file(str(adapter / WEIGHTS)).items():
             parts.setdefault(name, []).append(value * (alpha / r) if ".lora_B." in name else value)
-    joined = {
+    factors = {
         name: values[-1] if name.endswith(ROWS) else torch.cat(values, dim=0 if ".lora_A." in name else 1)
         for name, values in parts.items()
     }
-    ordered = tuple(name for name in MATRICES if name in targets)
-    _write(joined, Lora(rank, float(rank), ordered), directory, base=base, tokens=tokens)
+    matrix_names = tuple(name for name in MATRICES if name in targets)
+    _write(factors, Lora(rank, float(rank), matrix_names), directory, base=base, tokens=tokens)
 
 
 def _write(

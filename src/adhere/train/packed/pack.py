@@ -107,15 +107,15 @@ class Tree:
         from adhere.train.packed.attention import Run
 
         starts = [node for node, parent in enumerate(self.parents) if parent != node - 1 or node == 0]
-        found: list[Run] = []
+        runs: list[Run] = []
         for start, end in zip(starts, [*starts[1:], len(self)], strict=True):
             parent = self.parents[start]
             sees: tuple[tuple[int, int], ...] = ()
             if parent >= 0:
-                before = found[bisect_right(starts, parent) - 1]
+                before = runs[bisect_right(starts, parent) - 1]
                 sees = (*before.sees, (before.start, parent + 1))
-            found.append(Run(start, end, sees))
-        return found
+            runs.append(Run(start, end, sees))
+        return runs
 
 
 class Part(NamedTuple):
@@ -144,18 +144,18 @@ def cut(items: Sequence[Sequence[TokenRow]], *, tree_tokens: int) -> list[Part]:
 
 
 def _parts(items: Sequence[Sequence[TokenRow]], tree_tokens: int) -> Iterator[Part]:
-    tree, held = Tree(), list[int]()
+    tree, places = Tree(), list[int]()
     order = sorted(range(len(items)), key=lambda index: [row.prompt + row.completion for row in items[index]])
     for index in order:
         # Counted row by row: an item whose rows share a beginning is over-counted a little, which only cuts earlier.
-        if held and len(tree) + sum(tree.fresh(row) for row in items[index]) > tree_tokens:
-            yield Part(tree, tuple(held))
-            tree, held = Tree(), []
+        if places and len(tree) + sum(tree.fresh(row) for row in items[index]) > tree_tokens:
+            yield Part(tree, tuple(places))
+            tree, places = Tree(), []
         for row in items[index]:
             tree.add(row)
-        held.append(index)
-    if held:
-        yield Part(tree, tuple(held))
+        places.append(index)
+    if places:
+        yield Part(tree, tuple(places))
 
 
 def log_probs(
@@ -174,26 +174,26 @@ def log_probs(
     device = model.device
     nodes = sorted({node for path in tree.completions for node in path})  # (E)
     parents = [tree.parents[node] for node in nodes]  # (E)
-    needed = sorted(set(parents))  # logits are computed here only
-    slot_of = {parent: slot for slot, parent in enumerate(needed)}
+    parent_nodes = sorted(set(parents))  # logits are computed here only
+    slot_of = {parent: slot for slot, parent in enumerate(parent_nodes)}
     edge_of = {node: edge for edge, node in enumerate(nodes)}
 
     def indices(values: Sequence[int]) -> torch.Tensor:
         return torch.tensor(values, dtype=torch.long, device=device)
 
-    logits = _logits(model, tree, indices(needed), precision or "fp32")  # (len(needed), V)
+    logits = _logits(model, tree, indices(parent_nodes), precision or "fp32")  # (len(parent_nodes), V)
     slots = indices([slot_of[parent] for parent in parents])
     targets = indices([tree.tokens[node] for node in nodes])
     edges = edge_log_probs(logits, slots, targets, temperature=temperature)  # (E)
     return edges.index_select(0, indices([edge_of[node] for path in tree.completions for node in path]))
 
 
-def _logits(model: PreTrainedModel, tree: Tree, needed: torch.Tensor, precision: Precision) -> torch.Tensor:
+def _logits(model: PreTrainedModel, tree: Tree, parent_nodes: torch.Tensor, precision: Precision) -> torch.Tensor:
     import torch
 
     # use_cache=False: with the default cache a raw forward builds its own causal mask for packed rows.
     with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bf16"):
-        output = model(**_inputs(model, tree), use_cache=False, logits_to_keep=needed)
+        output = model(**_inputs(model, tree), use_cache=False, logits_to_keep=parent_nodes)
     logits: torch.Tensor = output.logits[0]
     return logits
 
@@ -209,7 +209,7 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
     from adhere.train.packed.attention import NAMES
 
     device = model.device
-    found: dict[str, Any] = {
+    inputs: dict[str, Any] = {
         "input_ids": torch.tensor([tree.tokens], device=device),
         "position_ids": torch.tensor([tree.depths], device=device),
     }
@@ -225,20 +225,20 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
         nothing = torch.zeros(
             1, 1, 1, 1, dtype=model.dtype, device=device
         )  # with one of four sizes transformers makes none
-        return found | {"attention_mask": nothing, "tree_runs": tree.runs()}
+        return inputs | {"attention_mask": nothing, "tree_runs": tree.runs()}
     sees = torch.from_numpy(tree.sees()).to(device)
     depths = torch.tensor(tree.depths, device=device)
 
-    def mask(seen: torch.Tensor) -> torch.Tensor:
-        zeros = torch.zeros(seen.shape, dtype=model.dtype, device=device)
-        return zeros.masked_fill_(~seen, torch.finfo(model.dtype).min)[None, None]
+    def mask(visible: torch.Tensor) -> torch.Tensor:
+        zeros = torch.zeros(visible.shape, dtype=model.dtype, device=device)
+        return zeros.masked_fill_(~visible, torch.finfo(model.dtype).min)[None, None]
 
     if not slides:
-        return found | {"attention_mask": mask(sees)}
+        return inputs | {"attention_mask": mask(sees)}
     near = mask(sees & (depths[:, None] - depths < window))
     # A model with layers of both kinds takes a mask of each.
     every = {"full_attention": mask(sees), "sliding_attention": near} if None in windows else near
-    return found | {"attention_mask": every}
+    return inputs | {"attention_mask": every}
 
 
 def hidden_states(

@@ -39,9 +39,9 @@ def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
     return end
 
 
-def prompt_ids(tokenizer: PreTrainedTokenizerBase, asked: str | Sequence[Message]) -> tuple[int, ...]:
+def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str | Sequence[Message]) -> tuple[int, ...]:
     """One user turn, or a conversation, through the chat template, up to where the answer begins."""
-    return tuple(render(tokenizer, [Message("user", asked)] if isinstance(asked, str) else asked))
+    return tuple(render(tokenizer, [Message("user", prompt)] if isinstance(prompt, str) else prompt))
 
 
 def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
@@ -49,15 +49,15 @@ def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
 
     They begin alike, so in a prefix tree each token is computed once. One that nothing comes before answers nothing.
     """
-    found = []
+    answer_rows = []
     for row in rows:
-        found += [
+        answer_rows += [
             msgspec.structs.replace(row, turns=row.turns[:place], completion=turn.content)
             for place, turn in enumerate(row.turns)
             if place and turn.role == "assistant" and turn.content.strip()
         ]
-        found.append(row)
-    return found
+        answer_rows.append(row)
+    return answer_rows
 
 
 def completion_ids(tokenizer: PreTrainedTokenizerBase, text: str, *, name: str) -> tuple[int, ...]:
@@ -100,12 +100,12 @@ def insist_on_positions(
         if not isinstance(row, SftRow | PairRow):
             continue
         answers = (row.completion,) if isinstance(row, SftRow) else (row.chosen, row.rejected)
-        asked = row.prompt if not row.turns else "".join(turn.content for turn in row.turns)
+        prompt_text = row.prompt if not row.turns else "".join(turn.content for turn in row.turns)
         # A token stands for a byte at least, but for those of the template: most rows need not be cut to see it.
-        if len((asked + max(answers, key=len)).encode(errors="replace")) * 2 + 1024 < positions:
+        if len((prompt_text + max(answers, key=len)).encode(errors="replace")) * 2 + 1024 < positions:
             continue
-        said = max(len(completion_ids(tokenizer, one, name="answer")) for one in answers if one.strip())
-        tokens = len(prompt_ids(tokenizer, row.asked)) + said
+        answer_tokens = max(len(completion_ids(tokenizer, one, name="answer")) for one in answers if one.strip())
+        tokens = len(prompt_ids(tokenizer, row.asked)) + answer_tokens
         if tokens > positions:
             too_long.append((row.prompt_id, tokens))
     if too_long:
@@ -169,9 +169,9 @@ def shuffled_batches(count: int, *, size: int, epochs: int, stage: str, seed: in
 
     The last of a pass may be smaller.
     """
-    made = []
+    batches = []
     for epoch in range(epochs):
         order = list(range(count))
         random.Random(derive_seed(seed, stage, epoch)).shuffle(order)
-        made += [order[start : start + size] for start in range(0, count, size)]
-    return made
+        batches += [order[start : start + size] for start in range(0, count, size)]
+    return batches

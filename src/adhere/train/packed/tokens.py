@@ -62,9 +62,9 @@ class TrainedRows(torch.nn.Module):
             bias = None if self.base.bias is None else self.base.bias[self.ids]
             return logits.index_copy(-1, self.ids, linear(x, self.rows.to(x.dtype), bias).to(logits.dtype))
         slots = self.slots[x]
-        found: torch.Tensor = self.base(x)
+        vectors: torch.Tensor = self.base(x)
         ours = embedding((slots - 1).clamp(min=0), self.rows) * self.scalar_embed_scale
-        return torch.where((slots > 0)[..., None], ours, found)
+        return torch.where((slots > 0)[..., None], ours, vectors)
 
 
 def trained_tokens(model: PreTrainedModel) -> list[int]:
@@ -107,8 +107,8 @@ def trained_rows(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 
     A tied head is not named again.
     """
-    found: dict[str, torch.Tensor] = {}
+    rows_by_module: dict[str, torch.Tensor] = {}
     for name, module in model.named_modules():
-        if isinstance(module, TrainedRows) and not any(module.rows is one for one in found.values()):
-            found[name] = module.rows
-    return found
+        if isinstance(module, TrainedRows) and not any(module.rows is one for one in rows_by_module.values()):
+            rows_by_module[name] = module.rows
+    return rows_by_module

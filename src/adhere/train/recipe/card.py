@@ -80,9 +80,9 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
             f"| {one.stage} | {one.rows:,} | {ledger.steps} | {ledger.tokens_trained:,} | {ledger.tokens_generated:,} "
             f"| {ledger.seconds / 60:.1f} | {'–' if loss is None else f'{loss:.4f}'} | `{one.weights_sha256[:16]}` |"
         )
-    noted = [f"- {text}" for text in (*warnings, *(text for one in done for text in one.warnings))]
-    if noted:
-        lines += ["", "## Warnings of the guards", "", *noted]
+    warning_lines = [f"- {text}" for text in (*warnings, *(text for one in done for text in one.warnings))]
+    if warning_lines:
+        lines += ["", "## Warnings of the guards", "", *warning_lines]
     lines += [
         "",
         "## Settings whose origin is known",
@@ -92,10 +92,10 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
     ]
     for stage, settings in recipe.resolved():
         for row in provenance_rows(stage, settings):
-            used = row["used"] if row["used"] is not None else row["ours"]
+            in_use = row["used"] if row["used"] is not None else row["ours"]
             is_models = row["setting"] == "order" and uses_reward_model(recipe.reward) and orders_anew(settings, stage)
             why = "as stated: by the reward model's scores" if is_models else row["why"]
-            lines.append(f"| {stage.name} | {row['setting']} | {row['stated'] or 'not stated'} | {used} | {why} |")
+            lines.append(f"| {stage.name} | {row['setting']} | {row['stated'] or 'not stated'} | {in_use} | {why} |")
     if recipe.origin:
         lines += ["", "## Where this machine's settings come from", ""]
         lines += [f"- `{name}`: {value}" for name, value in recipe.origin.items()]
@@ -111,13 +111,13 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
 
 def _describe_training(lora: Lora | None, done: Sequence[StageRecord]) -> str:
     counts = ", ".join(f"{one.stage} {one.ledger.parameters_trained:,}" for one in done)
-    frozen = max((one.ledger.parameters_frozen for one in done), default=0)
+    frozen_parameters = max((one.ledger.parameters_frozen for one in done), default=0)
     if lora is None:
-        left = (
-            f" Left as they were, in some stage: {frozen:,} (embeddings and head; `freeze_embeddings_and_head`)."
-            * bool(frozen)
-        )
-        return f"Trained in full: the weights themselves. Parameters trained: {counts or 'none'}.{left}"
+        frozen_note = (
+            f" Left as they were, in some stage: {frozen_parameters:,} "
+            "(embeddings and head; `freeze_embeddings_and_head`)."
+        ) * bool(frozen_parameters)
+        return f"Trained in full: the weights themselves. Parameters trained: {counts or 'none'}.{frozen_note}"
     return (
         f"Trained with LoRA, rank {lora.rank}, alpha {lora.alpha:g}, on {', '.join(lora.targets)}; "
         f"merged into these weights after each stage. Parameters trained: {counts or 'none'}. "

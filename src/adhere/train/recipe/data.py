@@ -44,53 +44,53 @@ class Start(NamedTuple):
     directory: Path
 
 
-def load_rows(directory: Path, needed: Sequence[str]) -> RecipeRows:
+def load_rows(directory: Path, tables: Sequence[str]) -> RecipeRows:
     """The rows of a data directory.
 
     Args:
         directory: Where sft.jsonl, pairs.jsonl and rl.jsonl are.
-        needed: Which of `sft`, `pairs`, `rl` some stage learns from.
+        tables: Which of `sft`, `pairs`, `rl` some stage learns from.
 
     Raises:
         SpecError: A file that is needed is missing or empty, or two prompts of rl.jsonl have one name.
         IntegrityError: A line is no row; names file and line.
     """
-    found = {
-        "sft": _read(directory / FILES["sft"], SftRow, needed="sft" in needed),
-        "pairs": _read(directory / FILES["pairs"], PairRow, needed="pairs" in needed),
-        "rl": _read(directory / FILES["rl"], RlRow, needed="rl" in needed),
+    rows_by_table = {
+        "sft": _read(directory / FILES["sft"], SftRow, is_needed="sft" in tables),
+        "pairs": _read(directory / FILES["pairs"], PairRow, is_needed="pairs" in tables),
+        "rl": _read(directory / FILES["rl"], RlRow, is_needed="rl" in tables),
     }
-    if "rl" in needed:
-        _insist_on_own_ids(found["rl"], directory / FILES["rl"])  # type: ignore[arg-type]
-    return RecipeRows(**found, sha256=content_hash(found))  # type: ignore[arg-type]
+    if "rl" in tables:
+        _insist_on_own_ids(rows_by_table["rl"], directory / FILES["rl"])  # type: ignore[arg-type]
+    return RecipeRows(**rows_by_table, sha256=content_hash(rows_by_table))  # type: ignore[arg-type]
 
 
 def _insist_on_own_ids(rows: Sequence[RlRow], path: Path) -> None:
     """A prompt's answers are drawn, gathered and scored by its name."""
-    known: dict[str, tuple[object, ...]] = {}
+    content_by_id: dict[str, tuple[object, ...]] = {}
     for row in rows:
         content = (row.asked, row.instruction_id_list, row.kwargs, row.profile, row.checklist)
-        if known.setdefault(row.prompt_id, content) != content:
+        if content_by_id.setdefault(row.prompt_id, content) != content:
             raise SpecError(f"{path}: two different prompts have the prompt_id {row.prompt_id!r}. Give each its own")
 
 
-def _read(path: Path, row: type[T], *, needed: bool) -> list[T]:
+def _read(path: Path, row: type[T], *, is_needed: bool) -> list[T]:
     if not path.is_file():
-        if needed:
+        if is_needed:
             raise SpecError(
                 f"{path} is missing, and a stage learns from it. Make it with `adhere build`, or point `data` elsewhere"
             )
         return []
     try:
-        rows = list(read_rows(path, lambda found: row_of(found, row)))
+        rows = list(read_rows(path, lambda source: row_of(source, row)))
     except UsageError as error:
         raise IntegrityError(str(error)) from error
-    if needed and not rows:
+    if is_needed and not rows:
         raise SpecError(f"{path} holds no row, and a stage learns from it")
     return rows
 
 
-def row_of(found: dict[str, Any], kind: type[T]) -> T:
+def row_of(source: dict[str, Any], kind: type[T]) -> T:
     """A row as `adhere build` writes it, or in one of the shapes of `shapes.rows`; other columns are left aside.
 
     A text is one user turn, put through the chat template as an evaluation does. Reasoning in a field of an answer is
@@ -100,8 +100,8 @@ def row_of(found: dict[str, Any], kind: type[T]) -> T:
         UsageError: Nothing is to be learned from it, or a column has another shape; says where.
     """
     table = TABLES[kind]
-    exchange = read_exchange(found, table)
-    columns = {**found, **constraint_columns(found, table)}
+    exchange = read_exchange(source, table)
+    columns = {**source, **constraint_columns(source, table)}
     row = {name: columns[name] for name in kind.__struct_fields__ if columns.get(name) is not None}
     row |= exchange.answers
     row["prompt"] = "\n\n".join(one.content for one in exchange.turns)
@@ -152,8 +152,8 @@ def open_start(name: str, *, base: Path, scratch: Path, template: str = "") -> S
     """
     from adhere.models.local.transformers import load_tokenizer, weights_sha256
 
-    named = _directory(name, base, scratch)
-    directory = scratch / TEMPLATED if template else named
+    start_directory = _directory(name, base, scratch)
+    directory = scratch / TEMPLATED if template else start_directory
     tokenizer = load_tokenizer(directory)
     if not getattr(tokenizer, "chat_template", None):
         raise UsageError(
@@ -161,7 +161,7 @@ def open_start(name: str, *, base: Path, scratch: Path, template: str = "") -> S
             "asked. Give it one: template = 'chatml', or the path of a Jinja template"
         )
     has_weights = any(directory.glob("*.safetensors"))
-    return Start(tokenizer, weights_sha256(directory if has_weights else named), directory)
+    return Start(tokenizer, weights_sha256(directory if has_weights else start_directory), directory)
 
 
 def _directory(name: str, base: Path, scratch: Path) -> Path:
@@ -183,7 +183,7 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
 
     if size not in RANDOM:
         raise UsageError(f"random/{size}: there is no such size; there are {', '.join(RANDOM)}")
-    hidden, layers, heads = RANDOM[size]
+    hidden_size, layers, heads = RANDOM[size]
     backend: Any = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -197,8 +197,8 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
     texts = [text for row in rows.sft for text in (row.prompt, row.completion)]
     texts += [text for pair in rows.pairs for text in (pair.prompt, pair.chosen)] + [row.prompt for row in rows.rl]
     backend.train_from_iterator(texts, trainer)
-    made: Any = PreTrainedTokenizerFast  # untyped in transformers
-    tokenizer = made(
+    tokenizer_class: Any = PreTrainedTokenizerFast  # untyped in transformers
+    tokenizer = tokenizer_class(
         tokenizer_object=backend,
         bos_token=specials[0],
         eos_token=specials[2],
@@ -207,8 +207,8 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
     )
     config = Qwen2Config(
         vocab_size=len(tokenizer),
-        hidden_size=hidden,
-        intermediate_size=4 * hidden,
+        hidden_size=hidden_size,
+        intermediate_size=4 * hidden_size,
         num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=heads // 2,

@@ -13,13 +13,13 @@ Trainer = Literal["verl", "open-instruct", "prime-rl", "trl"]  # `adhere.integra
 
 
 def launch_file(
-    launcher: str, asked: Sequence[str], *, name: str, processes: int = 8, nodes: int = 1
+    launcher: str, arguments: Sequence[str], *, name: str, processes: int = 8, nodes: int = 1
 ) -> tuple[str, str]:
     """(file name, text) of a launch file.
 
     Args:
         launcher: `torchrun`, `slurm` or `skypilot`.
-        asked: What follows `adhere train`: the recipe and all its options.
+        arguments: What follows `adhere train`: the recipe and all its options.
         name: Of the job.
         processes: A node, one a GPU.
         nodes: Machines.
@@ -28,11 +28,11 @@ def launch_file(
         UsageError: No such launcher, or fewer than one process or node.
     """
     if launcher not in get_args(Launcher):
-        known = (*get_args(Launcher), *get_args(Trainer))
-        raise UsageError(f"--emit {launcher}:{nearest(launcher, known)} It is one of {', '.join(known)}")
+        launchers = (*get_args(Launcher), *get_args(Trainer))
+        raise UsageError(f"--emit {launcher}:{nearest(launcher, launchers)} It is one of {', '.join(launchers)}")
     if processes < 1 or nodes < 1:
         raise UsageError(f"--emit: processes={processes} and nodes={nodes} must be at least 1")
-    train = f"-m -- adhere train {shlex.join(asked)}"  # without --, torchrun takes --start for one of its own
+    train = f"-m -- adhere train {shlex.join(arguments)}"  # without --, torchrun takes --start for one of its own
     many = f"--nnodes {nodes} --nproc-per-node {processes} --rdzv-backend c10d --rdzv-endpoint"
     match launcher:
         case "torchrun":

@@ -21,10 +21,10 @@ def load_recipe(name: str) -> tuple[Recipe, Path]:
     path = Path(name)
     if path.suffix == ".toml" or path.exists():
         return _check_recipe(load_toml(path, Recipe, settle=settle_reward), path), path.parent
-    preset, _, machine = name.partition("@")
-    path = PRESETS / f"{preset}.toml"
-    found = load_preset(preset)
-    return _check_recipe(on_machine(found, machine) if machine else found.recipe, path), Path()
+    stem, _, machine = name.partition("@")
+    preset = load_preset(stem)
+    recipe = on_machine(preset, machine) if machine else preset.recipe
+    return _check_recipe(recipe, PRESETS / f"{stem}.toml"), Path()
 
 
 def load_preset(name: str) -> Preset:
@@ -33,10 +33,10 @@ def load_preset(name: str) -> Preset:
     Raises:
         SpecError: There is none of that name.
     """
-    known = sorted(file.stem for file in PRESETS.glob("*.toml"))
-    if name not in known:
+    presets = sorted(file.stem for file in PRESETS.glob("*.toml"))
+    if name not in presets:
         raise SpecError(
-            f"{name!r} is neither a recipe file nor a preset.{nearest(name, known)} Presets: {', '.join(known)}"
+            f"{name!r} is neither a recipe file nor a preset.{nearest(name, presets)} Presets: {', '.join(presets)}"
         )
     return load_toml(PRESETS / f"{name}.toml", Preset)
 

@@ -61,10 +61,10 @@ def on_machine(preset: Preset, name: str) -> Recipe:
         SpecError: There is no such machine, or its table names a stage that the preset does not have.
     """
     if name not in preset.machines:
-        known = list(preset.machines)
+        machines = list(preset.machines)
         raise SpecError(
-            f"Preset {preset.name!r} has no machine {name!r}.{nearest(name, known)} Machines: {', '.join(known)}; "
-            f"{preset.name!r} alone is for two cores"
+            f"Preset {preset.name!r} has no machine {name!r}.{nearest(name, machines)} "
+            f"Machines: {', '.join(machines)}; {preset.name!r} alone is for two cores"
         )
     machine = preset.machines[name]
     unknown = set(machine.stages) - {spec.stage for spec in preset.stages} - {"*"}

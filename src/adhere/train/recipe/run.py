@@ -79,28 +79,30 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
         SpecError, MissingModel, IntegrityError: As `run_recipe`.
     """
     with tempfile.TemporaryDirectory() as scratch:  # a look at the cost begins nothing
-        begun = (out / "recipe.json").exists()
-        opened = _open(recipe, out if begun else Path(scratch), base, device, is_plan=not begun)
-        sizes, default = sizes_of(opened.start.directory), Speed()
+        is_begun = (out / "recipe.json").exists()
+        opened_recipe = _open(recipe, out if is_begun else Path(scratch), base, device, is_plan=not is_begun)
+        sizes, default = sizes_of(opened_recipe.start.directory), Speed()
     scale = default.sizes.parameters / sizes.parameters
     speed = Speed(
         default.trained_per_s * scale,
         default.scored_per_s * scale,
         default.generated_per_s * scale,
         sizes,
-        opened.device,
+        opened_recipe.device,
     )
-    planned = []
-    for number, (stage, settings) in enumerate(opened.stages, start=1):
-        rows = stage.rows(opened.rows, settings)
-        shape = shape_of(opened.start.tokenizer, rows, answer_tokens=float(getattr(settings, "max_new_tokens", 35)))
+    plan = []
+    for number, (stage, settings) in enumerate(opened_recipe.stages, start=1):
+        rows = stage.rows(opened_recipe.rows, settings)
+        shape = shape_of(
+            opened_recipe.start.tokenizer, rows, answer_tokens=float(getattr(settings, "max_new_tokens", 35))
+        )
         cost = estimate(stage, settings, shape, speed)
         if uses_reward_model(recipe.reward) and orders_anew(settings, stage):
             cost = with_ordering(cost, settings, shape, speed)
-        needed = stage_memory(recipe, stage, settings, sizes, device=opened.device, shards=shards)
-        cost = msgspec.structs.replace(cost, memory_bytes=round(needed.total))
-        planned.append(PlannedStage(stage.name, len(rows), cost, (_folder(out, number, stage) / "stage.json").exists()))
-    return planned
+        memory = stage_memory(recipe, stage, settings, sizes, device=opened_recipe.device, shards=shards)
+        cost = msgspec.structs.replace(cost, memory_bytes=round(memory.total))
+        plan.append(PlannedStage(stage.name, len(rows), cost, (_folder(out, number, stage) / "stage.json").exists()))
+    return plan
 
 
 def stage_memory(
@@ -115,7 +117,7 @@ def stage_memory(
         device=device,
         shards=shards,
         reward=recipe.reward,
-        watched=recipe.watch is not None,
+        is_watched=recipe.watch is not None,
     )
 
 
@@ -150,15 +152,22 @@ def run_recipe(
     from adhere.models.local.transformers import weights_sha256
 
     progress = progress or Silent()
-    opened = _open(recipe, out, base, device)
-    told = [JsonLines(out / "log.jsonl"), *trackers] if place().is_first else []
+    opened_recipe = _open(recipe, out, base, device)
+    all_trackers = [JsonLines(out / "log.jsonl"), *trackers] if place().is_first else []
     done: list[StageRecord] = []
-    weights, parent = opened.start.directory, opened.start.sha256
+    weights, parent = opened_recipe.start.directory, opened_recipe.start.sha256
     judge: Path | None = None  # the last reward model, where it is the reward
     try:
-        for number, (stage, settings) in enumerate(opened.stages, start=1):
+        for number, (stage, settings) in enumerate(opened_recipe.stages, start=1):
             folder = _folder(out, number, stage)
-            parts = [recipe.seed, recipe.reward, parent, opened.rows.sha256, stage.name, msgspec.to_builtins(settings)]
+            parts = [
+                recipe.seed,
+                recipe.reward,
+                parent,
+                opened_recipe.rows.sha256,
+                stage.name,
+                msgspec.to_builtins(settings),
+            ]
             lora = _adapter_of(recipe, stage)
             parts += [lora] if lora is not None else []
             parts += [weights_sha256(judge)] if judge is not None and stage.online else []
@@ -166,23 +175,23 @@ def run_recipe(
             key = content_hash(parts)
             record = _load_finished(folder, key)
             if record is None:
-                progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
+                progress.say(f"Stage {number} of {len(opened_recipe.stages)}: {stage.name}")
                 training = Training(
-                    stage, settings, stage.rows(opened.rows, settings), weights=weights, weights_sha256=parent,
-                    origin=opened.start.directory, kept=_checkpoint_folder(folder), seed=recipe.seed, key=key,
-                    device=opened.device, reward=recipe.reward, judge=judge if stage.online else None, lora=lora,
+                    stage, settings, stage.rows(opened_recipe.rows, settings), weights=weights, weights_sha256=parent,
+                    origin=opened_recipe.start.directory, kept=_checkpoint_folder(folder), seed=recipe.seed, key=key,
+                    device=opened_recipe.device, reward=recipe.reward, judge=judge if stage.online else None, lora=lora,
                     watch=recipe.watch, policy=recipe.guards,
                 )  # fmt: skip
-                record = _train(opened, training, folder, told, progress)
+                record = _train(opened_recipe, training, folder, all_trackers, progress)
             done.append(record)
             if stage.yields == "weights":
                 weights, parent = folder / MODEL, record.weights_sha256
             if uses_reward_model(recipe.reward) and stage.yields == REWARD_MODEL:
                 judge = folder / stage.yields
     finally:
-        for tracker in told:
+        for tracker in all_trackers:
             tracker.close()
-    first_does(lambda: _publish(opened, weights, done, out))
+    first_does(lambda: _publish(opened_recipe, weights, done, out))
     if recipe.push:
         first_does(lambda: progress.say(f"Pushed to {_push(recipe.push, out / MODEL)}"))
     return done
@@ -207,24 +216,24 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     file = out / "recipe.json"
     template = content_hash(start.tokenizer.chat_template)
     if gather([file.exists()])[0]:  # as the first process sees it: the others may come after it has written
-        begun = decode(file.read_bytes(), _FrozenRecipe)
+        stored_recipe = decode(file.read_bytes(), _FrozenRecipe)
         for what, ours, theirs in (
-            ("recipe", recipe, begun.recipe),
-            ("start", start.sha256, begun.start_sha256),
-            ("data", rows.sha256, begun.data_sha256),
-            ("chat template", template, begun.template_sha256 or template),
+            ("recipe", recipe, stored_recipe.recipe),
+            ("start", start.sha256, stored_recipe.start_sha256),
+            ("data", rows.sha256, stored_recipe.data_sha256),
+            ("chat template", template, stored_recipe.template_sha256 or template),
         ):
             if ours != theirs:
                 raise RunMismatch(
                     f"{out} was begun with another {what}. Use another --out, or remove the directory to begin anew"
                 )
-        resolved, warnings = convert(begun.precision, Precisions), begun.warnings
+        precisions, warnings = convert(stored_recipe.precision, Precisions), stored_recipe.warnings
     else:
         warnings = heed(template_trouble(start.tokenizer), recipe.guards) + _warn_of_repeats(recipe, rows)
-        resolved = resolve(recipe.precision, start.directory, device=device)
-        frozen = _FrozenRecipe(recipe, start.sha256, rows.sha256, msgspec.to_builtins(resolved), template, warnings)
-        first_does(lambda: write_atomic(file, encode(frozen)))
-    stages = [(stage, settle(settings, resolved)) for stage, settings in recipe.resolved()]
+        precisions = resolve(recipe.precision, start.directory, device=device)
+        record = _FrozenRecipe(recipe, start.sha256, rows.sha256, msgspec.to_builtins(precisions), template, warnings)
+        first_does(lambda: write_atomic(file, encode(record)))
+    stages = [(stage, settle(settings, precisions)) for stage, settings in recipe.resolved()]
     for stage, settings in stages:
         if getattr(settings, "labels", "") == "criteria" and not any(pair.criteria for pair in rows.pairs):
             raise SpecError(
@@ -256,7 +265,7 @@ def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
         ("pairs", rows.pairs),
         ("rl", rows.rl),
     ]
-    prompts = {f"{Path(recipe.data) / FILES[name]}": [row.prompt for row in found] for name, found in by_file}
+    prompts = {f"{Path(recipe.data) / FILES[name]}": [row.prompt for row in table_rows] for name, table_rows in by_file}
     return heed(find_repeats(prompts, [(name, suites.load(name)) for name in recipe.against]), recipe.guards)
 
 
@@ -305,26 +314,26 @@ def _load_finished(folder: Path, key: str) -> StageRecord | None:
 
 
 def _train(
-    opened: _OpenedRecipe, training: Training, folder: Path, told: Sequence[Tracker], progress: Progress
+    opened_recipe: _OpenedRecipe, training: Training, folder: Path, trackers: Sequence[Tracker], progress: Progress
 ) -> StageRecord:
     """Train one stage and store it with its record."""
 
     def see(row: LogRow) -> None:
-        for tracker in told:
+        for tracker in trackers:
             tracker.log(training.stage.name, row)
 
-    found = train_stage(training, folder, progress=progress, see=see)
+    trained_stage = train_stage(training, folder, progress=progress, see=see)
     record = StageRecord(
         key=training.key,
         stage=training.stage.name,
-        settings=msgspec.to_builtins(found.settings),
+        settings=msgspec.to_builtins(trained_stage.settings),
         parent_sha256=training.weights_sha256,
-        weights_sha256=found.weights_sha256,
-        data_sha256=opened.rows.sha256,
+        weights_sha256=trained_stage.weights_sha256,
+        data_sha256=opened_recipe.rows.sha256,
         rows=len(training.rows),
-        ledger=found.ledger,
-        log=[dict(row) for row in found.log],
-        warnings=found.warnings,
+        ledger=trained_stage.ledger,
+        log=[dict(row) for row in trained_stage.log],
+        warnings=trained_stage.warnings,
         lora=training.lora,
     )
     first_does(lambda: write_atomic(folder / "stage.json", encode(record)))
@@ -332,7 +341,7 @@ def _train(
     return record
 
 
-def _publish(opened: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
+def _publish(opened_recipe: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
     """Copy the last weights to where they are looked for, with their card.
 
     Written beside and moved, so that they are whole.
@@ -341,13 +350,16 @@ def _publish(opened: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], 
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(weights, scratch)
     (scratch / "README.md").write_text(
-        model_card(opened.recipe, done, start_sha256=opened.start.sha256, warnings=opened.warnings), encoding="utf-8"
+        model_card(
+            opened_recipe.recipe, done, start_sha256=opened_recipe.start.sha256, warnings=opened_recipe.warnings
+        ),
+        encoding="utf-8",
     )
     shutil.rmtree(into, ignore_errors=True)
     scratch.rename(into)
-    adapters = [_folder(out, n, stage) / ADAPTER for n, (stage, _) in enumerate(opened.stages, start=1)]
+    adapters = [_folder(out, n, stage) / ADAPTER for n, (stage, _) in enumerate(opened_recipe.stages, start=1)]
     from adhere.train.packed.lora import stack_adapters
 
     if adapters := [adapter for adapter in adapters if adapter.exists()]:
-        named = str(opened.start.directory) if opened.recipe.template else opened.recipe.start
-        stack_adapters(adapters, out / ADAPTER, base=named)
+        base = str(opened_recipe.start.directory) if opened_recipe.recipe.template else opened_recipe.recipe.start
+        stack_adapters(adapters, out / ADAPTER, base=base)

@@ -73,11 +73,12 @@ class StageSpec(Record, frozen=True):
             SpecError: An unknown setting (with the nearest valid one), or a value that is not allowed.
         """
         kind = self.kind.settings
-        known = [field.encode_name for field in msgspec.structs.fields(kind)]
+        setting_names = [field.encode_name for field in msgspec.structs.fields(kind)]
         for name in self.settings:
-            if name not in known:
+            if name not in setting_names:
                 raise BadSetting(
-                    f"Stage {self.stage!r} has no setting {name!r}.{nearest(name, known)} Settings: {', '.join(known)}",
+                    f"Stage {self.stage!r} has no setting {name!r}.{nearest(name, setting_names)} "
+                    f"Settings: {', '.join(setting_names)}",
                     name,
                 )
         try:
@@ -139,25 +140,25 @@ class Recipe(Record, frozen=True):
             UnknownName: No stage has that name.
             SpecError: Naming the recipe, the stage and the setting that is wrong.
         """
-        found = []
+        stages = []
         for number, spec in enumerate(self.stages, start=1):
             try:
-                found.append((spec.kind, spec.resolved()))
+                stages.append((spec.kind, spec.resolved()))
             except SpecError as error:
                 raise SpecError(f"Recipe {self.name!r}, stage {number}: {error}") from error
         if (trouble := reward_trouble(self.reward)) is not None:
             raise SpecError(f"Recipe {self.name!r}: {trouble}")
-        for number, (stage, _) in enumerate(found, start=1):
+        for number, (stage, _) in enumerate(stages, start=1):
             if (trouble := passing_trouble(stage, self.reward)) is not None:
                 raise SpecError(f"Recipe {self.name!r}, stage {number}: {trouble}")
         if uses_reward_model(self.reward):
-            judged = False
-            for number, (stage, _) in enumerate(found, start=1):
-                if stage.online and not judged:
+            has_judge = False
+            for number, (stage, _) in enumerate(stages, start=1):
+                if stage.online and not has_judge:
                     raise SpecError(
                         f"Recipe {self.name!r}, stage {number}: reward = 'model', "
                         f"and no stage before {stage.name!r} leaves a reward model. "
                         "Put a stage 'reward-model' before it"
                     )
-                judged = judged or stage.yields == "reward-model"
-        return found
+                has_judge = has_judge or stage.yields == "reward-model"
+        return stages

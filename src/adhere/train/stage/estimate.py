@@ -90,13 +90,13 @@ def shape_of(
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     texts = [text for row in rows for text in _answers(row)]
     lengths = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) + 1 for text in texts]
-    varied = [row.score_variance > 0 for row in rows if isinstance(row, RlRow)]
+    have_variance = [row.score_variance > 0 for row in rows if isinstance(row, RlRow)]
     return Shape(
         rows=len(rows),
         prompt_tokens=sum(map(len, prompts)) / len(prompts),
         shared_tokens=shared,
         answer_tokens=sum(lengths) / len(lengths) if lengths else answer_tokens,
-        varied_share=sum(varied) / len(varied) if varied else 1.0,
+        varied_share=sum(have_variance) / len(have_variance) if have_variance else 1.0,
     )
 
 

@@ -120,7 +120,7 @@ def trips(log: Iterable[Mapping[str, Any]]) -> list[tuple[Guard, int, int]]:
     The guard, the step at which it trips first, how many steps are bad.
     """
     rows = list(log)
-    found = []
+    tripped_guards = []
     for guard in GUARDS:
         in_a_row = bad = first = 0
         for place, row in enumerate(rows, start=1):
@@ -129,24 +129,24 @@ def trips(log: Iterable[Mapping[str, Any]]) -> list[tuple[Guard, int, int]]:
             if in_a_row == guard.steps and not first:
                 first = int(row.get("step") or place)
         if first:
-            found.append((guard, first, bad))
-    return found
+            tripped_guards.append((guard, first, bad))
+    return tripped_guards
 
 
 GO_ON = "To go on all the same: guards = 'warn'"
 
 
-def heed(found: AdhereError | None, policy: Policy) -> list[str]:
+def heed(trouble: AdhereError | None, policy: Policy) -> list[str]:
     """The warnings that come of what a guard found before the start; none where it found nothing.
 
     Raises:
         AdhereError: What was found, if the policy is to stop.
     """
-    if found is None:
+    if trouble is None:
         return []
     if policy == "stop":
-        raise type(found)(f"{found}. {GO_ON}")
-    return [str(found)]
+        raise type(trouble)(f"{trouble}. {GO_ON}")
+    return [str(trouble)]
 
 
 def template_trouble(tokenizer: Any) -> GuardStop | None:
@@ -158,16 +158,16 @@ def template_trouble(tokenizer: Any) -> GuardStop | None:
         UsageError: The template leaves the prompt out: nothing could be learned from it.
     """
 
-    def rendered(turns: Sequence[tuple[str, str]], *, opened: bool) -> str:
+    def rendered(turns: Sequence[tuple[str, str]], *, opens_answer: bool) -> str:
         conversation = [{"role": role, "content": content} for role, content in turns]
-        return str(tokenizer.apply_chat_template(conversation, add_generation_prompt=opened, tokenize=False))
+        return str(tokenizer.apply_chat_template(conversation, add_generation_prompt=opens_answer, tokenize=False))
 
-    prompt = rendered([("user", PROMPT)], opened=True)
+    prompt = rendered([("user", PROMPT)], opens_answer=True)
     if PROMPT not in prompt:
         raise UsageError(
             f"The chat template leaves the prompt out: it makes {prompt!r} of {PROMPT!r}. Mend the template"
         )
-    whole = rendered([("user", PROMPT), ("assistant", ANSWER)], opened=False)
+    whole = rendered([("user", PROMPT), ("assistant", ANSWER)], opens_answer=False)
     trained = f"{prompt}{ANSWER}{tokenizer.eos_token}"
     if whole.startswith(trained):
         return None
@@ -200,23 +200,23 @@ def find_repeats(
 
     items = [(name, prompt.key, prompt.everything) for name, suite in suites for prompt in suite.prompts]
     rule = SubsequenceRule([text for *_, text in items])
-    known: dict[tuple[bytes, ...], int] = {}
+    place_by_tokens: dict[tuple[bytes, ...], int] = {}
     for place, (*_, text) in enumerate(items):
-        known.setdefault(tuple(tokens(text)), place)
-    found: list[RepeatedPrompt] = []
+        place_by_tokens.setdefault(tuple(tokens(text)), place)
+    repeats: list[RepeatedPrompt] = []
     for file, texts in prompts.items():
         for row, (text, match) in enumerate(zip(texts, rule.matches(texts), strict=True), start=1):
-            same = known.get(tuple(tokens(text)))
+            same = place_by_tokens.get(tuple(tokens(text)))
             if same is not None:
-                found.append(RepeatedPrompt(file, row, items[same][0], items[same][1], "word for word"))
+                repeats.append(RepeatedPrompt(file, row, items[same][0], items[same][1], "word for word"))
             elif match is not None:
                 against, item, _ = items[match.item]
-                found.append(RepeatedPrompt(file, row, against, item, f"{match.common} of {match.shorter} tokens"))
-    if not found:
+                repeats.append(RepeatedPrompt(file, row, against, item, f"{match.common} of {match.shorter} tokens"))
+    if not repeats:
         return None
-    first, total = found[0], sum(map(len, prompts.values()))
+    first, total = repeats[0], sum(map(len, prompts.values()))
     return ContaminationError(
-        f"{len(found)} of {total} training prompts repeat a test item. The first: {first.file}, row {first.row}, "
+        f"{len(repeats)} of {total} training prompts repeat a test item. The first: {first.file}, row {first.row}, "
         f"item {first.item} of {first.against} ({first.why}). Leave them out: "
         f"adhere decontaminate {first.file} --against {first.against} --out KEPT"
     )

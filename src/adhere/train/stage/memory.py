@@ -90,14 +90,14 @@ def sizes_of(weights: Path) -> Sizes:
     """
     try:
         config: Mapping[str, Any] = json.loads((weights / "config.json").read_text(encoding="utf-8"))
-        heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
+        heads, hidden_size = int(config["num_attention_heads"]), int(config["hidden_size"])
         return Sizes(
-            hidden=hidden,
+            hidden=hidden_size,
             inner=int(config["intermediate_size"]),
             layers=int(config["num_hidden_layers"]),
             heads=heads,
             key_heads=int(config.get("num_key_value_heads") or heads),
-            head_dim=int(config.get("head_dim") or hidden // heads),
+            head_dim=int(config.get("head_dim") or hidden_size // heads),
             vocabulary=int(config["vocab_size"]),
             tied=bool(config.get("tie_word_embeddings", False)),
             biased=config.get("model_type") == "qwen2",
@@ -145,9 +145,11 @@ def memory_of(
     if adapter is not None:
         trained = adapter
     draws = isinstance(settings, RolloutSettings) and settings.generator == "ours"
-    merged = FP32 * sizes.parameters if draws and adapter is not None else 0
-    held = (sizes.parameters + (adapter or 0)) / shards
-    gathered = 0 if shards == 1 else 2 * (sizes.parameters - sizes.embedding) / sizes.layers + sizes.embedding
+    merged_bytes = FP32 * sizes.parameters if draws and adapter is not None else 0
+    held_parameters = (sizes.parameters + (adapter or 0)) / shards
+    gathered_parameters = (
+        0 if shards == 1 else 2 * (sizes.parameters - sizes.embedding) / sizes.layers + sizes.embedding
+    )
     low = settings.precision == "bf16"
     by_hidden, by_inner = KEPT["bf16" if low else "fp32"]
     layer = by_hidden * sizes.hidden + by_inner * sizes.inner
@@ -158,15 +160,15 @@ def memory_of(
         layers = FP32 * sizes.hidden * sizes.layers + layer  # each layer's input, and one layer computed again
     mask = 2 * FP32 * settings.tree_tokens if settings.tree_tokens <= LONG else 0
     return Memory(
-        weights=FP32 * (held + gathered)
-        + 2 * low * (sizes.parameters if shards == 1 else gathered),  # autocast's copies
-        gradients=FP32 * (trained / shards + gathered / 2),
+        weights=FP32 * (held_parameters + gathered_parameters)
+        + 2 * low * (sizes.parameters if shards == 1 else gathered_parameters),  # autocast's copies
+        gradients=FP32 * (trained / shards + gathered_parameters / 2),
         moments=2 * FP32 * trained / shards,
         reference=FP32
         * (
             sizes.parameters * ((copies - 1) / shards + whole) + trained * (settings.merging is not None)
         ),  # what was learned before
-        rollouts=_rollouts(sizes, settings) + merged,
+        rollouts=_rollouts(sizes, settings) + merged_bytes,
         activations=settings.tree_tokens * (layers + mask),
         logits=settings.tree_tokens * COMPLETION_SHARE * LOGITS * sizes.vocabulary,
         process=BASE[device],
@@ -176,10 +178,10 @@ def memory_of(
 def _rollouts(sizes: Sizes, settings: OptimizerSettings) -> float:
     if not isinstance(settings, RolloutSettings) or settings.generator == "server":
         return 0.0
-    cached = settings.decode_rows * (PROMPT_TOKENS + settings.max_new_tokens)
-    cache = cached * sizes.layers * 2 * sizes.key_heads * sizes.head_dim * FP32
-    rounded = 2 * sizes.parameters if settings.rollout_precision == "bf16" else 0
-    return cache + rounded + settings.decode_rows * sizes.vocabulary * FP32
+    cached_tokens = settings.decode_rows * (PROMPT_TOKENS + settings.max_new_tokens)
+    cache = cached_tokens * sizes.layers * 2 * sizes.key_heads * sizes.head_dim * FP32
+    bf16_bytes = 2 * sizes.parameters if settings.rollout_precision == "bf16" else 0
+    return cache + bf16_bytes + settings.decode_rows * sizes.vocabulary * FP32
 
 
 def require(
@@ -190,17 +192,17 @@ def require(
     Raises:
         ResourceError: It does not: what is needed by what it holds, what there is, and what would make it fit.
     """
-    needed = memory_of(sizes, settings, copies=copies, device=device)
-    if available is None or needed.total <= available:
-        return needed
+    memory = memory_of(sizes, settings, copies=copies, device=device)
+    if available is None or memory.total <= available:
+        return memory
     helps = []
     smaller = {"gradient_checkpointing": True}, {"tree_tokens": max(64, settings.tree_tokens // 4)}
     for change in (*smaller, smaller[0] | smaller[1]):
         less = memory_of(sizes, msgspec.structs.replace(settings, **change), copies=copies, device=device).total
-        named = ", ".join(f"{name} = {str(value).lower()}" for name, value in change.items())
-        helps.append(f"{named}: {less / 1e9:.1f} GB{' (fits)' if less <= available else ''}")
+        settings_text = ", ".join(f"{name} = {str(value).lower()}" for name, value in change.items())
+        helps.append(f"{settings_text}: {less / 1e9:.1f} GB{' (fits)' if less <= available else ''}")
     raise ResourceError(
-        f"Full fine-tuning of {sizes.parameters / 1e9:.2f} billion parameters needs about {needed.total / 1e9:.1f} GB "
-        f"on {device} ({needed.describe()}; all times {SLACK} for slack); {available / 1e9:.1f} GB are available. "
+        f"Full fine-tuning of {sizes.parameters / 1e9:.2f} billion parameters needs about {memory.total / 1e9:.1f} GB "
+        f"on {device} ({memory.describe()}; all times {SLACK} for slack); {available / 1e9:.1f} GB are available. "
         f"With {'; '.join(helps)}. Else take a smaller model or a larger device"
     )

@@ -57,7 +57,7 @@ def ordering_of(
     *,
     score: Scorer,
     seed: int,
-    kept: Path,
+    folder: Path,
     key: str,
     progress: Progress,
 ) -> Ordering:
@@ -72,38 +72,38 @@ def ordering_of(
         tokenizer: Its tokenizer.
         score: The stage's reward. A prompt with fewer than two scores has variance 0: nothing can be learned from it.
         seed: The stage's.
-        kept: Folder of the stage's unfinished state; an ordering of the same `key` there is taken up, else it is
+        folder: Folder of the stage's unfinished state; an ordering of the same `key` there is taken up, else it is
             written.
         key: The stage's.
         progress: Where to report to.
     """
-    file = kept / FILE
+    file = folder / FILE
     if gather([file.exists()])[0]:
-        known = decode(file.read_bytes(), Ordering)
-        if known.key == key:
-            return known
+        stored_ordering = decode(file.read_bytes(), Ordering)
+        if stored_ordering.key == key:
+            return stored_ordering
     tally = Tally()
     sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
-    found: list[RlRow] = []
+    ordered_rows: list[RlRow] = []
     with progress.step("order by the reward model", len(rows), "prompts") as bar:
         for first in range(0, len(rows), settings.prompts_per_step):
             batch = rows[first : first + settings.prompts_per_step]
             for row, group in zip(batch, sampler.draw(batch, step=STEP), strict=True):
-                found.append(_with_scores(row, group.scores))
+                ordered_rows.append(_with_scores(row, group.scores))
             bar.advance(len(batch))
-    ordering = Ordering(key, found, tally.close())
+    ordering = Ordering(key, ordered_rows, tally.close())
     first_does(lambda: _store(file, ordering))
     return ordering
 
 
 def with_cost(ledger: StageLedger, ordering: StageLedger) -> StageLedger:
     """The ledger of a stage with what its order took."""
-    added = {
+    totals = {
         name: getattr(ledger, name) + getattr(ordering, name)
         for name in ("prompts", "answers_generated", "answers_unmeasured", "tokens_generated", "seconds",
             "seconds_generating", "seconds_scoring")
     }  # fmt: skip
-    return msgspec.structs.replace(ledger, **added)
+    return msgspec.structs.replace(ledger, **totals)
 
 
 def with_ordering(cost: Estimate, settings: RolloutSettings, data: Shape, speed: Speed) -> Estimate:

@@ -82,11 +82,11 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 
     def parts(prompt_id: str, answers: Sequence[Answer]) -> list[dict[str, float | None]]:
         refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
-        found = [parts_of(one.text, refs, "constraint", profile=profile, is_cut=one.truncated) for one in answers]
+        components = [parts_of(one.text, refs, "constraint", profile=profile, is_cut=one.truncated) for one in answers]
         # By its kind, so that a curve is of one thing; a kind that a prompt asks for twice is two components.
         ids = [ref.id for ref in refs]
         names = [name if ids.count(name) == 1 else f"{name} {place}" for place, name in enumerate(ids, start=1)]
-        return [dict(zip(names, one.values(), strict=True)) for one in found]
+        return [dict(zip(names, one.values(), strict=True)) for one in components]
 
     score.parts = parts  # type: ignore[attr-defined]
     return score
@@ -106,13 +106,13 @@ def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu
     asked_of = {row.prompt_id: row.asked for row in rows}
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
-        said = [_split(answer) for answer in answers]
-        whole = [at for at, one in enumerate(said) if one.status == "ok"]
-        numbers = judge.scores([(asked_of[prompt_id], said[at].text) for at in whole])
-        found: list[float | None] = [0.0] * len(answers)
+        responses = [_split(answer) for answer in answers]
+        whole = [at for at, one in enumerate(responses) if one.status == "ok"]
+        numbers = judge.scores([(asked_of[prompt_id], responses[at].text) for at in whole])
+        scores: list[float | None] = [0.0] * len(answers)
         for at, number in zip(whole, numbers, strict=True):
-            found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
-        return found
+            scores[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
+        return scores
 
     return score
 
@@ -130,10 +130,10 @@ def summed_scorer(
     bare = [row.prompt_id for row in rows if not row.checklist]
     if bare and any(term.kind == "checklist" for term in terms):
         raise SpecError(f"rl.jsonl: prompt {bare[0]!r} has no checklist, and a term of the reward reads it")
-    learned = learned_scorer(rows, judge, device=device) if judge is not None else None
+    model_scorer = learned_scorer(rows, judge, device=device) if judge is not None else None
     by_id = {row.prompt_id: row for row in rows}
     total = {
-        profile: summed(*((term.weight, _function(term, learned, profile)) for term in terms))
+        profile: summed(*((term.weight, _function(term, model_scorer, profile)) for term in terms))
         for profile in {row.profile for row in rows}
     }
 
@@ -155,9 +155,9 @@ def summed_scorer(
     return score
 
 
-def _function(term: RewardTerm, learned: Scorer | None, profile: str | None) -> RewardFunction:
+def _function(term: RewardTerm, model_scorer: Scorer | None, profile: str | None) -> RewardFunction:
     """One term as a reward function; where an answer is cut or empty, what is no penalty is 0."""
-    found: RewardFunction
+    function: RewardFunction
     match term.kind:
         case "dense" | "binary":
             return judge_reward(term.kind, profile=profile, traps=term.traps)
@@ -166,13 +166,17 @@ def _function(term: RewardTerm, learned: Scorer | None, profile: str | None) -> 
         case "badly-formed":
             return badly_formed(*((rule.id, rule.params) for rule in term.rules))
         case "model":
-            found = _by_prompt(learned)
+            function = _by_prompt(model_scorer)
         case "asked":
-            found = model_reward(term.model, rubric=term.rubric or None)
+            function = model_reward(term.model, rubric=term.rubric or None)
         case "checklist":
-            found = checklist_reward(term.model or None)
-    found = _whole_only(found)
-    return found if term.gate is None else gated(found, by=judge_reward(term.gate, profile=profile, traps=term.traps))
+            function = checklist_reward(term.model or None)
+    function = _whole_only(function)
+    return (
+        function
+        if term.gate is None
+        else gated(function, by=judge_reward(term.gate, profile=profile, traps=term.traps))
+    )
 
 
 def _by_prompt(score: Scorer | None) -> RewardFunction:
@@ -194,15 +198,15 @@ def _whole_only(reward: RewardFunction) -> RewardFunction:
     ) -> list[float | None]:
         answers = map(Answer, completions, is_truncated)
         whole = [at for at, answer in enumerate(answers) if _split(answer).status == "ok"]
-        found: list[float | None] = [0.0] * len(completions)
+        scores: list[float | None] = [0.0] * len(completions)
         if whole:
-            picked = {name: [values[at] for at in whole] for name, values in columns.items()}
+            whole_columns = {name: [values[at] for at in whole] for name, values in columns.items()}
             values = reward(
-                prompts=[prompts[at] for at in whole], completions=[completions[at] for at in whole], **picked
+                prompts=[prompts[at] for at in whole], completions=[completions[at] for at in whole], **whole_columns
             )
             for at, value in zip(whole, values, strict=True):
-                found[at] = value
-        return found
+                scores[at] = value
+        return scores
 
     return of_whole
 

@@ -75,8 +75,8 @@ def reward_trouble(reward: Reward) -> str | None:
         return None
     if not reward:
         return "reward has no term. Leave it out for the judge's `dense`"
-    found = ((term, term.trouble()) for term in reward)
-    return next((f"reward: the term {term.kind!r} {trouble}" for term, trouble in found if trouble), None)
+    troubles = ((term, term.trouble()) for term in reward)
+    return next((f"reward: the term {term.kind!r} {trouble}" for term, trouble in troubles if trouble), None)
 
 
 def passing_trouble(stage: Stage, reward: Reward) -> str | None:

@@ -57,25 +57,25 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
 
     tokenizer = load_tokenizer(directory)
     text = _beginning(tokenizer) + NAMED[template] if template in NAMED else _read(template, base)
-    made = _Origin(weights_sha256(directory) if weights else "", content_hash(text))
-    if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Origin) == made:
+    origin = _Origin(weights_sha256(directory) if weights else "", content_hash(text))
+    if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Origin) == origin:
         return into
     tokenizer.chat_template = text
     end, marks = _marks(tokenizer, template)
-    known = tokenizer.get_vocab()
-    tokenizer.add_tokens([mark for mark in marks if mark not in known], special_tokens=True)
+    vocabulary = tokenizer.get_vocab()
+    tokenizer.add_tokens([mark for mark in marks if mark not in vocabulary], special_tokens=True)
     tokenizer.eos_token = end
     ids = [int(tokenizer.convert_tokens_to_ids(mark)) for mark in marks]
     scratch = into.with_name(f".{into.name}.part")
     shutil.rmtree(scratch, ignore_errors=True)
     with quiet():
         if weights:
-            _model(directory, tokenizer, ids, [mark not in known for mark in marks]).save_pretrained(scratch)
+            _model(directory, tokenizer, ids, [mark not in vocabulary for mark in marks]).save_pretrained(scratch)
         else:
             scratch.mkdir(parents=True)
             shutil.copy(directory / "config.json", scratch)
         tokenizer.save_pretrained(scratch)
-    write_atomic(scratch / FILE, encode(made))
+    write_atomic(scratch / FILE, encode(origin))
     shutil.rmtree(into, ignore_errors=True)
     scratch.rename(into)
     return into
@@ -112,13 +112,13 @@ def _marks(tokenizer: Any, template: str) -> tuple[str, list[str]]:
         raise SpecError(f"template = {template!r}: it refuses a prompt and its answer: {error}") from error
     rest = whole.partition(ANSWER)[2]
     ends = tokenizer.eos_token if tokenizer.eos_token and rest.startswith(tokenizer.eos_token) else None
-    found = END.match(rest)
-    if ends is None and found is None:
+    end_mark = END.match(rest)
+    if ends is None and end_mark is None:
         raise SpecError(
             f"template = {template!r}: after an answer it writes {rest!r}, which is no token such as '<|im_end|>' or "
             "'</s>', so the model would never learn to end. Write one there, or {{ eos_token }}"
         )
-    end = ends or found[1]  # type: ignore[index]  # one of both
+    end = ends or end_mark[1]  # type: ignore[index]  # one of both
     return end, list(dict.fromkeys([end, *MARK.findall(whole)]))
 
 

@@ -114,15 +114,15 @@ def train_stage(
     from adhere.models.local.transformers import load_weights, weights_sha256
 
     stage, name = training.stage, training.name or training.stage.name
-    found = weights_sha256(training.weights) if training.weights_sha256 else ""
-    if found != training.weights_sha256:
+    sha256 = weights_sha256(training.weights) if training.weights_sha256 else ""
+    if sha256 != training.weights_sha256:
         raise IntegrityError(
-            f"The weights in {training.weights} were changed after they were trained: sha256 {found}, recorded "
+            f"The weights in {training.weights} were changed after they were trained: sha256 {sha256}, recorded "
             f"{training.weights_sha256}. Remove {training.weights.parent} to train them again"
         )
     online: dict[str, Scorer] = {"score": _scorer(training)} if stage.online else {}
-    noted = _list_notes(training)
-    for warning in noted:
+    notes = _list_notes(training)
+    for warning in notes:
         progress.say(warning)
 
     def attempt(settings: OptimizerSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, StageResult]:
@@ -141,7 +141,7 @@ def train_stage(
                 tokenizer,
                 score=online["score"],
                 seed=training.seed,
-                kept=training.kept,
+                folder=training.kept,
                 key=training.key,
                 progress=progress,
             )
@@ -151,9 +151,9 @@ def train_stage(
         def watch(row: LogRow) -> None:
             if see is not None:
                 see(row)
-            known = len(guards.warnings)
+            warnings_before = len(guards.warnings)
             guards.see(row)
-            for warning in guards.warnings[known:]:
+            for warning in guards.warnings[warnings_before:]:
                 progress.say(warning)
 
         looks = _watch(training, tokenizer)
@@ -172,13 +172,17 @@ def train_stage(
         return model, tokenizer, result
 
     (model, tokenizer, result), settings = halved_once(
-        attempt, training.settings, name=name, needs=lambda tried: _too_large(training, tried), progress=progress
+        attempt,
+        training.settings,
+        name=name,
+        needs=lambda tried_settings: _too_large(training, tried_settings),
+        progress=progress,
     )
     again = Guards(name, training.policy)  # one that was taken up from a checkpoint has shown only its later steps
     for row in result.log:
         again.see(row)
     _save(training, model, tokenizer, result, into)
-    return TrainedStage(settings, weights_sha256(into / MODEL), result.ledger, list(result.log), noted + again.warnings)
+    return TrainedStage(settings, weights_sha256(into / MODEL), result.ledger, list(result.log), notes + again.warnings)
 
 
 def _find_watch(training: Training) -> WatchSpec | None:
@@ -188,8 +192,8 @@ def _find_watch(training: Training) -> WatchSpec | None:
 
 
 def _watch(training: Training, tokenizer: PreTrainedTokenizerBase) -> Watch | None:
-    asked = _find_watch(training)
-    if asked is None:
+    spec = _find_watch(training)
+    if spec is None:
         return None
     if is_sharding():
         raise UsageError(
@@ -197,9 +201,9 @@ def _watch(training: Training, tokenizer: PreTrainedTokenizerBase) -> Watch | No
         )
     from adhere import suites
 
-    suite = suites.load(asked.suite, limit=asked.limit)
+    suite = suites.load(spec.suite, limit=spec.limit)
     return Watch(
-        tokenizer, asked_of(suite, tokenizer), asked.every, asked.max_new_tokens or suite.sampling.max_new_tokens
+        tokenizer, asked_of(suite, tokenizer), spec.every, spec.max_new_tokens or suite.sampling.max_new_tokens
     )
 
 
@@ -244,8 +248,8 @@ def _save(
     model = _whole(training, model)
 
     def save() -> None:
-        for left in (MODEL, ADAPTER, training.stage.yields):
-            shutil.rmtree(into / left, ignore_errors=True)
+        for name in (MODEL, ADAPTER, training.stage.yields):
+            shutil.rmtree(into / name, ignore_errors=True)
         if training.lora is not None:
             save_adapter(model, training.lora, into / ADAPTER, base=str(training.weights))
             merge(model)
@@ -284,15 +288,15 @@ def memory_needed(
     device: str,
     shards: int = 1,
     reward: Reward = "dense",
-    watched: bool = False,
+    is_watched: bool = False,
 ) -> Memory:
     """Estimate what a stage holds at its worst moment, in one process of `shards` that share the weights.
 
-    A reward model is whole in each. One that is `watched` keeps the weights of its best look, too.
+    A reward model is whole in each. One that is `is_watched` keeps the weights of its best look, too.
     """
     adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
     copies = stage.work(settings, Shape(rows=1)).copies
-    whole = (stage.online and uses_reward_model(reward)) + watched
+    whole = (stage.online and uses_reward_model(reward)) + is_watched
     return memory_of(sizes, settings, copies=copies, whole=whole, device=device, adapter=adapter, shards=shards)
 
 
@@ -306,7 +310,7 @@ def _too_large(training: Training, settings: OptimizerSettings) -> str:
         device=training.device,
         shards=shards,
         reward=training.reward,
-        watched=_find_watch(training) is not None,
+        is_watched=_find_watch(training) is not None,
     )
     return too_large(training.name or training.stage.name, settings, memory, training.device)
 

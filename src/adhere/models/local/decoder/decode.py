@@ -60,10 +60,10 @@ class DecodedAnswer(NamedTuple):
     log_probs: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, drawn: tuple[int, ...], log_probs: tuple[float, ...], end_ids: Sequence[int]) -> DecodedAnswer:
+    def of(cls, tokens: tuple[int, ...], log_probs: tuple[float, ...], end_ids: Sequence[int]) -> DecodedAnswer:
         """The answer whose drawn tokens, the end token included where it stopped, another engine gave."""
-        end = drawn[-1] if drawn and drawn[-1] in end_ids else None
-        return cls(drawn if end is None else drawn[:-1], end is not None, end, log_probs)
+        end = tokens[-1] if tokens and tokens[-1] in end_ids else None
+        return cls(tokens if end is None else tokens[:-1], end is not None, end, log_probs)
 
     @property
     def drawn(self) -> tuple[int, ...]:
@@ -166,12 +166,12 @@ class Decoder:
         self._refuse(rows, max_new_tokens, temperature, top_p)
         if log_probs and (temperature == 0 or top_p < 1):
             raise UsageError(f"log_probs need a temperature above 0 and top_p=1; got {temperature} and {top_p}")
-        asked = _DecodeSettings(max_new_tokens, temperature, top_p, log_probs, on_step)
+        settings = _DecodeSettings(max_new_tokens, temperature, top_p, log_probs, on_step)
         results: dict[int, DecodedAnswer] = {}
         with torch.inference_mode():
             try:
                 for places in self._alike(rows, max_new_tokens):
-                    for place, result in self._decode_alike([rows[i] for i in places], asked):
+                    for place, result in self._decode_alike([rows[i] for i in places], settings):
                         results[places[place]] = result
                         if on_done is not None:
                             on_done(places[place], result)
@@ -191,16 +191,18 @@ class Decoder:
             parts[-1].append(index)
         return parts
 
-    def _decode_alike(self, rows: Sequence[DecodeRow], asked: _DecodeSettings) -> Iterator[tuple[int, DecodedAnswer]]:
-        longest = max(len(row.ids) for row in rows) + asked.max_new_tokens
+    def _decode_alike(
+        self, rows: Sequence[DecodeRow], settings: _DecodeSettings
+    ) -> Iterator[tuple[int, DecodedAnswer]]:
+        longest = max(len(row.ids) for row in rows) + settings.max_new_tokens
         # The common prefix is seen by every token: not where a window slides off it.
         is_shared = not self.static and self.steering is None and longest <= self._weights.narrowest
         prefix = _common_prefix(rows) if is_shared else ()
-        forward = self._cache(rows, len(prefix), asked.max_new_tokens)
+        forward = self._cache(rows, len(prefix), settings.max_new_tokens)
         if isinstance(forward, SteeredForward):
             forward.mark({row.ids: row.spans for row in rows})
         forward.set_prefix(prefix)
-        return _Batch(forward, rows, len(prefix), self.end_ids, asked).run()
+        return _Batch(forward, rows, len(prefix), self.end_ids, settings).run()
 
     def _refuse(self, rows: Sequence[DecodeRow], max_new_tokens: int, temperature: float, top_p: float) -> None:
         if max_new_tokens < 1:
@@ -229,14 +231,14 @@ class Decoder:
             free = available_bytes(self.model.device.type)
             self.cache_bytes = UNKNOWN_CACHE if free is None else free // 2
         slots = max(1, min(self.rows, len(rows), self.cache_bytes // row_bytes))
-        kept = self._forward
-        if kept is None or kept.rows < slots or not capacity <= kept.capacity <= 2 * capacity:
-            made: Callable[..., Forward] = StaticForward if self.static else Forward
+        forward = self._forward
+        if forward is None or forward.rows < slots or not capacity <= forward.capacity <= 2 * capacity:
+            make: Callable[..., Forward] = StaticForward if self.static else Forward
             if self.steering is not None:
-                made = partial(SteeredForward, steering=self.steering)
-            kept = self._forward = None  # both at once would take all that is free, not half
-            kept = self._forward = made(self._weights, rows=slots, capacity=capacity, layout=self.layout)
-        return kept
+                make = partial(SteeredForward, steering=self.steering)
+            forward = self._forward = None  # both at once would take all that is free, not half
+            forward = self._forward = make(self._weights, rows=slots, capacity=capacity, layout=self.layout)
+        return forward
 
 
 def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
@@ -283,9 +285,14 @@ class _Batch:
     """One call of `decode`: the queue, and the rows in slots 0 … M-1."""
 
     def __init__(
-        self, forward: Forward, rows: Sequence[DecodeRow], prefix: int, end_ids: frozenset[int], asked: _DecodeSettings
+        self,
+        forward: Forward,
+        rows: Sequence[DecodeRow],
+        prefix: int,
+        end_ids: frozenset[int],
+        settings: _DecodeSettings,
     ) -> None:
-        self.forward, self.rows, self.end_ids, self.asked = forward, rows, end_ids, asked
+        self.forward, self.rows, self.end_ids, self.settings = forward, rows, end_ids, settings
         self.active: list[_Slot] = []
         groups: dict[tuple[int, ...], _Group] = {}
         for index, row in enumerate(rows):
@@ -299,14 +306,14 @@ class _Batch:
 
     def run(self) -> Iterator[tuple[int, DecodedAnswer]]:
         """Decode until nothing waits; each row's index and answer as it ends."""
-        sampled = self.asked.temperature > 0
+        is_sampled = self.settings.temperature > 0
         while self.waiting or self.active:
-            if self.asked.on_step is not None:
-                self.asked.on_step()
+            if self.settings.on_step is not None:
+                self.settings.on_step()
             free = self.width - len(self.active)
             if self.waiting and free and (free >= min(self.refill, self.waiting) or self.queue[0].computed is not None):
                 old = len(self.active)
-                logits = self._admit(free, sampled=sampled)
+                logits = self._admit(free, is_sampled=is_sampled)
                 newcomers = self.active[old:]
             else:
                 tokens = torch.tensor([slot.tokens[-1] for slot in self.active])
@@ -315,39 +322,39 @@ class _Batch:
                 newcomers = self.active
                 for slot in newcomers:
                     slot.length += 1
-            draws = [slot.draws[len(slot.tokens)] for slot in newcomers] if sampled else []
-            chosen = pick_tokens(logits, draws, temperature=self.asked.temperature, top_p=self.asked.top_p)
+            draws = [slot.draws[len(slot.tokens)] for slot in newcomers] if is_sampled else []
+            chosen = pick_tokens(logits, draws, temperature=self.settings.temperature, top_p=self.settings.top_p)
             for slot, token in zip(newcomers, chosen.tokens.tolist(), strict=True):
                 slot.tokens.append(token)
-            if self.asked.log_probs and chosen.log_probs is not None:
+            if self.settings.log_probs and chosen.log_probs is not None:
                 for slot, value in zip(newcomers, chosen.log_probs.tolist(), strict=True):
                     slot.log_probs.append(value)
             yield from self._retire()
 
-    def _admit(self, free: int, *, sampled: bool) -> Tensor:
+    def _admit(self, free: int, *, is_sampled: bool) -> Tensor:
         """Fill free slots from the queue; the logits after the prompts of the rows admitted, (vocabulary, admitted)."""
-        admitted: list[tuple[_Group, list[int]]] = []
+        admissions: list[tuple[_Group, list[int]]] = []
         while free and self.waiting:
             group = self.queue[0]
             slots = []
             while free and group.waiting:
                 index = group.waiting.popleft()
                 slots.append(len(self.active))
-                draws = uniforms(self.rows[index].seed, self.asked.max_new_tokens).tolist() if sampled else []
+                draws = uniforms(self.rows[index].seed, self.settings.max_new_tokens).tolist() if is_sampled else []
                 self.active.append(_Slot(index, len(group.suffix), draws))
                 free, self.waiting = free - 1, self.waiting - 1
-            admitted.append((group, slots))
+            admissions.append((group, slots))
             if not group.waiting:
                 self.queue.popleft()
-        self._compute([(group, slots[0]) for group, slots in admitted if group.computed is None])
+        self._compute([(group, slots[0]) for group, slots in admissions if group.computed is None])
         columns = []
-        for group, slots in admitted:
+        for group, slots in admissions:
             assert group.computed is not None  # noqa: S101  (_compute has just filled it)
             assert group.logits is not None  # noqa: S101
             self.forward.copy(group.computed, slots)
             columns.append(group.logits[:, None].expand(-1, len(slots)))
         logits = torch.cat(columns, 1)
-        for group, _ in admitted:
+        for group, _ in admissions:
             if not group.waiting:
                 group.computed = group.logits = None
         return logits
@@ -365,13 +372,13 @@ class _Batch:
         done = []
         for place in reversed(range(len(self.active))):
             slot = self.active[place]
-            stopped = slot.tokens[-1] in self.end_ids
-            if not stopped and len(slot.tokens) < self.asked.max_new_tokens:
+            is_stopped = slot.tokens[-1] in self.end_ids
+            if not is_stopped and len(slot.tokens) < self.settings.max_new_tokens:
                 continue
-            end = slot.tokens.pop() if stopped else None
-            done.append((slot.index, DecodedAnswer(tuple(slot.tokens), stopped, end, tuple(slot.log_probs))))
-            moved = self.active.pop()
-            if moved is not slot:
-                self.forward.move(len(self.active), place, moved.length)
-                self.active[place] = moved
+            end = slot.tokens.pop() if is_stopped else None
+            done.append((slot.index, DecodedAnswer(tuple(slot.tokens), is_stopped, end, tuple(slot.log_probs))))
+            last = self.active.pop()
+            if last is not slot:
+                self.forward.move(len(self.active), place, last.length)
+                self.active[place] = last
         yield from done

@@ -10,7 +10,7 @@ from adhere.errors import UsageError
 AskedDevice = Literal["auto", "cpu", "cuda", "mps"]
 
 
-def resolve_device(asked: str) -> str:
+def resolve_device(device: str) -> str:
     """`cpu`, `cuda` or `mps`: what was asked for, or for `auto` the CUDA GPU where there is one, else the CPU.
 
     Apple's GPU is taken only when it is asked for: nothing here has been run on one.
@@ -20,17 +20,17 @@ def resolve_device(asked: str) -> str:
     """
     import torch
 
-    if asked not in get_args(AskedDevice):
-        raise UsageError(f"device={asked!r}: one of {', '.join(get_args(AskedDevice))}")
-    if asked == "auto":
+    if device not in get_args(AskedDevice):
+        raise UsageError(f"device={device!r}: one of {', '.join(get_args(AskedDevice))}")
+    if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there[asked]:
-        found = ", ".join(name for name, is_there in there.items() if is_there)
+    if not there[device]:
+        names = ", ".join(name for name, is_there in there.items() if is_there)
         raise UsageError(
-            f"device={asked!r}: torch {torch.__version__} finds none here, only {found}. Use --device auto"
+            f"device={device!r}: torch {torch.__version__} finds none here, only {names}. Use --device auto"
         )
-    return asked
+    return device
 
 
 SHARED = 0.9  # of a GPU's memory goes to what its processes keep there; the rest is their contexts
@@ -54,10 +54,10 @@ def available_bytes(device: str) -> int | None:
     if device == "cuda":
         import torch
 
-        held = torch.cuda.memory_reserved()
+        torch_bytes = torch.cuda.memory_reserved()
         free, total = torch.cuda.mem_get_info()
-        kept = held - torch.cuda.memory_allocated()  # torch holds it, and gives it out again
-        return max(0, min(int(free), int(total * _share) - held)) + kept
+        idle_bytes = torch_bytes - torch.cuda.memory_allocated()  # torch holds it, and gives it out again
+        return max(0, min(int(free), int(total * _share) - torch_bytes)) + idle_bytes
     meminfo = Path("/proc/meminfo")
     if device != "cpu" or not meminfo.exists():
         return None

@@ -59,9 +59,9 @@ class Forward:
         self.prefix = self.prefix[:, :, :, :0]
         if not ids:
             return
-        computed = self._empty(len(self.weights.layers), 2, shape.key_heads, len(ids), shape.head_dim)
-        self._prefill_columns([ids], computed[:, :, None])
-        self.prefix = computed
+        keys_values = self._empty(len(self.weights.layers), 2, shape.key_heads, len(ids), shape.head_dim)
+        self._prefill_columns([ids], keys_values[:, :, None])
+        self.prefix = keys_values
 
     def prefill(self, suffixes: Sequence[Sequence[int]], slots: Sequence[int]) -> Tensor:
         """Compute prompts (without the common prefix) into their slots; the logits after each, (vocabulary, prompts).
@@ -77,9 +77,9 @@ class Forward:
                 end += 1
             length = max(len(ids) for ids in suffixes[start:end])
             layers, heads, dim = len(self.cache), self.weights.shape.key_heads, self.weights.shape.head_dim
-            computed = self._empty(layers, 2, end - start, heads, length, dim)
-            last.append(self._prefill_columns(suffixes[start:end], computed))
-            self.cache[:, :, list(slots[start:end]), :, :length] = computed
+            keys_values = self._empty(layers, 2, end - start, heads, length, dim)
+            last.append(self._prefill_columns(suffixes[start:end], keys_values))
+            self.cache[:, :, list(slots[start:end]), :, :length] = keys_values
             start = end
         return self._logits(torch.cat(last, 1))
 
@@ -120,8 +120,8 @@ class Forward:
             keys, values = self.cache[index, 0], self.cache[index, 1]
             keys[rows, :, lengths] = key.permute(2, 0, 1).to(self.store)
             values[rows, :, lengths] = value.permute(2, 0, 1).to(self.store)
-            mixed = self._attend_rows(index, query, reach, masks[layer.window])
-            x += self._after(self._apply(layer.output, mixed), layer.attention_after)
+            attention = self._attend_rows(index, query, reach, masks[layer.window])
+            x += self._after(self._apply(layer.output, attention), layer.attention_after)
             self._mlp(index, x)
         return self._logits(x)
 
@@ -139,28 +139,28 @@ class Forward:
         scores = torch.matmul(by_row, keys.transpose(-1, -2)).float().add_(mask)  # (M, K, G, T)
         shared = self.prefix.shape[3]
         if not shared:
-            mixed = torch.matmul(scores.softmax(-1).to(self.store), values).float()
-            return mixed.permute(1, 2, 3, 0).reshape(count * group * dim, rows)
+            attention = torch.matmul(scores.softmax(-1).to(self.store), values).float()
+            return attention.permute(1, 2, 3, 0).reshape(count * group * dim, rows)
         prefix_keys, prefix_values = self.prefix[index, 0].float(), self.prefix[index, 1].float()  # (K, P, D)
         values = values.float()
         by_head = query.permute(0, 2, 1, 3).reshape(count, dim, group * rows)
         shared_scores = torch.bmm(prefix_keys, by_head).view(count, shared, group, rows).permute(3, 0, 2, 1)
         chances = torch.cat((shared_scores, scores), -1).softmax(-1)  # (M, K, G, P + T)
-        mixed = torch.matmul(chances[..., shared:], values).permute(1, 2, 3, 0)  # (K, G, D, M)
+        attention = torch.matmul(chances[..., shared:], values).permute(1, 2, 3, 0)  # (K, G, D, M)
         shared_chances = chances[..., :shared].permute(1, 3, 2, 0).reshape(count, shared, group * rows)
         from_prefix = torch.bmm(prefix_values.transpose(-1, -2), shared_chances)  # (K, D, G * M)
-        summed = mixed + from_prefix.view(count, dim, group, rows).transpose(1, 2)
-        return summed.reshape(count * group * dim, rows)
+        total = attention + from_prefix.view(count, dim, group, rows).transpose(1, 2)
+        return total.reshape(count * group * dim, rows)
 
-    def _prefill_columns(self, suffixes: Sequence[Sequence[int]], computed: Tensor) -> Tensor:
+    def _prefill_columns(self, suffixes: Sequence[Sequence[int]], keys_values: Tensor) -> Tensor:
         """Compute prompts side by side, without padding except inside attention; the last hidden columns.
 
         Args:
             suffixes: Token ids after the common prefix, one or more each.
-            computed: Where keys and values go: (layers, 2, prompts, K, longest, D).
+            keys_values: Where keys and values go: (layers, 2, prompts, K, longest, D).
         """
         weights, shape = self.weights, self.weights.shape
-        shared, longest = self.prefix.shape[3], computed.shape[4]
+        shared, longest = self.prefix.shape[3], keys_values.shape[4]
         lengths = torch.tensor([len(ids) for ids in suffixes], device=self.device)
         prompts = len(suffixes)
         inside = torch.arange(longest, device=self.device) < lengths[:, None]  # (prompts, longest)
@@ -171,27 +171,27 @@ class Forward:
         places = torch.arange(shared + longest, device=self.device)
         masks = self._masks(places[shared:, None] - places)
         x = self._embed(flat)
-        ragged = int(lengths.min()) < longest
-        padded, kept = column.flatten(), inside.flatten().nonzero()[:, 0]
+        is_ragged = int(lengths.min()) < longest
+        padded, real_places = column.flatten(), inside.flatten().nonzero()[:, 0]
 
         def by_prompt(columns: Tensor) -> Tensor:
             tokens = columns.reshape(-1, columns.shape[-1]).t().contiguous()  # whole tokens are quick to gather
-            spread = (tokens[padded] if ragged else tokens).view(prompts, longest, -1, shape.head_dim)
+            spread = (tokens[padded] if is_ragged else tokens).view(prompts, longest, -1, shape.head_dim)
             return spread.transpose(1, 2)  # (prompts, heads, longest, D)
 
         for index, layer in enumerate(weights.layers):
             query, key, value = self._qkv(index, x, *rotary[layer.rotary])
             keys, values = by_prompt(key), by_prompt(value)
-            computed[index, 0], computed[index, 1] = keys, values
+            keys_values[index, 0], keys_values[index, 1] = keys, values
             if shared:
                 keys, values = (
                     torch.cat((self.prefix[index, part].float().expand(prompts, -1, -1, -1), own), 2)
                     for part, own in ((0, keys), (1, values))
                 )
-            mixed = self._attend_prompts(index, by_prompt(query), keys, values, masks[layer.window])
-            tokens = mixed.transpose(1, 2).reshape(prompts * longest, -1)
-            made = self._apply(layer.output, (tokens[kept] if ragged else tokens).t().contiguous())
-            x += self._after(made, layer.attention_after)
+            attention = self._attend_prompts(index, by_prompt(query), keys, values, masks[layer.window])
+            tokens = attention.transpose(1, 2).reshape(prompts * longest, -1)
+            output = self._apply(layer.output, (tokens[real_places] if is_ragged else tokens).t().contiguous())
+            x += self._after(output, layer.attention_after)
             self._mlp(index, x)
         return x[:, lengths.cumsum(0) - 1]
 
@@ -205,10 +205,10 @@ class Forward:
     def _qkv(self, index: int, x: Tensor, cosine: Tensor, sine: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Rotated and scaled queries (K, G, D, N), rotated keys (K, D, N), values (K, D, N)."""
         layer, shape = self.weights.layers[index], self.weights.shape
-        normed = self._norm(x, layer.input_norm)
+        inputs = self._norm(x, layer.input_norm)
         turning = (shape.heads + shape.key_heads) * shape.head_dim
         out = self._buffer("qkv", turning + shape.key_heads * shape.head_dim, x.shape[1])
-        self._apply_all(layer.qkv, normed, out)
+        self._apply_all(layer.qkv, inputs, out)
         query_key = out[:turning].view(-1, shape.head_dim, x.shape[1])
         if layer.query_norm is not None and layer.key_norm is not None:
             for part, norm in (
@@ -218,20 +218,22 @@ class Forward:
                 part.copy_(self._norm(part, norm))
         query_key = _rotate(query_key, cosine, sine)
         query = query_key[: shape.heads].mul_(shape.query_scale)
-        grouped = query.view(shape.key_heads, shape.heads // shape.key_heads, shape.head_dim, -1)
-        return grouped, query_key[shape.heads :], out[turning:].view(shape.key_heads, shape.head_dim, -1)
+        grouped_query = query.view(shape.key_heads, shape.heads // shape.key_heads, shape.head_dim, -1)
+        return grouped_query, query_key[shape.heads :], out[turning:].view(shape.key_heads, shape.head_dim, -1)
 
     def _mlp(self, index: int, x: Tensor) -> None:
         """Add the gated feed-forward of a layer to `x`."""
         layer, inner = self.weights.layers[index], self.weights.shape.inner
-        normed = self._norm(x, layer.mlp_norm)
+        inputs = self._norm(x, layer.mlp_norm)
         out = self._buffer("mlp", 2 * inner, x.shape[1])
-        self._apply_all(layer.gate_up, normed, out)
+        self._apply_all(layer.gate_up, inputs, out)
         if self.weights.shape.activation == "silu":
-            gated = functional.silu(out[:inner], inplace=True).mul_(out[inner:])
+            activations = functional.silu(out[:inner], inplace=True).mul_(out[inner:])
         else:
-            gated = functional.gelu(out[:inner], approximate="tanh").mul_(out[inner:])
-        x += self._after(self._apply(layer.down, gated, self._buffer("down", x.shape[0], x.shape[1])), layer.mlp_after)
+            activations = functional.gelu(out[:inner], approximate="tanh").mul_(out[inner:])
+        x += self._after(
+            self._apply(layer.down, activations, self._buffer("down", x.shape[0], x.shape[1])), layer.mlp_after
+        )
 
     def _logits(self, x: Tensor) -> Tensor:
         """Logits of columns, in scratch memory that the next call overwrites."""
@@ -240,8 +242,8 @@ class Forward:
 
     def _apply(self, projection: Projection, columns: Tensor, out: Tensor | None = None) -> Tensor:
         """`weight @ columns + bias` in fp32 (the product in the weight's precision), into `out` where given."""
-        made = product(projection.weight, columns, self.layout)
-        out = made.float() if out is None else out.copy_(made)
+        raw = product(projection.weight, columns, self.layout)
+        out = raw.float() if out is None else out.copy_(raw)
         return out if projection.bias is None else out.add_(projection.bias)
 
     def _apply_all(self, projections: Sequence[Projection], columns: Tensor, out: Tensor) -> None:
@@ -258,9 +260,9 @@ class Forward:
         scale = x.square().mean(-2, keepdim=True).add_(shape.epsilon).rsqrt_()
         return (x * scale).mul_(weight + shape.norm_offset if shape.norm_offset else weight)
 
-    def _after(self, made: Tensor, norm: Tensor | None) -> Tensor:
+    def _after(self, output: Tensor, norm: Tensor | None) -> Tensor:
         """Return what a layer adds, normed where the model has such a norm."""
-        return made if norm is None else self._norm(made, norm)
+        return output if norm is None else self._norm(output, norm)
 
     def _embed(self, tokens: Tensor) -> Tensor:
         """Columns of tokens: (hidden, N)."""
@@ -270,10 +272,10 @@ class Forward:
     def _buffer(self, name: str, features: int, columns: int) -> Tensor:
         """Scratch of that shape: fresh megabytes at every product would be paid for in page faults."""
         name = self._space + name
-        kept = self._scratch.get(name)
-        if kept is None or kept.numel() < features * columns:
-            kept = self._scratch[name] = torch.empty(features * columns, device=self.device)
-        return kept[: features * columns].view(features, columns)
+        scratch = self._scratch.get(name)
+        if scratch is None or scratch.numel() < features * columns:
+            scratch = self._scratch[name] = torch.empty(features * columns, device=self.device)
+        return scratch[: features * columns].view(features, columns)
 
     def _empty(self, *shape: int) -> Tensor:
         """Memory for keys and values."""

@@ -57,15 +57,15 @@ def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, t
     blocks = -(-vocabulary // BLOCK)
     if blocks * BLOCK != vocabulary:
         logits = torch.cat((logits, logits.new_full((blocks * BLOCK - vocabulary, rows), float("-inf"))))
-    grouped = logits.view(blocks, BLOCK, rows)
-    block_best = grouped.amax(1)  # (blocks, rows); NaN stays NaN
+    by_block = logits.view(blocks, BLOCK, rows)
+    block_best = by_block.amax(1)  # (blocks, rows); NaN stays NaN
     best = block_best.amax(0)
     if not bool(best.isfinite().all()):
         raise Divergence("The model's logits are not finite (NaN, infinity): its weights are damaged or have diverged.")
     every = torch.arange(rows, device=logits.device)
     if temperature == 0:
         block = block_best.argmax(0)
-        return PickedTokens(block * BLOCK + grouped[block, :, every].argmax(1), None)
+        return PickedTokens(block * BLOCK + by_block[block, :, every].argmax(1), None)
     logits.sub_(best)
     if temperature != 1:
         logits.div_(temperature).clamp_(min=LEAST)
@@ -74,11 +74,11 @@ def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, t
         threshold(weights, 2e-38, 0.0, inplace=True)  # what was clamped, and what was padded, has no weight
     if top_p < 1:
         return PickedTokens(_nucleus(weights, targets, top_p), None)
-    cumulative = grouped.sum(1).double().cumsum(0)  # (blocks, rows)
+    cumulative = by_block.sum(1).double().cumsum(0)  # (blocks, rows)
     targets *= cumulative[-1]
     block = (cumulative <= targets).sum(0)
     before = torch.where(block > 0, cumulative[(block - 1).clamp(min=0), every], 0.0)
-    tokens = block * BLOCK + _first_above(grouped[block, :, every].double().cumsum(1), targets - before)
+    tokens = block * BLOCK + _first_above(by_block[block, :, every].double().cumsum(1), targets - before)
     return PickedTokens(tokens, weights[tokens, every].double().log() - cumulative[-1].log())
 
 
@@ -92,21 +92,21 @@ def _first_above(cumulative: Tensor, targets: Tensor) -> Tensor:
 def _nucleus(weights: Tensor, draws: Tensor, top_p: float) -> Tensor:
     """Draw from the likeliest tokens that together hold `top_p`; `weights` are unnormalised, (vocabulary, rows)."""
     by_row = weights.t().contiguous()
-    needed = by_row.sum(1, dtype=torch.float64) * top_p
+    needed_mass = by_row.sum(1, dtype=torch.float64) * top_p
     chosen = torch.empty(len(by_row), dtype=torch.long, device=weights.device)
     values, tokens = by_row.topk(min(NUCLEUS, by_row.shape[1]), dim=1)
-    enough = values.sum(1, dtype=torch.float64) >= needed
+    enough = values.sum(1, dtype=torch.float64) >= needed_mass
     if enough.any():
-        chosen[enough] = _draw_sorted(values[enough], tokens[enough], needed[enough], draws[enough])
+        chosen[enough] = _draw_sorted(values[enough], tokens[enough], needed_mass[enough], draws[enough])
     if not enough.all():
         values, tokens = by_row[~enough].sort(1, descending=True)
-        chosen[~enough] = _draw_sorted(values, tokens, needed[~enough], draws[~enough])
+        chosen[~enough] = _draw_sorted(values, tokens, needed_mass[~enough], draws[~enough])
     return chosen
 
 
-def _draw_sorted(values: Tensor, tokens: Tensor, needed: Tensor, draws: Tensor) -> Tensor:
+def _draw_sorted(values: Tensor, tokens: Tensor, needed_mass: Tensor, draws: Tensor) -> Tensor:
     cumulative = values.double().cumsum(1)
-    last = (cumulative < needed[:, None]).sum(1, keepdim=True).clamp_(max=values.shape[1] - 1)
-    kept = cumulative.gather(1, last)[:, 0]
-    place = torch.minimum(_first_above(cumulative, draws * kept)[:, None], last)
+    last = (cumulative < needed_mass[:, None]).sum(1, keepdim=True).clamp_(max=values.shape[1] - 1)
+    kept_mass = cumulative.gather(1, last)[:, 0]
+    place = torch.minimum(_first_above(cumulative, draws * kept_mass)[:, None], last)
     return tokens.gather(1, place)[:, 0]

@@ -65,29 +65,29 @@ class Sizes(NamedTuple):
     inner: int
 
 
-def choose(asked: str, device: str = "cpu") -> PrecisionChoice:
+def choose(precision: str, device: str = "cpu") -> PrecisionChoice:
     """The precision of one engine: what was asked for, or for `auto` bf16 exactly where the device has it in hardware.
 
     Raises:
         UsageError: No such precision.
     """
-    if asked == "auto" and device != "cpu":
+    if precision == "auto" and device != "cpu":
         able = device == "cuda" and need("torch", extra="train").cuda.is_bf16_supported()
         return PrecisionChoice("bf16" if able else "fp32", f"the {device} device has {'' if able else 'no '}bf16")
-    if asked == "auto":
+    if precision == "auto":
         return _automatic()
-    if asked == "fp32":
+    if precision == "fp32":
         return PrecisionChoice("fp32", "asked for")
-    if asked == "bf16":
+    if precision == "bf16":
         return PrecisionChoice("bf16", "asked for")
-    raise UsageError(f"precision={asked!r}: one of fp32, bf16, auto")
+    raise UsageError(f"precision={precision!r}: one of fp32, bf16, auto")
 
 
-def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Precisions:
+def resolve(precision: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Precisions:
     """Choose what to compute in on this machine: as asked, or for `auto` the faster, timed on this model's shapes.
 
     Args:
-        asked: `fp32`, `bf16` or `auto`.
+        precision: `fp32`, `bf16` or `auto`.
         weights: Directory of the model; only its `config.json` is read.
         device: `cpu`, `cuda` or `mps`. Only on a CPU is there something to time.
         threads: CPU threads [as torch is set].
@@ -96,30 +96,30 @@ def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | No
         UsageError: No such precision.
         MissingModel: The directory holds no `config.json`.
     """
-    chosen = choose(asked, device)
+    chosen = choose(precision, device)
     if device != "cpu":
         return Precisions(chosen.precision, chosen.precision, reason=chosen.reason)
-    if asked == "fp32" or chosen.precision == "fp32":
+    if precision == "fp32" or chosen.precision == "fp32":
         return Precisions(reason=chosen.reason)
     if threads is not None:
         need("torch", extra="train").set_num_threads(threads)
     times = probe(sizes_of(weights))
-    return fastest(times, forced=asked == "bf16")
+    return fastest(times, is_forced=precision == "bf16")
 
 
-def fastest(times: dict[str, float], *, forced: bool) -> Precisions:
-    """Choose what `times` (see `probe`) speak for; `forced`: bf16 in any case, so only the layout is chosen."""
+def fastest(times: dict[str, float], *, is_forced: bool) -> Precisions:
+    """Choose what `times` (see `probe`) speak for; `is_forced`: bf16 in any case, so only the layout is chosen."""
     layout: Layout = "columns" if times["decode bf16 columns"] <= times["decode bf16 rows"] else "rows"
     decode = times["decode fp32 columns"] / times[f"decode bf16 {layout}"]
     train = times["train fp32"] / times["train bf16"]
-    rollouts: Precision = "bf16" if forced or decode >= WORTH else "fp32"
-    training: Precision = "bf16" if forced or train >= WORTH else "fp32"
+    rollouts: Precision = "bf16" if is_forced or decode >= WORTH else "fp32"
+    training: Precision = "bf16" if is_forced or train >= WORTH else "fp32"
     return Precisions(
         training,
         rollouts,
         layout if rollouts == "bf16" else "columns",  # fp32 answers are evaluated: one layout, the same bits as ever
         f"bf16 against fp32 on this model's shapes: {train:.1f} times as fast for training, {decode:.1f} for drawing"
-        + ("; bf16 was asked for" if forced else ""),
+        + ("; bf16 was asked for" if is_forced else ""),
         {name: round(value, 4) for name, value in times.items()},
     )
 
@@ -146,20 +146,20 @@ def probe(sizes: Sizes) -> dict[str, float]:
         y @ w  # the gradient of the input
         (y.t() @ x).float()  # the gradient of the weight
 
-    tried: dict[str, Callable[[], object]] = {
+    works: dict[str, Callable[[], object]] = {
         "train fp32": lambda: train(torch.float32),
         "train bf16": lambda: train(torch.bfloat16),
         "decode fp32 columns": lambda: product(weight, columns, "columns"),
         "decode bf16 columns": lambda: product(coarse, columns, "columns"),
         "decode bf16 rows": lambda: product(coarse, columns, "rows"),
     }
-    best = dict.fromkeys(tried, float("inf"))
+    best = dict.fromkeys(works, float("inf"))
     with torch.inference_mode():
         for _ in range(ROUNDS):
-            for name, work in tried.items():
-                started = time.perf_counter()
+            for name, work in works.items():
+                start_s = time.perf_counter()
                 work()
-                best[name] = min(best[name], 1000 * (time.perf_counter() - started))
+                best[name] = min(best[name], 1000 * (time.perf_counter() - start_s))
     return best
 
 

@@ -154,11 +154,11 @@ class ServerGenerator:
                     async with room:
                         if on_step is not None:
                             on_step()
-                        asked = common | {"model": name, "prompt": list(row.ids), "seed": row.seed % 2**63}
-                        found = self._decoded(await self._call(session, "/v1/completions", asked), log_probs=log_probs)
+                        body = common | {"model": name, "prompt": list(row.ids), "seed": row.seed % 2**63}
+                        answer = self._decoded(await self._call(session, "/v1/completions", body), log_probs=log_probs)
                     if on_done is not None:
-                        on_done(index, found)
-                    return found
+                        on_done(index, answer)
+                    return answer
 
                 return await asyncio.gather(*(one(index, row) for index, row in enumerate(rows)))
 
@@ -168,8 +168,8 @@ class ServerGenerator:
         try:
             (choice,) = reply["choices"]
             ids = tuple(int(token) for token in choice["token_ids"])
-            found = choice["logprobs"]["token_logprobs"] if log_probs else []
-            chances = tuple(float(value) for value in found)
+            token_log_probs = choice["logprobs"]["token_logprobs"] if log_probs else []
+            chances = tuple(float(value) for value in token_log_probs)
         except (KeyError, TypeError, ValueError) as error:
             raise AdhereError(
                 f"{self.url}: an answer without the ids{' and log-probs' * log_probs} of its tokens ({error!r}). "
@@ -184,15 +184,15 @@ class ServerGenerator:
 
     async def _reload(self, folder: str) -> None:
         async with self._session() as session:
-            asked = {"method": "reload_weights", "kwargs": {"weights_path": folder}}
-            await self._call(session, "/collective_rpc", asked)
+            body = {"method": "reload_weights", "kwargs": {"weights_path": folder}}
+            await self._call(session, "/collective_rpc", body)
             await self._call(session, "/reset_prefix_cache", {})
 
     async def _served(self, session: aiohttp.ClientSession) -> str:
         """The name under which the server has its one model."""
         if self._name is None:
-            listed = await self._call(session, "/v1/models", None)
-            self._name = str(listed["data"][0]["id"])
+            models = await self._call(session, "/v1/models", None)
+            self._name = str(models["data"][0]["id"])
         return self._name
 
     async def _call(self, session: aiohttp.ClientSession, path: str, body: Mapping[str, Any] | None) -> Any:
@@ -204,10 +204,10 @@ class ServerGenerator:
             try:
                 method = "GET" if body is None else "POST"
                 async with session.request(method, self.url + path, json=body) as reply:
-                    said = await reply.read()
+                    content = await reply.read()
                     if reply.status == 200:
-                        return await reply.json(content_type=None) if said.strip() else None
-                    problem = f"HTTP {reply.status}: {said[:300].decode(errors='replace')}"
+                        return await reply.json(content_type=None) if content.strip() else None
+                    problem = f"HTTP {reply.status}: {content[:300].decode(errors='replace')}"
                     if reply.status == 404 and path in {"/collective_rpc", "/reset_prefix_cache"}:
                         problem += ". Start the server with VLLM_SERVER_DEV_MODE=1"
                     if reply.status not in BUSY:

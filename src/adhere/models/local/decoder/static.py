@@ -49,12 +49,12 @@ class StaticForward(Forward):
         self._lengths.zero_()[:active].copy_(lengths)
         self._space = "step "  # prefill's scratch memory may grow; that of steps must not move
         try:
-            made = (
+            logits = (
                 self._replayed(reach) if self.device.type == "cuda" else self._step(self._tokens, self._lengths, reach)
             )
         finally:
             self._space = ""
-        return made[:, :active]
+        return logits[:, :active]
 
     def _replayed(self, reach: int) -> Tensor:
         if reach not in self._graphs:

@@ -49,17 +49,17 @@ class Steering(NamedTuple):
         chosen = self.heads
         if chosen is None:
             chosen = tuple((layer, head) for layer in range(layers // 4, -(-3 * layers // 4)) for head in range(heads))
-        found: list[Tensor | None] = [None] * layers
+        additions: list[Tensor | None] = [None] * layers
         for layer, head in chosen:
             if not (0 <= layer < layers and 0 <= head < heads):
                 raise UsageError(
                     f"steering: no head {head} in layer {layer}; the model has {layers} layers of {heads} heads"
                 )
-            added = found[layer]
-            if added is None:
-                added = found[layer] = torch.zeros(heads, device=weights.embedding.device)
-            added[head] = self.strength
-        return found
+            addition = additions[layer]
+            if addition is None:
+                addition = additions[layer] = torch.zeros(heads, device=weights.embedding.device)
+            addition[head] = self.strength
+        return additions
 
 
 class SteeredForward(Forward):
@@ -86,20 +86,20 @@ class SteeredForward(Forward):
         if ids:
             raise UsageError("SteeredForward shares no prefix; compute whole prompts")
 
-    def _prefill_columns(self, suffixes: Sequence[Sequence[int]], computed: Tensor) -> Tensor:
-        computed[-1].zero_()
+    def _prefill_columns(self, suffixes: Sequence[Sequence[int]], keys_values: Tensor) -> Tensor:
+        keys_values[-1].zero_()
         for place, ids in enumerate(suffixes):
             for first, end in self._spans.get(tuple(ids), ()):
-                computed[-1, :, place, :, first:end] = 1
-        self._marks = computed[-1, 0, :, 0, :, 0].float()
-        return super()._prefill_columns(suffixes, computed)
+                keys_values[-1, :, place, :, first:end] = 1
+        self._marks = keys_values[-1, 0, :, 0, :, 0].float()
+        return super()._prefill_columns(suffixes, keys_values)
 
     def _attend_prompts(self, index: int, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        added = self._added[index]
-        if added is None:
+        addition = self._added[index]
+        if addition is None:
             return super()._attend_prompts(index, query, keys, values, mask)
         # One more feature: its product is what a steered head adds for a marked token.
-        more = added.view(1, -1, 1, 1).expand(*query.shape[:3], 1)
+        more = addition.view(1, -1, 1, 1).expand(*query.shape[:3], 1)
         marks = self._marks[:, None, :, None].expand(*keys.shape[:3], 1)
         return super()._attend_prompts(index, torch.cat((query, more), -1), torch.cat((keys, marks), -1), values, mask)
 
@@ -109,10 +109,10 @@ class SteeredForward(Forward):
         return super()._step(tokens, lengths, reach)
 
     def _attend_rows(self, index: int, query: Tensor, reach: int, mask: Tensor) -> Tensor:
-        added = self._added[index]
-        if added is None:
+        addition = self._added[index]
+        if addition is None:
             return super()._attend_rows(index, query, reach, mask)
         keys, group, _, rows = query.shape
         marks = self.cache[-1, 0, :rows, 0, :reach, 0].float()
-        steered = mask + marks[:, None, None] * added.view(1, keys, group, 1)
-        return super()._attend_rows(index, query, reach, steered)
+        steered_mask = mask + marks[:, None, None] * addition.view(1, keys, group, 1)
+        return super()._attend_rows(index, query, reach, steered_mask)

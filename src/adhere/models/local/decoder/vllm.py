@@ -105,11 +105,11 @@ class VllmGenerator:
             for row in rows
         ]
         outputs = self._engine.generate([{"prompt_token_ids": list(row.ids)} for row in rows], params, use_tqdm=False)
-        found = [_read_output(output.outputs[0], self.end_ids) for output in outputs]
-        for index, one in enumerate(found):
+        answers = [_read_output(output.outputs[0], self.end_ids) for output in outputs]
+        for index, one in enumerate(answers):
             if on_done is not None:
                 on_done(index, one)
-        return found
+        return answers
 
 
 def _read_output(output: Any, end_ids: Sequence[int]) -> DecodedAnswer:

@@ -117,8 +117,8 @@ def check_supported(model: Any) -> None:
 
 
 def _activation(config: Any) -> str:
-    found: str = getattr(config, "hidden_activation", None) or config.hidden_act
-    return found
+    name: str = getattr(config, "hidden_activation", None) or config.hidden_act
+    return name
 
 
 def _rotary_kinds(config: Any) -> list[str]:
@@ -184,13 +184,13 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
             return tuple(Projection(linear.weight.detach(), _bias(linear)) for linear in linears)
         parts = [linear.weight.detach() for linear in linears]
         biases = [bias for linear in linears if (bias := _bias(linear)) is not None]
-        fused, bias = next(copies, (None, None))
-        if fused is None:
-            fused = parts[0].new_empty(sum(map(len, parts)), parts[0].shape[1], dtype=torch.bfloat16)
+        fused_weight, bias = next(copies, (None, None))
+        if fused_weight is None:
+            fused_weight = parts[0].new_empty(sum(map(len, parts)), parts[0].shape[1], dtype=torch.bfloat16)
             bias = biases[0].new_empty(sum(map(len, biases)), 1) if biases else None
-        for target, part in zip(fused.split([len(part) for part in parts]), parts, strict=True):
+        for target, part in zip(fused_weight.split([len(part) for part in parts]), parts, strict=True):
             target.copy_(part)
-        return (Projection(fused, torch.cat(biases, out=bias) if bias is not None else None),)
+        return (Projection(fused_weight, torch.cat(biases, out=bias) if bias is not None else None),)
 
     def projection(linear: Any) -> Projection:
         return projections(linear)[0]
@@ -245,17 +245,17 @@ def _copies(weights: Weights) -> Iterator[Projection]:
 
 def places_of(weights: Weights) -> list[int]:
     """Where in memory everything lies that a step reads."""
-    found: list[int] = []
+    addresses: list[int] = []
 
     def note(value: object) -> None:
         if isinstance(value, Tensor):
-            found.append(value.data_ptr())
+            addresses.append(value.data_ptr())
         elif isinstance(value, tuple):
             for part in value:
                 note(part)
 
     note(weights)
-    return found
+    return addresses
 
 
 def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
