@@ -59,9 +59,8 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     write_atomic(out / place, json.dumps(record, indent=2).encode() + b"\n")
     write_atomic(out / samples, data)
     without_row = run.n_asked // max(1, sum(len(p.turns) for p in run.prompts())) * len(run.prompts()) - len(rows)
-    return [out / place, out / samples], [
-        f"{without_row} conversations without a verdict have no row there"
-    ] if without_row else []
+    notes = [f"{without_row} conversations without a verdict have no row there"] if without_row else []
+    return [out / place, out / samples], notes
 
 
 def model_of(name: str) -> tuple[str, str]:

@@ -138,8 +138,7 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     text, reasoning = text_and_reasoning(message.get("content") if isinstance(message, dict) else None, resolve)
-    sample_metadata = sample.get("metadata")
-    metadata: dict[str, Any] = sample_metadata if isinstance(sample_metadata, dict) else {}
+    metadata = a_mapping(sample.get("metadata"))
     prompt = metadata.get("prompt", sample.get("input"))  # the prompt alone, where a solver put more around it
     failed = bool(sample.get("error")) or bool(output.get("error")) or not choice
     epoch = sample.get("epoch")
