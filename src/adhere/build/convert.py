@@ -47,11 +47,11 @@ def _riding(row: Row) -> Row:
 
     Other tools' loaders want one type a column.
     """
-    kept = {name: row[name] for name in _RIDING if name in row}
-    if "kwargs" in kept:
-        kept["kwargs"] = json.dumps(kept["kwargs"], sort_keys=True)
-    kept["conversational"] = not isinstance(row["prompt"], str)
-    return kept
+    columns = {name: row[name] for name in _RIDING if name in row}
+    if "kwargs" in columns:
+        columns["kwargs"] = json.dumps(columns["kwargs"], sort_keys=True)
+    columns["conversational"] = not isinstance(row["prompt"], str)
+    return columns
 
 
 def has_shape(table: str, shape: Shape) -> bool:
@@ -97,8 +97,10 @@ def _constraints(row: Row) -> Row:
             "it names no constraints, so there is nothing to reward: it needs instruction_id_list and kwargs. Its "
             f"columns: {', '.join(row)}"
         )
-    made: Row = {"instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
-    return made if "prompt_id" in row else {**made, "prompt_id": f"p-{content_hash([row['prompt'], made])[:12]}"}
+    columns: Row = {"instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
+    if "prompt_id" not in row:
+        columns["prompt_id"] = f"p-{content_hash([row['prompt'], columns])[:12]}"
+    return columns
 
 
 def _system(messages: list[Row]) -> tuple[str, list[Row]]:
@@ -132,8 +134,8 @@ def _sharegpt(row: Row, table: str) -> Row:
     system, messages = _system(messages_of(row["prompt"]))
     if table == "sft":
         messages += messages_of(row["completion"], "assistant")
-    said = [{"from": _SHAREGPT[message["role"]], "value": message["content"]} for message in messages]
-    shared: Row = {"conversations": said, "system": system}
+    conversation = [{"from": _SHAREGPT[message["role"]], "value": message["content"]} for message in messages]
+    shared: Row = {"conversations": conversation, "system": system}
     for side in ("chosen", "rejected") if table == "pairs" else ():
         shared[side] = {"from": "gpt", "value": _text(row[side])}
     return shared
@@ -167,11 +169,11 @@ def _verl(row: Row, table: str) -> Row:
 
 def _ground_truth(row: Row) -> str:
     """Return, as JSON, what our rewards for verl and OpenRLHF read of a row."""
-    asked = messages_of(row["prompt"])[-1][
+    request = messages_of(row["prompt"])[-1][
         "content"
     ]  # for the intent gate, as both pass the prompt templated or not at all
     return json.dumps(
-        {"instruction_id_list": row["instruction_id_list"], "kwargs": row["kwargs"], "prompt": asked}, sort_keys=True
+        {"instruction_id_list": row["instruction_id_list"], "kwargs": row["kwargs"], "prompt": request}, sort_keys=True
     )
 
 
@@ -200,22 +202,22 @@ def back_row(row: Row, table: str, shape: Shape) -> Row:
     Raises:
         UsageError: It lacks a column of that shape, or nothing is to be learned from it.
     """
-    needed = _COLUMNS.get((table, shape))
-    if needed is None:
+    columns = _COLUMNS.get((table, shape))
+    if columns is None:
         raise UsageError(f"{shape} has no {table} data")
-    missing = next((name for name in needed if row.get(name) is None), None)
+    missing = next((name for name in columns if row.get(name) is None), None)
     if missing is not None:
         raise UsageError(f"it is no {table} row of {shape}: it has no {missing!r}. Its columns: {', '.join(row)}")
-    found = read_exchange({name: row[name] for name in (*needed, *_BESIDE) if name in row}, table)
-    plain = not row.get("conversational", True) or ("conversational" not in row and found.is_one)
-    turns = [{"role": one.role, "content": one.content} for one in found.turns]
-    made: Row = {"prompt": found.turns[0].content if plain else turns}
-    for side, text in found.answers.items():
-        made[side] = text if plain else [{"role": "assistant", "content": text}]
+    exchange = read_exchange({name: row[name] for name in (*columns, *_BESIDE) if name in row}, table)
+    plain = not row.get("conversational", True) or ("conversational" not in row and exchange.is_one)
+    turns = [{"role": one.role, "content": one.content} for one in exchange.turns]
+    trl_row: Row = {"prompt": exchange.turns[0].content if plain else turns}
+    for side, text in exchange.answers.items():
+        trl_row[side] = text if plain else [{"role": "assistant", "content": text}]
     riding = {name: row[name] for name in _RIDING if name in row} | constraint_columns(row, table)
     if isinstance(riding.get("kwargs"), str):
         riding["kwargs"] = json.loads(riding["kwargs"])
-    return {**made, **riding}
+    return {**trl_row, **riding}
 
 
 def read_table(path: Path, table: str = "") -> list[Row]:

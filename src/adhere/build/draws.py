@@ -141,17 +141,17 @@ def _collect(run: Run, prompts: Sequence[Prompt], seconds: float) -> Draws:
     by_prompt: dict[str, list[Response]] = {prompt.id: [] for prompt in prompts}
     for response in sorted(run.responses(), key=lambda response: response.draw):
         by_prompt[response.prompt_id].append(response)
-    answers = [response for found in by_prompt.values() for response in found if response.status != "error"]
-    failed = [response for found in by_prompt.values() for response in found if response.status == "error"]
-    wanted = run.spec.draws * sum(len(prompt.turns) for prompt in prompts)
-    short = wanted - len(answers)
+    answers = [response for responses in by_prompt.values() for response in responses if response.status != "error"]
+    failed = [response for responses in by_prompt.values() for response in responses if response.status == "error"]
+    expected = run.spec.draws * sum(len(prompt.turns) for prompt in prompts)
+    short = expected - len(answers)
     if short:
         why = f" The first error: {failed[0].error}." if failed else ""
         raise Incomplete(
-            f"{run.directory}: {short} of {wanted} answers are missing.{why} "
+            f"{run.directory}: {short} of {expected} answers are missing.{why} "
             f"What was drawn is stored; run the same build again to draw the rest"
         )
     tokens = [response.usage.completion_tokens for response in answers]
-    known = [count for count in tokens if count is not None]
-    tokens_generated = sum(known) if len(known) == len(tokens) else None
+    known_counts = [count for count in tokens if count is not None]
+    tokens_generated = sum(known_counts) if len(known_counts) == len(tokens) else None
     return Draws(by_prompt, Ledger(len(answers), tokens_generated, seconds))

@@ -93,14 +93,14 @@ def is_sound(prompt: Prompt, text: str) -> bool:
     """
     if is_keyed(prompt):
         return True
-    found = guard(prompt, text)
-    told = {word.lower() for word in words(prompt.text)}
-    own = [word for word in words(text) if word.lower() not in told]
-    return len(own) >= FEWEST_OWN_WORDS and not found.is_repetitive and not found.is_echo
+    measures = guard(prompt, text)
+    prompt_words = {word.lower() for word in words(prompt.text)}
+    own = [word for word in words(text) if word.lower() not in prompt_words]
+    return len(own) >= FEWEST_OWN_WORDS and not measures.is_repetitive and not measures.is_echo
 
 
 def find_passing(
-    prompt: Prompt, answers: Sequence[Answer], *, others: Others | None = None, dropped: Counter[Fault] | None = None
+    prompt: Prompt, answers: Sequence[Answer], *, others: Others | None = None, faults: Counter[Fault] | None = None
 ) -> list[Candidate]:
     """Return the answers that pass as the model wrote them and read as answers, in the order of their draws.
 
@@ -108,20 +108,20 @@ def find_passing(
         prompt: What they answer.
         answers: All judged draws.
         others: The answers to other prompts; None: they are not looked at.
-        dropped: Where the faults of passing answers that are left out are counted.
+        faults: Where the faults of passing answers that are left out are counted.
     """
-    found: dict[str, Candidate] = {}
+    by_text: dict[str, Candidate] = {}
     for answer in answers:
-        if not answer.passed or answer.text in found or not is_sound(prompt, answer.text):
+        if not answer.passed or answer.text in by_text or not is_sound(prompt, answer.text):
             continue
-        if _reads(fault_of(prompt, answer.text, others=others), dropped):
-            found[answer.text] = Candidate(answer.draw, answer.text, None)
-    return list(found.values())
+        if _reads(fault_of(prompt, answer.text, others=others), faults):
+            by_text[answer.text] = Candidate(answer.draw, answer.text, None)
+    return list(by_text.values())
 
 
-def _reads(fault: Fault | None, dropped: Counter[Fault] | None) -> bool:
-    if fault is not None and dropped is not None:
-        dropped[fault] += 1
+def _reads(fault: Fault | None, faults: Counter[Fault] | None) -> bool:
+    if fault is not None and faults is not None:
+        faults[fault] += 1
     return fault is None
 
 
@@ -131,7 +131,7 @@ def repair_answers(
     *,
     enough: int,
     others: Others | None = None,
-    dropped: Counter[Fault] | None = None,
+    faults: Counter[Fault] | None = None,
 ) -> list[Candidate]:
     """Return at most `enough` failing answers after a small edit that the judge then passes.
 
@@ -143,24 +143,24 @@ def repair_answers(
         answers: All judged draws.
         enough: How many to return at most.
         others: The answers to other prompts; None: they are not looked at.
-        dropped: Where the faults of repaired answers that are left out are counted.
+        faults: Where the faults of repaired answers that are left out are counted.
     """
     constraints = [as_own(ref) for ref in prompt.constraints]
-    found: dict[str, Candidate] = {}
+    by_text: dict[str, Candidate] = {}
     for answer in sorted(answers, key=lambda answer: (answer.status != "ok", answer.draw)):
         original = answer.text if answer.status == "ok" else full_sentences(answer.text, answer.status)
-        if len(found) == enough:
+        if len(by_text) == enough:
             break
         if not original or answer.passed or not breaks_one(prompt, original):
             continue
         text = repair_all(original, constraints)
-        if text is None or text == original or text in found:
+        if text is None or text == original or text in by_text:
             continue
         if not keeps_all(prompt, text) or not is_sound(prompt, text):
             continue
-        if _reads(fault_of(prompt, text, original=original, others=others), dropped):
-            found[text] = Candidate(answer.draw, text, original)
-    return list(found.values())
+        if _reads(fault_of(prompt, text, original=original, others=others), faults):
+            by_text[text] = Candidate(answer.draw, text, original)
+    return list(by_text.values())
 
 
 def full_sentences(text: str, status: Status) -> str | None:
@@ -177,18 +177,18 @@ def diverse(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     First the one of median length, then each time the one least like those chosen, longer ones first. Never simply the
     shortest: short answers keep length rules more easily, and a model trained on them grows terse.
     """
-    ranked = sorted(candidates, key=lambda candidate: (len(words(candidate.text)), candidate.draw))
-    bags = {candidate: frozenset(words(candidate.text.lower())) for candidate in ranked}
+    remaining = sorted(candidates, key=lambda candidate: (len(words(candidate.text)), candidate.draw))
+    bags = {candidate: frozenset(words(candidate.text.lower())) for candidate in remaining}
     chosen: list[Candidate] = []
-    while ranked and len(chosen) < count:
+    while remaining and len(chosen) < count:
         if chosen:
             best = min(
-                range(len(ranked)),
-                key=lambda place: (max(_likeness(bags[ranked[place]], bags[other]) for other in chosen), -place),
+                range(len(remaining)),
+                key=lambda place: (max(_likeness(bags[remaining[place]], bags[other]) for other in chosen), -place),
             )
         else:
-            best = len(ranked) // 2
-        chosen.append(ranked.pop(best))
+            best = len(remaining) // 2
+        chosen.append(remaining.pop(best))
     return chosen
 
 

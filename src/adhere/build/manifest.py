@@ -100,7 +100,7 @@ def load_manifest(directory: Path) -> Manifest:
 
 def yields(items: Sequence[Item], sft: Sequence[SftRow], pair_rows: Sequence[PairRow]) -> tuple[KindYield, ...]:
     """One KindYield for every kind that the prompts of `items` have, in the order of their ids."""
-    asked = Counter(ref.id for item in items for ref in item.prompt.constraints)
+    prompts_by_kind = Counter(ref.id for item in items for ref in item.prompt.constraints)
     outcomes = Counter(
         (verdict.constraint_id, verdict.outcome)
         for item in items
@@ -108,18 +108,18 @@ def yields(items: Sequence[Item], sft: Sequence[SftRow], pair_rows: Sequence[Pai
         for verdict in answer.verdicts
     )
     rows = Counter((kind, row.origin) for row in sft for kind in row.instruction_id_list)
-    paired = Counter(kind for row in pair_rows for kind in row.instruction_id_list)
+    pairs_by_kind = Counter(kind for row in pair_rows for kind in row.instruction_id_list)
     return tuple(
         KindYield(
             kind=kind,
-            prompts=asked[kind],
+            prompts=prompts_by_kind[kind],
             judged=sum(outcomes[kind, outcome] for outcome in ("pass", "fail", "undecided")),
             passed=outcomes[kind, "pass"],
             failed=outcomes[kind, "fail"],
             undecided=outcomes[kind, "undecided"],
             sft_sampled=rows[kind, "sampled"],
             sft_repaired=rows[kind, "repaired"],
-            pairs=paired[kind],
+            pairs=pairs_by_kind[kind],
         )
-        for kind in sorted(asked)
+        for kind in sorted(prompts_by_kind)
     )

@@ -33,9 +33,9 @@ def pairs(
         repairs: Repaired answers, best first.
         count: The most pairs to make.
     """
-    found = _pair_by_length(prompt, answers, passing, count)
-    if found:
-        return found
+    sampled_pairs = _pair_by_length(prompt, answers, passing, count)
+    if sampled_pairs:
+        return sampled_pairs
     return [Pair(repair.text, repair.original, "repaired") for repair in repairs[:count] if repair.original is not None]
 
 
@@ -52,7 +52,7 @@ def _pair_by_length(prompt: Prompt, answers: Sequence[Answer], passing: Sequence
         )  # of equal texts, the last stays
         if not answer.passed and answer.text and breaks_one(prompt, answer.text)
     }
-    found: list[Pair] = []
+    sampled_pairs: list[Pair] = []
     for candidate in passing[:count]:
         if not failing:
             break
@@ -62,5 +62,5 @@ def _pair_by_length(prompt: Prompt, answers: Sequence[Answer], passing: Sequence
             key=lambda answer: (answer.status != "ok", abs(count_words(answer.text) - length), answer.draw),
         )
         del failing[rejected.text]
-        found.append(Pair(candidate.text, rejected.text, "sampled"))
-    return found
+        sampled_pairs.append(Pair(candidate.text, rejected.text, "sampled"))
+    return sampled_pairs

@@ -41,10 +41,10 @@ DRAWN_PER_ROW = 4  # many answers of a small model are cut at the token limit: t
 
 def plain_prompts(prompts: Sequence[Prompt], texts: Callable[[Prompt], str]) -> list[Prompt]:
     """Each query of `prompts` once, without its constraints; `texts` gives the query of a prompt."""
-    found = {texts(prompt): prompt for prompt in reversed(prompts)}
+    by_query = {texts(prompt): prompt for prompt in reversed(prompts)}
     return [
         msgspec.structs.replace(prompt, id=f"plain-{prompt.id}", turns=(Turn(text),))
-        for text, prompt in reversed(found.items())
+        for text, prompt in reversed(by_query.items())
     ]
 
 
@@ -56,9 +56,9 @@ def build_plain_pool(
     tokens: Callable[[str], int],
     sampling: Sampling,
     directory: Path,
-    compared: Report,
+    contamination: Report,
     progress: Progress,
-    shortened: frozenset[str] = frozenset(),
+    shortened_ids: frozenset[str] = frozenset(),
 ) -> Pool:
     """Draw, keep what ended, choose one answer for each row of `like`, the nearest in length, and store.
 
@@ -69,31 +69,31 @@ def build_plain_pool(
         tokens: Length of a text.
         sampling: How answers are drawn; its seed is the root of theirs.
         directory: Where the pool is stored.
-        compared: The comparison of the queries with the held-out prompts.
+        contamination: The comparison of the queries with the held-out prompts.
         progress: Where to report.
-        shortened: Ids of prompts whose cut answers are ended at their last full sentence, as verified rows are; else
-            only answers that ended by themselves are kept.
+        shortened_ids: Ids of prompts whose cut answers are ended at their last full sentence, as verified rows are;
+            else only answers that ended by themselves are kept.
 
     Raises:
         Incomplete: Some calls failed, or too few answers ended.
     """
     draws = max(2, -(-DRAWN_PER_ROW * len(like) // len(prompts)))
-    drawn = draw_answers(
+    responses = draw_answers(
         model, prompts, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress
     )
-    ended = [
+    ended_rows = [
         SftRow(prompt.id, prompt.text, text, "plain", (), ())
         for prompt in prompts
-        for answer in drawn.by_prompt[prompt.id]
-        if (text := _usable_text(prompt, answer, shorten=prompt.id in shortened))
+        for answer in responses.by_prompt[prompt.id]
+        if (text := _usable_text(prompt, answer, shorten=prompt.id in shortened_ids))
     ]
-    if len(ended) < len(like):
+    if len(ended_rows) < len(like):
         raise Incomplete(
-            f"{len(ended)} of {draws * len(prompts)} plain answers of {model.name} ended by themselves, "
+            f"{len(ended_rows)} of {draws * len(prompts)} plain answers of {model.name} ended by themselves, "
             f"{len(like)} are needed, as many as SFT has rows. Set a larger data.max_new_tokens or a "
             "smaller limits.sft_rows"
         )
-    rows = _nearest(ended, [tokens(row.completion) for row in like], tokens)
+    rows = _nearest(ended_rows, [tokens(row.completion) for row in like], tokens)
     files: dict[str, Sequence[Record]] = dict(zip(FILES, (prompts, rows, (), ()), strict=True))
     manifest = Manifest(
         version=POOL_VERSION,
@@ -107,16 +107,16 @@ def build_plain_pool(
         limits=Limits(),
         verifiers={},
         prompts_sha256=content_hash(list(prompts)),
-        files={name: write_rows(directory / name, found) for name, found in files.items()},
-        rows={name: len(found) for name, found in files.items()},
+        files={name: write_rows(directory / name, records) for name, records in files.items()},
+        rows={name: len(records) for name, records in files.items()},
         origins={"sft": {"plain": len(rows)}, "pairs": {}},
-        answers_passed=len(ended),
+        answers_passed=len(ended_rows),
         prompts_without_sft=len(prompts) - len({row.prompt_id for row in rows}),
         kinds=(),
         unreachable=(),
         not_scored=(),
-        contamination=compared,
-        ledger=drawn.ledger,
+        contamination=contamination,
+        ledger=responses.ledger,
     ).sealed()
     write_atomic(directory / MANIFEST, encode(manifest) + b"\n")  # last: a pool without it is unfinished
     return Pool(directory, list(prompts), rows, [], [], manifest)
@@ -138,11 +138,11 @@ def _nearest(rows: Sequence[SftRow], lengths: Sequence[int], tokens: Callable[[s
 
     In the order of `lengths`.
     """
-    left = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
+    unused = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
     chosen: dict[int, SftRow] = {}
-    for wanted in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        at = bisect.bisect_left(left, (lengths[wanted], -1))
-        near = [place for place in (at - 1, at) if 0 <= place < len(left)]
-        best = min(near, key=lambda place: abs(left[place][0] - lengths[wanted]))
-        chosen[wanted] = rows[left.pop(best)[1]]
+    for target in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        at = bisect.bisect_left(unused, (lengths[target], -1))
+        near = [place for place in (at - 1, at) if 0 <= place < len(unused)]
+        best = min(near, key=lambda place: abs(unused[place][0] - lengths[target]))
+        chosen[target] = rows[unused.pop(best)[1]]
     return [chosen[place] for place in range(len(lengths))]

@@ -90,7 +90,7 @@ def build_pool(
     exclude: Sequence[Prompt] = (),
     reward: RewardKind = "dense",
     limits: Limits = Limits(),  # noqa: B008 - frozen
-    compared: Report | None = None,
+    contamination: Report | None = None,
     progress: Progress | None = None,
 ) -> Pool:
     """Draw, judge, keep, pair, store. What a killed build had drawn is used again.
@@ -107,8 +107,8 @@ def build_pool(
         exclude: Held-out prompts; training prompts too like them are left out, and an overlap of the parts is an error.
         reward: What `score_mean` and `score_variance` of RL rows are over.
         limits: How much is kept.
-        compared: The comparison with the held-out prompts, where the caller made it by its own rule; else it is made
-            here.
+        contamination: The comparison with the held-out prompts, where the caller made it by its own rule; else it is
+            made here.
         progress: Where to report.
 
     Raises:
@@ -118,27 +118,33 @@ def build_pool(
         Incomplete: Some calls failed; the same build again tries those once more.
     """
     _refuse(prompts, draws, limits)
-    report = decontaminate(prompts, exclude) if compared is None else compared
-    kept = report.kept(prompts)
-    if not kept:
+    report = decontaminate(prompts, exclude) if contamination is None else contamination
+    clean_prompts = report.kept(prompts)
+    if not clean_prompts:
         raise ContaminationError(f"Every training prompt is too like a held-out one. {report.message}")
     progress = progress or Silent()
-    drawn = draw_answers(model, kept, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress)
-    judged = [(prompt, judge_draws(prompt, drawn.by_prompt[prompt.id], kind=reward)) for prompt in kept]
+    responses = draw_answers(
+        model, clean_prompts, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress
+    )
+    answers_by_prompt = [
+        (prompt, judge_draws(prompt, responses.by_prompt[prompt.id], kind=reward)) for prompt in clean_prompts
+    ]
     others = others_of(
-        Exchange(prompt.text, answer.text, prompt.constraints) for prompt, answers in judged for answer in answers
+        Exchange(prompt.text, answer.text, prompt.constraints)
+        for prompt, answers in answers_by_prompt
+        for answer in answers
     )
     items = []
-    with progress.step("judge and repair", len(kept), "prompts") as step:
-        for prompt, answers in judged:
+    with progress.step("judge and repair", len(clean_prompts), "prompts") as step:
+        for prompt, answers in answers_by_prompt:
             items.append(make_item(prompt, answers, limits, repair=repair, others=others))
             step.advance()
     sft = deal_rows([(item.prompt, sft_rows(item)) for item in items], limits.sft_rows, derive_seed(seed, "sft"))
-    paired = deal_rows([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
-    scored = [(item.prompt.id, rl_row(item)) for item in items]
-    rl = [row for _, row in scored if row is not None]
-    files: dict[str, Sequence[Record]] = dict(zip(FILES, (kept, sft, paired, rl), strict=True))
-    kinds = yields(items, sft, paired)
+    pairs = deal_rows([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
+    rl_rows = [(item.prompt.id, rl_row(item)) for item in items]
+    rl = [row for _, row in rl_rows if row is not None]
+    files: dict[str, Sequence[Record]] = dict(zip(FILES, (clean_prompts, sft, pairs, rl), strict=True))
+    kinds = yields(items, sft, pairs)
     manifest = Manifest(
         version=POOL_VERSION,
         model=model.name,
@@ -149,22 +155,22 @@ def build_pool(
         repair=repair,
         reward=reward,
         limits=limits,
-        verifiers={found.kind: verifier_version(found.kind) for found in kinds},
-        prompts_sha256=content_hash(kept),
+        verifiers={one.kind: verifier_version(one.kind) for one in kinds},
+        prompts_sha256=content_hash(clean_prompts),
         files={name: write_rows(directory / name, rows) for name, rows in files.items()},
         rows={name: len(rows) for name, rows in files.items()},
-        origins={"sft": _origins(sft), "pairs": _origins(paired)},
+        origins={"sft": _origins(sft), "pairs": _origins(pairs)},
         answers_passed=sum(answer.passed for item in items for answer in item.answers),
         prompts_without_sft=sum(not item.sft for item in items),
         dropped={fault: sum(item.dropped[fault] for item in items) for fault in FAULTS},
         kinds=kinds,
-        unreachable=tuple(found.kind for found in kinds if found.sft_sampled + found.sft_repaired == 0),
-        not_scored=tuple(name for name, row in scored if row is None),
+        unreachable=tuple(one.kind for one in kinds if one.sft_sampled + one.sft_repaired == 0),
+        not_scored=tuple(name for name, row in rl_rows if row is None),
         contamination=report,
-        ledger=drawn.ledger,
+        ledger=responses.ledger,
     ).sealed()
     write_atomic(directory / MANIFEST, encode(manifest) + b"\n")  # last: a pool without it is unfinished
-    return Pool(directory, kept, sft, paired, rl, manifest)
+    return Pool(directory, clean_prompts, sft, pairs, rl, manifest)
 
 
 def _origins(rows: Sequence[SftRow | PairRow]) -> dict[str, int]:

@@ -66,10 +66,10 @@ def ends_whole(prompt: Prompt, text: str) -> bool:
     for ending in _strings(prompt):
         if text.lower().endswith(ending.lower()):
             text = text[: -len(ending)].rstrip()
-    said = text.rstrip(_CLOSERS)
-    if not said or len(words(text)) < FEWEST_OF_A_SENTENCE:
+    body = text.rstrip(_CLOSERS)
+    if not body or len(words(text)) < FEWEST_OF_A_SENTENCE:
         return True
-    return said[-1] in _STOPS or _value(text) is not None or _ITEM.match(text.splitlines()[-1]) is not None
+    return body[-1] in _STOPS or _value(text) is not None or _ITEM.match(text.splitlines()[-1]) is not None
 
 
 def _strings(prompt: Prompt) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _strings(prompt: Prompt) -> Iterator[str]:
         yield from (value for value in ref.params.values() if isinstance(value, str) and value.strip())
 
 
-def adds_filler(prompt: Prompt, original: str, edited: str) -> bool:
+def adds_filler(prompt: Prompt, original: str, edit: str) -> bool:
     """Tell whether an edit says more than two words that neither the original nor a rule says.
 
     A repair that writes *A good keyword here is lamp* keeps a rule about *lamp* and says nothing. Where a rule dictates
@@ -85,44 +85,44 @@ def adds_filler(prompt: Prompt, original: str, edited: str) -> bool:
     """
     if any(dictates(ref) for ref in prompt.constraints):
         return False
-    listed = [text for ref in prompt.constraints for text in _texts(dict(ref.params))]
-    ruled = {word.lower() for text in listed for word in words(text)}
-    added = Counter(word.lower() for word in words(edited)) - Counter(word.lower() for word in words(original))
-    return sum(count for word, count in added.items() if word not in ruled) > _MOST_ADDED
+    rule_texts = [text for ref in prompt.constraints for text in _texts(dict(ref.params))]
+    rule_words = {word.lower() for text in rule_texts for word in words(text)}
+    added_words = Counter(word.lower() for word in words(edit)) - Counter(word.lower() for word in words(original))
+    return sum(count for word, count in added_words.items() if word not in rule_words) > _MOST_ADDED
 
 
-def keeps_sentences(original: str, edited: str) -> bool:
-    """Tell whether every piece of `edited` holds whole sentences of `original`, or none of its words.
+def keeps_sentences(original: str, edit: str) -> bool:
+    """Tell whether every piece of `edit` holds whole sentences of `original`, or none of its words.
 
     Pieces are lines, and the texts of a JSON value. Case and punctuation may change; words may be added; a sentence may
     be left out whole, and lose at most two words.
     """
-    said, bounds = _sentences(original)
-    return all(_is_whole(said, bounds, [word.lower() for word in words(piece)]) for piece in _pieces(edited))
+    original_words, bounds = _sentences(original)
+    return all(_is_whole(original_words, bounds, [word.lower() for word in words(piece)]) for piece in _pieces(edit))
 
 
 def _sentences(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the lower-case words of a text, and each sentence's first place and the one after its last."""
-    said: list[str] = []
+    all_words: list[str] = []
     bounds: list[tuple[int, int]] = []
     for line in text.splitlines():
         for start, end in sentence_spans(line):
             piece = [word.lower() for word in words(line[start:end])]
             if piece:
-                bounds.append((len(said), len(said) + len(piece)))
-                said += piece
-    return said, bounds
+                bounds.append((len(all_words), len(all_words) + len(piece)))
+                all_words += piece
+    return all_words, bounds
 
 
-def _is_whole(said: Sequence[str], bounds: Sequence[tuple[int, int]], piece: Sequence[str]) -> bool:
-    """Tell whether a piece took each sentence of `said` whole or not at all."""
-    blocks = SequenceMatcher(None, said, piece, autojunk=False).get_matching_blocks()
-    runs, taken = (
+def _is_whole(original_words: Sequence[str], bounds: Sequence[tuple[int, int]], piece: Sequence[str]) -> bool:
+    """Tell whether a piece took each sentence of `original_words` whole or not at all."""
+    blocks = SequenceMatcher(None, original_words, piece, autojunk=False).get_matching_blocks()
+    runs, common = (
         {place for block in blocks if block.size >= shortest for place in range(block.a, block.a + block.size)}
         for shortest in (_RUN, 1)
     )
     for start, end in bounds:
-        missing = sum(place not in taken for place in range(start, end))
+        missing = sum(place not in common for place in range(start, end))
         if missing > min(_MOST_MISSING, (end - start) // 4) and not runs.isdisjoint(range(start, end)):
             return False
     return True

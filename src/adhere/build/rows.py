@@ -59,23 +59,23 @@ def make_item(
         repair: Whether failing answers may be edited to pass.
         others: The answers to all prompts, which tell what is said to every request; None: they are not looked at.
     """
-    dropped: Counter[Fault] = Counter()
-    passing = find_passing(prompt, answers, others=others, dropped=dropped)
+    faults: Counter[Fault] = Counter()
+    passing = find_passing(prompt, answers, others=others, faults=faults)
     enough = 2 * max(limits.per_prompt, limits.pairs_per_prompt)
-    repairs = repair_answers(prompt, answers, enough=enough, others=others, dropped=dropped) if repair else []
+    repairs = repair_answers(prompt, answers, enough=enough, others=others, faults=faults) if repair else []
     natural = diverse(passing, limits.per_prompt)
     edited = diverse(
-        [candidate for candidate in repairs if candidate.text not in {kept.text for kept in natural}],
+        [candidate for candidate in repairs if candidate.text not in {other.text for other in natural}],
         limits.per_prompt - len(natural),
     )
-    made = pairs(
+    item_pairs = pairs(
         prompt,
         answers,
         diverse(passing, limits.pairs_per_prompt),
         diverse(repairs, limits.pairs_per_prompt),
         limits.pairs_per_prompt,
     )
-    return Item(prompt, answers, natural + edited, made, dropped, len(passing) + len(repairs))
+    return Item(prompt, answers, natural + edited, item_pairs, faults, len(passing) + len(repairs))
 
 
 def sft_rows(item: Item) -> list[SftRow]:
@@ -83,8 +83,8 @@ def sft_rows(item: Item) -> list[SftRow]:
     prompt = item.prompt
     ids, kwargs = _constraint_columns(prompt)
     return [
-        SftRow(prompt.id, prompt.text, kept.text, "sampled" if kept.original is None else "repaired", ids, kwargs)
-        for kept in item.sft
+        SftRow(prompt.id, prompt.text, one.text, "sampled" if one.original is None else "repaired", ids, kwargs)
+        for one in item.sft
     ]
 
 
@@ -100,13 +100,19 @@ def pair_rows(item: Item) -> list[PairRow]:
 def rl_row(item: Item) -> RlRow | None:
     """The RL row of one prompt; None where a draw has no score, because a verdict was undecided."""
     scores = [answer.score for answer in item.answers]
-    known = [score for score in scores if score is not None]
-    if len(known) < max(2, len(scores)):
+    known_scores = [score for score in scores if score is not None]
+    if len(known_scores) < max(2, len(scores)):
         return None
     prompt = item.prompt
-    mean, variance = statistics.fmean(known), statistics.variance(known)
+    mean, variance = statistics.fmean(known_scores), statistics.variance(known_scores)
     return RlRow(
-        prompt.id, prompt.text, len(known), mean, variance, *_constraint_columns(prompt), prompt.tags.get("profile")
+        prompt.id,
+        prompt.text,
+        len(known_scores),
+        mean,
+        variance,
+        *_constraint_columns(prompt),
+        prompt.tags.get("profile"),
     )
 
 
@@ -117,24 +123,24 @@ def _constraint_columns(prompt: Prompt) -> tuple[tuple[str, ...], tuple[dict[str
 Row = TypeVar("Row")
 
 
-def deal_rows(found: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
+def deal_rows(rows_by_prompt: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
     """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn.
 
     In a seeded order.
     """
     rng = random.Random(seed)
-    wanted = sum(len(rows) for _, rows in found) if limit is None else limit
+    count = sum(len(rows) for _, rows in rows_by_prompt) if limit is None else limit
     chosen: list[Row] = []
-    for rank in range(max((len(rows) for _, rows in found), default=0)):
+    for rank in range(max((len(rows) for _, rows in rows_by_prompt), default=0)):
         by_kind: dict[str, list[Row]] = {}
-        for prompt, rows in found:
+        for prompt, rows in rows_by_prompt:
             if rank < len(rows):
                 by_kind.setdefault(rng.choice(prompt.constraints).id, []).append(rows[rank])
         for rows in by_kind.values():
             rng.shuffle(rows)
-        while by_kind and len(chosen) < wanted:
+        while by_kind and len(chosen) < count:
             for kind in sorted(by_kind):
-                if len(chosen) < wanted:
+                if len(chosen) < count:
                     chosen.append(by_kind[kind].pop())
             by_kind = {kind: rows for kind, rows in by_kind.items() if rows}
     rng.shuffle(chosen)

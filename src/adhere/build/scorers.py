@@ -112,26 +112,28 @@ class JudgeScorer:
             Question(ASK_FLAWLESS, Flawless, {"request": prompt.text, "answer": text})
             for prompt, text in zip(prompts, texts, strict=True)
         ]
-        asked = [
+        judge_prompts = [
             Prompt(f"{place}-{prompt.id}", (Turn(question.text),), system=self.system)
             for place, (prompt, question) in enumerate(zip(prompts, questions, strict=True))
         ]
-        if not asked:
+        if not judge_prompts:
             return []
         spec = RunSpec(
             model=self.model.name,
             engine=self.model.engine,
             suite="scoring",
             suite_version="1",
-            suite_sha256=content_hash(asked),
+            suite_sha256=content_hash(judge_prompts),
             sampling=self.sampling,
             draws=1,
             cut_answers="fail",
         )
-        with Run.open(self.directory, spec, asked) as run:
-            ask_missing(run, self.model, asked, label=self.name, progress=self.progress)
+        with Run.open(self.directory, spec, judge_prompts) as run:
+            ask_missing(run, self.model, judge_prompts, label=self.name, progress=self.progress)
             answers = {response.prompt_id: response for response in run.responses()}
-        verdicts = [question.read(answers.get(prompt.id))[0] for question, prompt in zip(questions, asked, strict=True)]
+        verdicts = [
+            question.read(answers.get(prompt.id))[0] for question, prompt in zip(questions, judge_prompts, strict=True)
+        ]
         return [None if verdict is None else verdict.flawless for verdict in verdicts]
 
 
@@ -149,10 +151,10 @@ class RewardScorer:
 
     def votes(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Votes:
         """See Scorer."""
-        found = self.rate([(prompt.text, text) for prompt, text in zip(prompts, texts, strict=True)])
-        if len(found) != len(texts):
-            raise UsageError(f"{self.name} gave {len(found)} numbers for {len(texts)} answers")
-        return [None if value is None or value != value else value >= self.threshold for value in found]  # noqa: PLR0124 - NaN
+        ratings = self.rate([(prompt.text, text) for prompt, text in zip(prompts, texts, strict=True)])
+        if len(ratings) != len(texts):
+            raise UsageError(f"{self.name} gave {len(ratings)} numbers for {len(texts)} answers")
+        return [None if value is None or value != value else value >= self.threshold for value in ratings]  # noqa: PLR0124 - NaN
 
 
 class RateAll(Protocol):
@@ -207,25 +209,25 @@ def filter_responses(
     if len(prompts) != len(texts):
         raise UsageError(f"There are {len(prompts)} prompts and {len(texts)} answers")
     votes = {scorer.name: scorer.votes(prompts, texts) for scorer in scorers}
-    kept, rejected, sole = [], 0, Counter[str]()
+    flawless, rejected, sole = [], 0, Counter[str]()
     for place in range(len(texts)):
-        said = {name: votes[name][place] for name in names}
-        against = [name for name, vote in said.items() if vote is False]
-        kept.append(all(vote is True for vote in said.values()))
+        answer_votes = {name: votes[name][place] for name in names}
+        against = [name for name, vote in answer_votes.items() if vote is False]
+        flawless.append(all(vote is True for vote in answer_votes.values()))
         rejected += bool(against)
-        if len(against) == 1 and all(vote is True for name, vote in said.items() if name != against[0]):
+        if len(against) == 1 and all(vote is True for name, vote in answer_votes.items() if name != against[0]):
             sole[against[0]] += 1
     report = FilterReport(
         answers=len(texts),
-        kept=sum(kept),
+        kept=sum(flawless),
         rejected=rejected,
-        undecided=len(texts) - sum(kept) - rejected,
+        undecided=len(texts) - sum(flawless) - rejected,
         flawless={name: sum(vote is True for vote in votes[name]) for name in names},
         silent={name: sum(vote is None for vote in votes[name]) for name in names},
         sole_objections={name: sole[name] for name in names},
         agreements=tuple(agreement(one, other, votes) for one, other in combinations(names, 2)),
     )
-    return kept, report
+    return flawless, report
 
 
 def agreement(first: str, second: str, votes: Mapping[str, Votes]) -> Agreement:

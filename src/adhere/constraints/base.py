@@ -249,9 +249,9 @@ class Constraint(ABC):
         """A short non-empty text that fails; a kind without parameters has its example."""
         return self._example(self.wrong_text, self.failing, "counter_witness")
 
-    def _example(self, told: str, example: tuple[dict[str, Any], str], method: str) -> str:
-        if told:
-            return told.format(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+    def _example(self, template: str, example: tuple[dict[str, Any], str], method: str) -> str:
+        if template:
+            return template.format(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if dataclasses.fields(self):
             raise NotImplementedError(f"{self.id} has no {method}(), so no answer can be made for it")
         return example[1]
@@ -371,10 +371,10 @@ def generation_problem(cls: type[Constraint]) -> str | None:
     bare = vars(Constraint)
     missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
     if dataclasses.fields(cls):
-        said = {"draw": cls.says_how_to_draw(), "witness": cls.right_text, "counter_witness": cls.wrong_text}
+        declarations = {"draw": cls.says_how_to_draw(), "witness": cls.right_text, "counter_witness": cls.wrong_text}
         missing += [
             f"{name}()"
-            for name, is_said in said.items()
+            for name, is_said in declarations.items()
             if not is_said and next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is bare[name]
         ]
     if missing:
@@ -420,13 +420,13 @@ def make(id: str, **params: Any) -> Constraint:  # noqa: A002 - the field's word
         BadParameter: A parameter is unknown, missing or outside its domain.
     """
     cls = registry.get(id)
-    known = {field.name: field for field in dataclasses.fields(cls)}
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     for name in params:
-        if name not in known:
+        if name not in fields:
             raise BadParameter(
-                f"{id}: unknown parameter {name!r}.{nearest(name, known)} It takes: {', '.join(known) or 'none'}"
+                f"{id}: unknown parameter {name!r}.{nearest(name, fields)} It takes: {', '.join(fields) or 'none'}"
             )
-    missing = [name for name, field in known.items() if field.default is dataclasses.MISSING and name not in params]
+    missing = [name for name, field in fields.items() if field.default is dataclasses.MISSING and name not in params]
     if missing:
         raise BadParameter(f"{id}: missing parameter {', '.join(missing)}")
     return cls(**params)

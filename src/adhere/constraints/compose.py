@@ -41,12 +41,12 @@ def draw_with_witness(
         AdhereError: None was found, which the contract suite rules out for the kinds of the package.
     """
     for _ in range(_REDRAWS):
-        drawn = [registry.get(name).draw(rng, words=words) for name in rng.sample(among, count)]
-        if any(conflict(one, other) for number, one in enumerate(drawn) for other in drawn[:number]):
+        constraints = [registry.get(name).draw(rng, words=words) for name in rng.sample(among, count)]
+        if any(conflict(one, other) for number, one in enumerate(constraints) for other in constraints[:number]):
             continue
-        made = make(*(one.ref() for one in drawn))
-        if any(made.check(text).outcome == "pass" for text in made.texts()):
-            return made
+        composition = make(*(one.ref() for one in constraints))
+        if any(composition.check(text).outcome == "pass" for text in composition.texts()):
+            return composition
     raise AdhereError(
         f"Drew {_REDRAWS} times {count} of {', '.join(among)}, and no text was found that passes them together"
     )
@@ -207,8 +207,8 @@ class AnyOf(_Several):
 
     def most_words(self) -> int | None:
         limits = [one.most_words() for one in self.own_inner() or ()]
-        known = [limit for limit in limits if limit is not None]
-        return max(known) if known and len(known) == len(limits) else None
+        known_limits = [limit for limit in limits if limit is not None]
+        return max(known_limits) if known_limits and len(known_limits) == len(limits) else None
 
     def conflicts_with(self, other: Constraint) -> bool:
         """Only what conflicts with each inner one conflicts with the choice."""
@@ -244,15 +244,16 @@ class IfThen(NestedRule):
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
         condition, consequence = self.inner
-        given = run(condition, text, reasoning)
-        if given.outcome == "fail":
+        premise = run(condition, text, reasoning)
+        if premise.outcome == "fail":
             return Finding(
-                "pass", f"the condition does not hold, so nothing is asked ({name_reason(condition, given)})"
+                "pass",
+                f"the condition does not hold, so nothing is asked ({name_reason(condition, premise)})",
             )
         finding = run(consequence, text, reasoning)
-        if given.outcome == "undecided" and finding.outcome != "pass":
-            return Finding("undecided", f"the condition could not be decided ({name_reason(condition, given)})")
-        start = "the condition holds, and" if given.outcome == "pass" else "the condition could not be decided, but"
+        if premise.outcome == "undecided" and finding.outcome != "pass":
+            return Finding("undecided", f"the condition could not be decided ({name_reason(condition, premise)})")
+        start = "the condition holds, and" if premise.outcome == "pass" else "the condition could not be decided, but"
         return finding._replace(reason=f"{start} {name_reason(consequence, finding)}")
 
     @classmethod
@@ -329,25 +330,25 @@ class InOrder(_Several):
         """Taking the earliest part for each constraint leaves most to the others, so no plan is missed."""
         unit = _UNITS[self.parts][0]
         places = spans(text, unit, most=MOST_SENTENCES)
-        known: dict[tuple[int, int], Finding] = {}
-        taken = self._plan(text, places, known, {"pass"})
-        reached = len(taken)
-        unsure = [key for key, finding in known.items() if finding.outcome == "undecided"]
+        findings: dict[tuple[int, int], Finding] = {}
+        part_numbers = self._plan(text, places, findings, {"pass"})
+        reached = len(part_numbers)
+        unsure = [key for key, finding in findings.items() if finding.outcome == "undecided"]
         if (
             reached < len(self.inner)
             and unsure
-            and len(self._plan(text, places, known, {"pass", "undecided"})) == len(self.inner)
+            and len(self._plan(text, places, findings, {"pass", "undecided"})) == len(self.inner)
         ):
             rule, number = unsure[0]
-            reason = f"{unit} {number + 1}: {name_reason(self.inner[rule], known[rule, number])}"
+            reason = f"{unit} {number + 1}: {name_reason(self.inner[rule], findings[rule, number])}"
             return Finding("undecided", reason, reached, len(self.inner))
         if reached == len(self.inner):
-            reason = f"the rules hold in {self.parts} {', '.join(str(number + 1) for number in taken)}"
+            reason = f"the rules hold in {self.parts} {', '.join(str(number + 1) for number in part_numbers)}"
         else:
             missing = f"rule {reached + 1} of {len(self.inner)} ({self.inner[reached].id})"
             reason = (
-                f"{unit} {taken[-1] + 1} keeps to rule {reached}, but no later {unit} keeps to {missing}"
-                if taken
+                f"{unit} {part_numbers[-1] + 1} keeps to rule {reached}, but no later {unit} keeps to {missing}"
+                if part_numbers
                 else f"none of {plural(len(places), unit)} keeps to {missing}"
             )
         return decide(
@@ -355,24 +356,24 @@ class InOrder(_Several):
             reason,
             measured=reached,
             needed=len(self.inner),
-            span=(places[taken[0]][0], places[taken[-1]][1]) if taken else None,
+            span=(places[part_numbers[0]][0], places[part_numbers[-1]][1]) if part_numbers else None,
             score=reached / len(self.inner),
         )
 
     def _plan(
-        self, text: str, places: Sequence[Span], known: dict[tuple[int, int], Finding], wanted: set[str]
+        self, text: str, places: Sequence[Span], findings: dict[tuple[int, int], Finding], outcomes: set[str]
     ) -> list[int]:
-        """The numbers of the earliest parts that have one of the `wanted` outcomes, constraint by constraint."""
-        taken: list[int] = []
+        """The numbers of the earliest parts that have one of `outcomes`, constraint by constraint."""
+        part_numbers: list[int] = []
         for number, (start, end) in enumerate(places):
-            if len(taken) == len(self.inner):
+            if len(part_numbers) == len(self.inner):
                 break
-            key = (len(taken), number)
-            if key not in known:
-                known[key] = run(self.inner[len(taken)], text[start:end], None)
-            if known[key].outcome in wanted:
-                taken.append(number)
-        return taken
+            key = (len(part_numbers), number)
+            if key not in findings:
+                findings[key] = run(self.inner[len(part_numbers)], text[start:end], None)
+            if findings[key].outcome in outcomes:
+                part_numbers.append(number)
+        return part_numbers
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -57,19 +57,19 @@ class _Process:
         if to is None or back is None:
             raise AssertionError("the process was started without pipes")
         _send(to, question)
-        kind, found = self._hear(back, START_S)
+        kind, content = self._hear(back, START_S)
         if kind == "loaded":
-            kind, found = self._hear(back, patience_s)
+            kind, content = self._hear(back, patience_s)
         if kind == "found":
-            return found
-        raise {"late": OverTime, "not here": NotHere}.get(kind, RuntimeError)(found)
+            return content
+        raise {"late": OverTime, "not here": NotHere}.get(kind, RuntimeError)(content)
 
     def _hear(self, back: BinaryIO | Any, patience_s: float) -> tuple[str, Any]:
         """Return what it says next, within so many seconds."""
         if not select.select([back], [], [], patience_s)[0]:
             raise OverTime
-        told: tuple[str, Any] = pickle.loads(_receive(back))  # noqa: S301 - from a process of our own
-        return told
+        message: tuple[str, Any] = pickle.loads(_receive(back))  # noqa: S301 - from a process of our own
+        return message
 
     def end(self) -> None:
         """End it at once."""
@@ -143,22 +143,22 @@ def _answer(constraint: Constraint, text: str, reasoning: str | None) -> tuple[s
     clock = clock_of_this_thread()
     try:
         clock.start()
-        found = constraint.check_with(text, reasoning) if constraint.reads_reasoning else constraint.check(text)
+        finding = constraint.check_with(text, reasoning) if constraint.reads_reasoning else constraint.check(text)
         clock.stop()
-        pickle.dumps(found)
+        pickle.dumps(finding)
     except OverTime:
         clock.stop()
         return "late", None
     except Exception as error:  # noqa: BLE001 - it is told to the caller
         clock.stop()
         return "raised", f"{type(error).__name__}: {error}"
-    return "found", found
+    return "found", finding
 
 
 def _send(pipe: BinaryIO | Any, message: bytes) -> None:
-    left = memoryview(len(message).to_bytes(_HEADER, "big") + message)
-    while left:
-        left = left[pipe.write(left) :]  # an unbuffered pipe may take a part
+    rest = memoryview(len(message).to_bytes(_HEADER, "big") + message)
+    while rest:
+        rest = rest[pipe.write(rest) :]  # an unbuffered pipe may take a part
     pipe.flush()
 
 

@@ -129,7 +129,7 @@ class NestedRule(Rule):
             )
         if len({one.reads_calls for one in inner}) > 1:
             raise BadParameter(f"{self.id}: constraints on calls of tools and on text cannot stand in one composition")
-        for name, made in {
+        for name, attribute in {
             "inner": inner,
             "depth": deepest,
             "size": size,
@@ -138,7 +138,7 @@ class NestedRule(Rule):
             or any(isinstance(one, Constraint) and one.reads_reasoning for one in inner),
             "reads_calls": all(one.reads_calls for one in inner),
         }.items():
-            object.__setattr__(self, name, made)
+            object.__setattr__(self, name, attribute)
         if problem := self.inner_problem():
             raise BadParameter(f"{self.id}: {problem}")
 
@@ -162,10 +162,10 @@ class NestedRule(Rule):
         if _too_deep(ref.params):
             raise BadParameter(f"{self.id}: compositions must be at most {DEEPEST} deep; {place} is deeper. Flatten it")
         try:
-            made = resolve(ref, **settings._asdict())
+            constraint = resolve(ref, **settings._asdict())
         except (BadParameter, UnknownName) as error:
             raise type(error)(f"{self.id}: {place}: {error}") from None
-        return made.with_mode(**settings._asdict()) if isinstance(made, NestedRule) else made
+        return constraint.with_mode(**settings._asdict()) if isinstance(constraint, NestedRule) else constraint
 
     def with_mode(
         self, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
@@ -196,8 +196,8 @@ class NestedRule(Rule):
         """Inner ones keep their own last wording, too, for ours."""
         number = phrasing % len(self.phrasings)
         is_last = number == len(self.phrasings) - 1
-        said = [describe(one, number, is_last=is_last) for one in self.inner]
-        return self.phrasings[number].format(**{**self.wording(), **self.inner_wording(said)})
+        sentences = [describe(one, number, is_last=is_last) for one in self.inner]
+        return self.phrasings[number].format(**{**self.wording(), **self.inner_wording(sentences)})
 
     @abstractmethod
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:

@@ -40,11 +40,11 @@ def repair_all(text: str, constraints: Sequence[Constraint], *, longest: int = 2
 def _plans(constraints: Sequence[Constraint]) -> Iterator[list[Constraint]]:
     """Orders in which to repair: by `order` first, with ever tighter limits, then with the cuts after the additions."""
     ordered = sorted(constraints, key=lambda constraint: (constraint.order, constraint.id))
-    seen: list[list[Constraint]] = []
+    plans: list[list[Constraint]] = []
     for level in range(_TIGHTEST + 1):
         plan = [constraint.tightened(level) for constraint in ordered]
-        if plan not in seen:
-            seen.append(plan)
+        if plan not in plans:
+            plans.append(plan)
             yield plan
     cuts = [constraint for constraint in ordered if 20 <= constraint.order < 30]
     rest = [constraint for constraint in ordered if constraint not in cuts]

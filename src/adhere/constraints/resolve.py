@@ -130,5 +130,5 @@ def version_at_hand(constraint: Constraint | PublishedConstraint, *, profile: st
     return f"{constraint.version}({inside})" if inside else str(constraint.version)
 
 
-def _profile(id: str, wanted: str | None) -> str | None:  # noqa: A002
-    return wanted if wanted is not None and published.is_in(id, wanted) else None
+def _profile(id: str, profile: str | None) -> str | None:  # noqa: A002
+    return profile if profile is not None and published.is_in(id, profile) else None

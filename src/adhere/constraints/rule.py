@@ -46,12 +46,12 @@ class Rule(Constraint):
 
         Of times it is "once" and "3 times".
         """
-        said = super().wording()
+        parameters = super().wording()
         for field in dataclasses.fields(self):
             if noun := field.metadata.get("noun"):
-                count = plural(said[field.name], noun)
-                said[plural_of(noun).replace(" ", "_")] = "once" if count == "1 time" else count
-        return said
+                count = plural(parameters[field.name], noun)
+                parameters[plural_of(noun).replace(" ", "_")] = "once" if count == "1 time" else count
+        return parameters
 
     @abstractmethod
     def judge(self, text: str) -> Finding:
@@ -94,23 +94,23 @@ def reject(reason: str, **details: Any) -> Finding:
     return decide(ok=False, reason=reason, **details)
 
 
-def at_most(measured: int, limit: int, unit: str) -> Finding:
+def at_most(count: int, limit: int, unit: str) -> Finding:
     """Judge a count against an upper limit."""
-    reason = f"found {plural(measured, unit)}, allowed at most {limit}"
-    return decide(measured <= limit, reason, measured=measured, needed=limit, score=limit / max(measured, 1))
+    reason = f"found {plural(count, unit)}, allowed at most {limit}"
+    return decide(count <= limit, reason, measured=count, needed=limit, score=limit / max(count, 1))
 
 
-def at_least(measured: int, needed: int, unit: str, *, span: tuple[int, int] | None = None) -> Finding:
+def at_least(count: int, fewest: int, unit: str, *, span: tuple[int, int] | None = None) -> Finding:
     """Judge a count against a lower limit."""
-    reason = f"found {plural(measured, unit)}, needed at least {needed}"
-    return decide(measured >= needed, reason, measured=measured, needed=needed, span=span, score=measured / needed)
+    reason = f"found {plural(count, unit)}, needed at least {fewest}"
+    return decide(count >= fewest, reason, measured=count, needed=fewest, span=span, score=count / fewest)
 
 
-def exactly(measured: int, needed: int, unit: str) -> Finding:
+def exactly(count: int, target: int, unit: str) -> Finding:
     """Judge a count against the one right number."""
-    reason = f"found {plural(measured, unit)}, needed exactly {needed}"
-    score = min(measured, needed) / max(measured, needed, 1)
-    return decide(measured == needed, reason, measured=measured, needed=needed, score=score)
+    reason = f"found {plural(count, unit)}, needed exactly {target}"
+    score = min(count, target) / max(count, target, 1)
+    return decide(count == target, reason, measured=count, needed=target, score=score)
 
 
 def plural(count: int, noun: str) -> str:

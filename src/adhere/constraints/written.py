@@ -77,19 +77,19 @@ class Written(Constraint):
     bad: str = param(AnyText(4000), said=False)
 
     def check(self, text: str) -> Finding:
-        said, silent = [], []
+        votes, silent = [], []
         for number, source in enumerate(self.functions, start=1):
             outcome = run(source, FUNCTION, [text], timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
             if outcome.status == "ok" and isinstance(outcome.value, bool):
-                said.append(outcome.value)
+                votes.append(outcome.value)
             elif outcome.status == "ok":
                 silent.append(f"function {number} returned {outcome.value!r:.60}, no bool")
             else:
                 silent.append(f"function {number}: {outcome.status} ({outcome.reason})")
-        total, passed = len(self.functions), sum(said)
+        total, passed = len(self.functions), sum(votes)
         if 2 * passed > total:
             return Finding("pass", f"{passed} of {total} functions pass it", passed, total, score=passed / total)
-        if 2 * (len(said) - passed) > total:
+        if 2 * (len(votes) - passed) > total:
             return Finding(
                 "fail",
                 f"{passed} of {total} functions pass it: {self.instruction}",

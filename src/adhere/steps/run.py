@@ -141,8 +141,8 @@ def count_decontamination(step: Decontaminate, manifest: Manifest) -> FileResult
     return count_up(
         step.settings,
         rows=manifest.counts.read,
-        dropped=dict(dropped),
-        touched=sorted(touched),
+        drop_counts=dict(dropped),
+        touched_items=sorted(touched),
         skipped=manifest.counts.broken,
         skipped_lines=[problem for shard in manifest.shards for problem in shard.problems],
         sha256=sha256_of_sources(manifest),

@@ -216,8 +216,8 @@ def _later(module: str, function: str) -> Callable[[str | None, int | None], Sui
     """Return what loads a suite by a function of this folder, imported when it is called: all kinds load too."""
 
     def load_it(argument: str | None, seed: int | None) -> Suite:
-        made: Suite = getattr(importlib.import_module(f"adhere.suites.{module}"), function)(argument, seed)
-        return made
+        suite: Suite = getattr(importlib.import_module(f"adhere.suites.{module}"), function)(argument, seed)
+        return suite
 
     return load_it
 
@@ -232,13 +232,14 @@ def _core(argument: str | None, seed: int | None) -> Suite:
     sizes = _SIZES.fullmatch(argument or "")
     if sizes:
         return core(root, int(sizes[1]), int(sizes[2]))
-    given = read_argument("core", argument, counts="prompts, three in five of them in-family", choices=SLICES)
-    root = root if given.seed is None else given.seed
-    whole = core(root) if given.number is None else core(root, -(-given.number * 3 // 5), given.number * 2 // 5)
-    if not given.chosen:
+    options = read_argument("core", argument, counts="prompts, three in five of them in-family", choices=SLICES)
+    root = root if options.seed is None else options.seed
+    whole = core(root) if options.number is None else core(root, -(-options.number * 3 // 5), options.number * 2 // 5)
+    if not options.chosen:
         return whole
-    prompts = tuple(prompt for prompt in whole.prompts if prompt.tags["slice"] in given.chosen)
-    return msgspec.structs.replace(whole, name=f"core:{'+'.join(given.chosen)}", prompts=prompts, slices=given.chosen)
+    slices = options.chosen
+    prompts = tuple(prompt for prompt in whole.prompts if prompt.tags["slice"] in slices)
+    return msgspec.structs.replace(whole, name=f"core:{'+'.join(slices)}", prompts=prompts, slices=slices)
 
 
 _OWN = {
@@ -296,20 +297,20 @@ for _name, _source in _OWN.items():
 
 def _register_published() -> None:
     """The field's suites: `published/catalog.py` says what is known of them without their files."""
-    for known in CATALOG:
+    for listed_suite in CATALOG:
         registry.add(
-            known.name,
+            listed_suite.name,
             Source(
-                loader(known),
-                known.what,
-                known.usage,
+                loader(listed_suite),
+                listed_suite.what,
+                listed_suite.usage,
                 needs_path=True,
-                paper=known.paper,
-                answers=known.answers,
-                size=known.size,
-                max_new_tokens=known.max_new_tokens,
-                origin=known.origin,
-                needs_judge=known.needs_judge,
+                paper=listed_suite.paper,
+                answers=listed_suite.answers,
+                size=listed_suite.size,
+                max_new_tokens=listed_suite.max_new_tokens,
+                origin=listed_suite.origin,
+                needs_judge=listed_suite.needs_judge,
             ),
             owner=__name__,
         )

@@ -74,10 +74,10 @@ class Suite(Record, frozen=True):
         Raises:
             UsageError: One of the prompts is an episode.
         """
-        played = next((prompt.id for prompt in self.prompts if "world" in prompt.tags), None)
-        if played is not None:
+        episode_id = next((prompt.id for prompt in self.prompts if "world" in prompt.tags), None)
+        if episode_id is not None:
             raise UsageError(
-                f"{self.name}: {played!r} is an episode in a world, which cannot be played here: {instead}"
+                f"{self.name}: {episode_id!r} is an episode in a world, which cannot be played here: {instead}"
             )
 
     @property
@@ -99,8 +99,8 @@ def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Promp
         return tuple(prompts)
     if limit < 1:
         raise UsageError(f"limit={limit} must be at least 1")
-    kept = set(order_of_limits(prompts)[:limit])
-    return tuple(prompt for prompt in prompts if prompt.id in kept)
+    ids = set(order_of_limits(prompts)[:limit])
+    return tuple(prompt for prompt in prompts if prompt.id in ids)
 
 
 def order_of_limits(prompts: Sequence[Prompt]) -> list[str]:

@@ -51,9 +51,9 @@ class FetchedSuite(NamedTuple):
     is_new: bool
 
 
-def command(name: str, given: str | Path) -> str:
+def command(name: str, path: str | Path) -> str:
     """The command that uses a suite's file."""
-    return f"adhere eval MODEL --suite {name}:{given}"
+    return f"adhere eval MODEL --suite {name}:{path}"
 
 
 def where_to_get(name: str) -> str:
@@ -111,9 +111,9 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
     url, *more = map(address, origin.hub)
     sha256 = hashes[path.name] if not more else content_hash(hashes)
     note = str(suite.settings.get("note", ""))
-    stored = FetchRecord(name, path.name, url.rpartition("/")[0] if more else url, origin.licence, sha256, note)
-    write_atomic(record, encode(stored))
-    return FetchedSuite(path, stored, is_new=True)
+    fetch_record = FetchRecord(name, path.name, url.rpartition("/")[0] if more else url, origin.licence, sha256, note)
+    write_atomic(record, encode(fetch_record))
+    return FetchedSuite(path, fetch_record, is_new=True)
 
 
 def address(file: HubFile) -> str:

@@ -63,21 +63,23 @@ def _prompt(row: Any, number: int) -> Prompt:
     key = row.get("key", number)
     at = f"row {number}: key {key!r}"
     if "constraints" in row:
-        given = [rule if isinstance(rule, ConstraintRef) else _ref(rule, at) for rule in row["constraints"]]
-        refs, text = tuple(checked_ref(ref, at, OWN.profile) for ref in given), row.get("prompt")
+        row_refs = [rule if isinstance(rule, ConstraintRef) else _ref(rule, at) for rule in row["constraints"]]
+        refs, text = tuple(checked_ref(ref, at, OWN.profile) for ref in row_refs), row.get("prompt")
         if not isinstance(text, str):
             raise SpecError(f"{at}: `prompt` must be a text, got {type(text).__name__}")
         return Prompt(str(key), (Turn(text, refs, keep_media(row.get("media", ()), at, Path())),), source="my")
     try:
-        needed = {name: row[name] for name in ("prompt", "instruction_id_list", "kwargs")}
-        read = convert({"key": key, **needed, "media": list(row.get("media", ()))}, PromptRow)
+        columns = {name: row[name] for name in ("prompt", "instruction_id_list", "kwargs")}
+        prompt_row = convert({"key": key, **columns, "media": list(row.get("media", ()))}, PromptRow)
     except KeyError as error:
         raise SpecError(
             f"{at}: there is no {error.args[0]!r}. Columns of this row: {', '.join(map(str, row))}"
         ) from error
     except msgspec.ValidationError as error:
         raise SpecError(f"{at}: {error}") from error
-    turn = Turn(read.prompt, constraints_of(read, at, OWN.profile, {}), keep_media(read.media, at, Path()))
+    turn = Turn(
+        prompt_row.prompt, constraints_of(prompt_row, at, OWN.profile, {}), keep_media(prompt_row.media, at, Path())
+    )
     return Prompt(str(key), (turn,), source="my")
 
 

@@ -75,12 +75,12 @@ def as_image(suite: Suite, font: Path | None = None) -> Suite:
 def _face(font: Path | None) -> ImageFont.FreeTypeFont:
     module: Any = need("PIL.ImageFont", extra="pictures")
     try:
-        found: ImageFont.FreeTypeFont = (
+        face: ImageFont.FreeTypeFont = (
             module.load_default(POINTS) if font is None else module.truetype(str(font), POINTS)
         )
     except OSError as error:
         raise UsageError(f"{font}: no font that Pillow reads ({error})") from error
-    return found
+    return face
 
 
 def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: frozenset[str]) -> Media:
@@ -107,15 +107,15 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: f
 def _lacking(suite: Suite, face: ImageFont.FreeTypeFont) -> frozenset[str]:
     """The characters of a suite that the font draws as it draws one that no font has."""
     unknown = bytes(face.getmask("\U000e0fff"))
-    used = {one for prompt in suite.prompts for turn in prompt.turns for one in turn.text if not one.isspace()}
-    return frozenset(one for one in used if bytes(face.getmask(one)) == unknown)
+    characters = {one for prompt in suite.prompts for turn in prompt.turns for one in turn.text if not one.isspace()}
+    return frozenset(one for one in characters if bytes(face.getmask(one)) == unknown)
 
 
 def _canvas(width: int, height: int) -> tuple[Image.Image, Any]:
     image: Any = need("PIL.Image", extra="pictures")
     pen: Any = need("PIL.ImageDraw", extra="pictures")
-    made: Image.Image = image.new("RGB", (width, height), "white")
-    return made, pen.Draw(made)
+    canvas: Image.Image = image.new("RGB", (width, height), "white")
+    return canvas, pen.Draw(canvas)
 
 
 def png(image: Image.Image) -> Media:

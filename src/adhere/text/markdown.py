@@ -83,10 +83,10 @@ def bullets(text: str) -> list[Bullet]:
 
 def tables(text: str) -> list[Table]:
     """The tables outside code, in order."""
-    found: list[Table] = []
+    all_tables: list[Table] = []
     every = prose_lines(text)
     if "|" not in text:
-        return found
+        return all_tables
     at = pieces = 0
     while at + 1 < len(every) and pieces < MOST_PIECES:
         if "|" not in every[at] or not _is_ruler(every[at + 1]):
@@ -101,9 +101,9 @@ def tables(text: str) -> list[Table]:
         while at < len(every) and "|" in every[at] and len(rows) < MOST_PIECES:
             rows.append(cells(every[at]))
             at += 1
-        found.append(Table(header, tuple(rows)))
+        all_tables.append(Table(header, tuple(rows)))
         pieces += 1 + len(rows)
-    return found
+    return all_tables
 
 
 def cells(line: str) -> tuple[str, ...]:

@@ -54,12 +54,12 @@ def last_span(text: str, unit: Unit) -> Span | None:
     window = _FIRST_WINDOW
     while window < len(text) and unit in {"paragraph", "line", "sentence"}:
         start = len(text) - window
-        found = spans(text[start:], unit)
-        if len(found) >= 3:
-            return start + found[-1][0], start + found[-1][1]
+        end_spans = spans(text[start:], unit)
+        if len(end_spans) >= 3:
+            return start + end_spans[-1][0], start + end_spans[-1][1]
         window *= 4
-    found = spans(text, unit)
-    return found[-1] if found else None
+    end_spans = spans(text, unit)
+    return end_spans[-1] if end_spans else None
 
 
 def code_blocks(text: str) -> Iterator[FencedBlock]:

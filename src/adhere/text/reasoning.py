@@ -108,12 +108,12 @@ def own_tags() -> tuple[str, ...]:
     Raises:
         UsageError: They are no pairs.
     """
-    given = tuple(os.environ.get(TAGS, "").split())
-    if len(given) % 2:
+    tags = tuple(os.environ.get(TAGS, "").split())
+    if len(tags) % 2:
         raise UsageError(
-            f"{TAGS} holds pairs, an opening and a closing tag with blanks between, got {' '.join(given)!r}"
+            f"{TAGS} holds pairs, an opening and a closing tag with blanks between, got {' '.join(tags)!r}"
         )
-    return given
+    return tags
 
 
 class _Tags(NamedTuple):
@@ -135,8 +135,8 @@ def _tags(own: tuple[str, ...]) -> _Tags:
 def _split(text: str) -> _Split:
     tags = _tags(own_tags())
     rest = text[_LEAD.match(text).end() :]  # type: ignore[union-attr]  # it may match nothing, and always matches
-    found = tags.opening.match(rest)
-    if found is None:
+    opening = tags.opening.match(rest)
+    if opening is None:
         if rest.startswith(("<|channel|>", "<|start|>assistant<|channel|>")):
             return _split_channels(rest)
         if _FINAL in rest:  # the template opened the reasoning
@@ -144,15 +144,15 @@ def _split(text: str) -> _Split:
             return _split_channels(f"<|channel|>analysis<|message|>{before}{_FINAL}{after}")
         return _split_bare(rest) or _split_unopened(text, tags)
     reasoning: list[str] = []
-    while found is not None and found.lastindex is not None:
-        end = tags.closings[found.lastindex - 1].search(rest, found.end())
+    while opening is not None and opening.lastindex is not None:
+        end = tags.closings[opening.lastindex - 1].search(rest, opening.end())
         if end is None:
-            return _Split("\n".join([*reasoning, rest[found.end() :].strip()]), "", is_cut=True)
-        reasoning.append(rest[found.end() : end.start()].strip())
+            return _Split("\n".join([*reasoning, rest[opening.end() :].strip()]), "", is_cut=True)
+        reasoning.append(rest[opening.end() : end.start()].strip())
         start = end.end()
         while start < len(rest) and rest[start].isspace():
             start += 1
-        found = tags.opening.match(rest, start)
+        opening = tags.opening.match(rest, start)
     return _Split("\n".join(reasoning), _without_frame(rest[start:]))
 
 
@@ -196,7 +196,7 @@ def _split_channels(text: str) -> _Split:
 
     Without `final` the answer never began.
     """
-    said = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
-    reasoning = [content for channel, content in said if channel != "final"]
-    answer = [content for channel, content in said if channel == "final"]
+    messages = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
+    reasoning = [content for channel, content in messages if channel != "final"]
+    answer = [content for channel, content in messages if channel == "final"]
     return _Split("\n".join(reasoning) if reasoning else None, "\n".join(answer), is_cut=not answer)

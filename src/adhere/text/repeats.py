@@ -44,13 +44,13 @@ class _Blanks(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        kept: str | None = " " if unicodedata.category(char)[0] in "PSZ" or char.isspace() or code < 32 else char
+        replacement: str | None = " " if unicodedata.category(char)[0] in "PSZ" or char.isspace() or code < 32 else char
         if char in _APOSTROPHES:
-            kept = None
+            replacement = None
         elif _UNSPACED.match(char):
-            kept = f" {char} "
-        self[code] = kept
-        return kept
+            replacement = f" {char} "
+        self[code] = replacement
+        return replacement
 
 
 _BLANKS = _Blanks()
@@ -68,10 +68,10 @@ class _Runs(dict[str, str]):
     """
 
     def __missing__(self, run: str) -> str:
-        made = run.lower().translate(_BLANKS)
+        plain = run.lower().translate(_BLANKS)
         if len(run) <= 16 and len(self) < 1 << 16:
-            self[run] = made
-        return made
+            self[run] = plain
+        return plain
 
 
 _RUNS = _Runs()
@@ -135,10 +135,10 @@ class BlockRule(abc.ABC):
 
     def matches(self, texts: Sequence[str]) -> list[Match | None]:
         """For each text the item that it is nearest to by the rule (the largest ratio, then the first), or None."""
-        found: list[Match | None] = []
+        nearest: list[Match | None] = []
         for start in range(0, len(texts), _BLOCK):
-            found += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
-        return found
+            nearest += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
+        return nearest
 
     @abc.abstractmethod
     def _of_block(self, texts: list[bytes]) -> list[Match | None]: ...
@@ -165,12 +165,12 @@ class SubsequenceRule(BlockRule):
         self._lengths = np.array([len(item) for item in self._items], dtype=np.int64)
         self._longest = int(self._lengths.max(initial=0))
         slots, starts = _slots([blank_out(item) for item in items])
-        used = np.unique(slots)
-        self._size = len(used) + 1
+        item_slots = np.unique(slots)
+        self._size = len(item_slots) + 1
         self._hashes = np.zeros(
             1 << _SLOT_BITS, dtype=np.int32
         )  # of a slot: its number, 0 where no item has such a token
-        self._hashes[used] = np.arange(1, self._size, dtype=np.int32)
+        self._hashes[item_slots] = np.arange(1, self._size, dtype=np.int32)
         hashes = [self._hashes[slots[start:end]] for start, end in itertools.pairwise(starts)]
         self._hashed_items = [item.tolist() for item in hashes]
         bags = [np.unique(item, return_counts=True) for item in hashes]
@@ -182,27 +182,27 @@ class SubsequenceRule(BlockRule):
         self._prefixes: dict[int, _Prefixes] = {}
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:
-        found: list[Match | None] = [None] * len(texts)
+        nearest: list[Match | None] = [None] * len(texts)
         slots, begins = _slots(texts)
         lengths = np.diff(begins)
         hashes = self._hashes[slots]
-        hashed: dict[int, list[int]] = {}
-        known: dict[int, list[int]] = {}
+        text_hashes: dict[int, list[int]] = {}
+        text_numbers: dict[int, list[int]] = {}
         for place, item in self._candidates(hashes, begins, lengths):
             shorter = min(int(lengths[place]), len(self._items[item]))
-            needed = _fewest_common(shorter)
-            if place not in hashed:  # only tokens that some item has can be in common
+            fewest = _fewest_common(shorter)
+            if place not in text_hashes:  # only tokens that some item has can be in common
                 of_text = hashes[begins[place] : begins[place + 1]]
-                hashed[place] = of_text[of_text > 0].tolist()
-            if LCSseq.similarity(hashed[place], self._hashed_items[item], score_cutoff=needed) < needed:
+                text_hashes[place] = of_text[of_text > 0].tolist()
+            if LCSseq.similarity(text_hashes[place], self._hashed_items[item], score_cutoff=fewest) < fewest:
                 continue
-            if place not in known:
-                known[place] = list(filter(None, map(self._vocabulary.get, texts[place].split())))
-            common = LCSseq.similarity(known[place], self._items[item], score_cutoff=needed)
-            best = found[place]
+            if place not in text_numbers:
+                text_numbers[place] = list(filter(None, map(self._vocabulary.get, texts[place].split())))
+            common = LCSseq.similarity(text_numbers[place], self._items[item], score_cutoff=fewest)
+            best = nearest[place]
             if is_near(common, shorter) and (best is None or common * best.shorter > best.common * shorter):
-                found[place] = Match(item, common, shorter)
-        return found
+                nearest[place] = Match(item, common, shorter)
+        return nearest
 
     def _candidates(self, numbers: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[int, int]]:
         """(text, item) of all pairs that may match, in order of the texts within a class."""
@@ -255,11 +255,11 @@ class SubsequenceRule(BlockRule):
             numbers, owners = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
             enough = np.full(len(self._rarest_first), np.iinfo(np.int64).max, dtype=np.int64)
             for item, order in enumerate(self._rarest_first):
-                needed = _fewest_common(min(length, len(order)))
-                if len(order) < needed:
+                fewest = _fewest_common(min(length, len(order)))
+                if len(order) < fewest:
                     continue
-                enough[item] = max(1, int(needed * _RARE_SHARE))
-                numbers.append(order[: len(order) - needed + int(enough[item])])
+                enough[item] = max(1, int(fewest * _RARE_SHARE))
+                numbers.append(order[: len(order) - fewest + int(enough[item])])
                 owners.append(np.full(len(numbers[-1]), item))
             self._prefixes[length] = _Prefixes.of(np.concatenate(numbers), np.concatenate(owners), enough, self._size)
         return self._prefixes[length]
@@ -325,8 +325,8 @@ def token_keys(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _needed_all(shorter: np.ndarray) -> np.ndarray:
-    needed: np.ndarray = np.maximum(FEWEST_TOKENS, -(-3 * shorter // 5))
-    return needed
+    fewest: np.ndarray = np.maximum(FEWEST_TOKENS, -(-3 * shorter // 5))
+    return fewest
 
 
 def _fewest_common(shorter: int) -> int:
@@ -369,11 +369,13 @@ class NgramRule:
 
     def _shared(self, text: str) -> Iterator[tuple[bytes, ...]]:
         words = tokens(text)
-        known = self._known
+        item_tokens = self._known
         start = 0
         while start + NGRAM <= len(words):
             # a run cannot hold a token that no item has, so the search goes on behind the last such token
-            gap = next((place for place in range(start + NGRAM - 1, start - 1, -1) if words[place] not in known), None)
+            gap = next(
+                (place for place in range(start + NGRAM - 1, start - 1, -1) if words[place] not in item_tokens), None
+            )
             if gap is not None:
                 start = gap + 1
                 continue

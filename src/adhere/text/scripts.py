@@ -51,16 +51,16 @@ def is_letter(character: str) -> bool:
 
 def letters(text: str) -> str:
     """The letters of a text, without what stands between them."""
-    found = "".join(_RUNS.findall(text))
-    if not found.isalpha():
-        found = "".join(filter(str.isalpha, found))
-    return found if found.isascii() else found.translate(_NO_MODIFIER)
+    all_letters = "".join(_RUNS.findall(text))
+    if not all_letters.isalpha():
+        all_letters = "".join(filter(str.isalpha, all_letters))
+    return all_letters if all_letters.isascii() else all_letters.translate(_NO_MODIFIER)
 
 
 def count_letters(text: str, script: str | None = None) -> tuple[int, int]:
     """How many letters belong to `script`, one of SCRIPTS (None: to any), and how many letters there are."""
-    found = letters(text)
-    return len(found) if script is None else sum(map(len, _run(script).findall(found))), len(found)
+    all_letters = letters(text)
+    return len(all_letters) if script is None else sum(map(len, _run(script).findall(all_letters))), len(all_letters)
 
 
 def writes_words(text: str) -> bool:
@@ -68,8 +68,8 @@ def writes_words(text: str) -> bool:
 
     Mixed texts are weighed by about how many words each part has, so `Python 是什么？` is Chinese.
     """
-    found = letters(text)
-    unspaced = len(_SYLLABIC.findall(found)) + len(_UNSPACED.findall(found)) / _LETTERS_A_WORD
+    all_letters = letters(text)
+    unspaced = len(_SYLLABIC.findall(all_letters)) + len(_UNSPACED.findall(all_letters)) / _LETTERS_A_WORD
     if not unspaced:
         return True
     rest = _UNSPACED.sub(" ", _SYLLABIC.sub(" ", text))
@@ -78,8 +78,8 @@ def writes_words(text: str) -> bool:
 
 def ends_sentences(text: str) -> bool:
     """Whether most of a text is in scripts whose sentences end in the marks that `text.words` knows."""
-    found = letters(text)
-    return 2 * len(_OTHER_STOPS.findall(found)) <= len(found)
+    all_letters = letters(text)
+    return 2 * len(_OTHER_STOPS.findall(all_letters)) <= len(all_letters)
 
 
 def letters_beyond_ascii(text: str) -> Iterator[re.Match[str]]:

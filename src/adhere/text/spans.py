@@ -75,7 +75,7 @@ class SpanRule(BlockRule):
         return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:
-        found: list[Match | None] = [None] * len(texts)
+        nearest: list[Match | None] = [None] * len(texts)
         hashes, places, begins, numbers = _runs(texts)
         has_slot = self._has_slot[numbers]
         likely = np.flatnonzero(self._table[hashes >> self._shift])
@@ -86,31 +86,32 @@ class SpanRule(BlockRule):
         entry = np.arange(len(hit)) - np.repeat(np.cumsum(counts) - counts, counts) + first[hit]
         items, starts = self._owners[entry].astype(np.int64), places[hit] - self._offsets[entry]
         rows = np.searchsorted(begins, places[hit], side="right") - 1
-        known: dict[int, list[int]] = {}  # of each token of a text its number, 0 where no item has it
+        text_numbers: dict[int, list[int]] = {}  # of each token of a text its number, 0 where no item has it
         lengths = np.diff(begins).tolist()
         for row, item, start in self._places(rows, items, starts):
-            sought = self._items[item]
-            shorter = min(lengths[row], len(sought))
+            item_tokens = self._items[item]
+            shorter = min(lengths[row], len(item_tokens))
             if shorter < FEWEST:
                 continue
-            needed = shorter if shorter < FEWEST_TOKENS else -(-shorter // 2)
+            fewest = shorter if shorter < FEWEST_TOKENS else -(-shorter // 2)
             slack = int(self._slack[item])
             begin = max(0, start - int(begins[row]) - slack)
             # By numbers of few bits first: two tokens may share one, so this lets too much in and leaves nothing out.
             there = slice(
-                int(begins[row]) + begin, min(int(begins[row]) + begin + len(sought) + 2 * slack, int(begins[row + 1]))
+                int(begins[row]) + begin,
+                min(int(begins[row]) + begin + len(item_tokens) + 2 * slack, int(begins[row + 1])),
             )
             rough = numbers[there][has_slot[there]].tolist()
-            if len(rough) < needed or LCSseq.similarity(rough, self._numbered[item], score_cutoff=needed) < needed:
+            if len(rough) < fewest or LCSseq.similarity(rough, self._numbered[item], score_cutoff=fewest) < fewest:
                 continue
-            if row not in known:
-                known[row] = [self._vocabulary.get(one, 0) for one in texts[row].split()]
-            window = [*filter(None, known[row][begin : begin + len(sought) + 2 * slack])]
-            common = LCSseq.similarity(window, sought, score_cutoff=needed) if len(window) >= needed else 0
-            best = found[row]
-            if common >= needed and (best is None or common * best.shorter > best.common * shorter):
-                found[row] = Match(item, common, shorter)
-        return found
+            if row not in text_numbers:
+                text_numbers[row] = [self._vocabulary.get(one, 0) for one in texts[row].split()]
+            window = [*filter(None, text_numbers[row][begin : begin + len(item_tokens) + 2 * slack])]
+            common = LCSseq.similarity(window, item_tokens, score_cutoff=fewest) if len(window) >= fewest else 0
+            best = nearest[row]
+            if common >= fewest and (best is None or common * best.shorter > best.common * shorter):
+                nearest[row] = Match(item, common, shorter)
+        return nearest
 
     def _places(self, rows: np.ndarray, items: np.ndarray, starts: np.ndarray) -> list[tuple[int, int, int]]:
         """(text, item, where it would begin) of what has enough runs near each other.

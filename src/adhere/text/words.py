@@ -164,18 +164,18 @@ def word_lines(text: str, *, most: int | None = None) -> list[str]:
 
 def paragraphs(text: str) -> list[str]:
     """The stretches of lines between blank lines, each with at least one visible character."""
-    found: list[str] = []
+    all_paragraphs: list[str] = []
     current: list[str] = []
     for line in lines(text):
         if not line or line.isspace():
             if current:
-                found.append("\n".join(current))
+                all_paragraphs.append("\n".join(current))
                 current = []
         else:
             current.append(line)
     if current:
-        found.append("\n".join(current))
-    return found
+        all_paragraphs.append("\n".join(current))
+    return all_paragraphs
 
 
 def plural_of(noun: str) -> str:

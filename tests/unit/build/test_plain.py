@@ -35,7 +35,7 @@ def built(directory: Path, lengths: list[int], *, reply: object = None):  # type
         tokens=lambda text: len(text.split()),
         sampling=SAMPLING,
         directory=directory,
-        compared=decontaminate((), ()),
+        contamination=decontaminate((), ()),
         progress=Silent(),
     )
 

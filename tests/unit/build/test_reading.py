@@ -88,10 +88,10 @@ def test_what_is_said_to_every_prompt_is_left_out_and_counted() -> None:
     answers = judge_draws(prompts[0], [Response("p", 0, 0, text, "ok")], kind="dense")
     dropped: Counter[Fault] = Counter()
     assert find_passing(prompts[0], answers)
-    assert find_passing(prompts[0], answers, others=others, dropped=dropped) == []
+    assert find_passing(prompts[0], answers, others=others, faults=dropped) == []
     assert dropped == {"does not respond": 1}
     upper = judge_draws(prompts[0], [Response("p", 0, 0, text.title(), "ok")], kind="dense")
-    assert repair_answers(prompts[0], upper, enough=1, others=others, dropped=dropped) == []
+    assert repair_answers(prompts[0], upper, enough=1, others=others, faults=dropped) == []
     assert dropped == {"does not respond": 2}
     assert set(FAULTS) > set(dropped)
 

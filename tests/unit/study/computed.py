@@ -288,7 +288,7 @@ def rows() -> Computed:
             tokens=lambda text: len(text.split()),
             sampling=sampling,
             directory=Path(place) / "b",
-            compared=decontaminate((), ()),
+            contamination=decontaminate((), ()),
             progress=Silent(),
         )
     for name, made in {"sft": pool.sft, "pairs": pool.pairs, "rl": pool.rl, "plain": plain.sft}.items():

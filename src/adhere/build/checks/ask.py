@@ -62,12 +62,12 @@ def meaning_request(function: Function) -> str:
     )
 
 
-def same_request(instruction: str, said: str) -> str:
+def same_request(instruction: str, meaning: str) -> str:
     """The request to compare two instructions.
 
     The second was written by a model, so it comes as data, and the question after it.
     """
-    pair = json.dumps({"first": instruction, "second": said}, ensure_ascii=False)
+    pair = json.dumps({"first": instruction, "second": meaning}, ensure_ascii=False)
     return (
         f"Two rules for an answer, as data:\n{pair}\n\nDo both ask for the same thing? Answer with one word: YES or NO."
     )
@@ -101,11 +101,11 @@ def read_function(text: str) -> Function | str:
 
 def read_cases(text: str) -> tuple[list[Case], list[str]]:
     """(cases, why others were left out) of an answer. A label must be a truth value, or the text of one."""
-    found = _json_list(text)
-    if found is None:
+    entries = _json_list(text)
+    if entries is None:
         return [], ["no JSON list"]
     cases, problems = [], []
-    for item in found:
+    for item in entries:
         if not isinstance(item, dict) or not isinstance(item.get("response"), str) or "passes" not in item:
             problems.append("no object with response and passes")
             continue
@@ -126,11 +126,11 @@ def _json_list(text: str) -> list[object] | None:
         start, end = candidate.find("["), candidate.rfind("]")
         if 0 <= start < end:
             try:
-                found = json.loads(candidate[start : end + 1])
+                json_value = json.loads(candidate[start : end + 1])
             except (ValueError, RecursionError):
                 continue
-            if isinstance(found, list):
-                return found
+            if isinstance(json_value, list):
+                return json_value
     return None
 
 

@@ -143,7 +143,7 @@ class _Examination:
         if not self._enough(functions, cases):
             return None
         texts = [case.response for case in cases]
-        ran = [found for function in functions if (found := self.desk.runs(function, texts, "run")) is not None]
+        ran = [candidate for function in functions if (candidate := self.desk.runs(function, texts, "run")) is not None]
         if len(ran) < self.thresholds.functions:
             self.desk.drop("instruction", "run", f"{len(ran)} functions run; {self.thresholds.functions} are needed")
             return None
@@ -164,31 +164,31 @@ class _Examination:
         labels: dict[str, set[bool]] = {}
         for case in cases:
             labels.setdefault(case.response, set()).add(case.passes)
-        for text, found in labels.items():
-            if len(found) > 1:
+        for text, text_labels in labels.items():
+            if len(text_labels) > 1:
                 self.desk.drop("case", "cases", "labelled both ways", text)
-        return [Case(text, found.pop()) for text, found in labels.items() if len(found) == 1]
+        return [Case(text, text_labels.pop()) for text, text_labels in labels.items() if len(text_labels) == 1]
 
     def _enough(self, functions: Sequence[Function], cases: Sequence[Case]) -> bool:
-        for what, got, needed in (
+        for what, got, fewest in (
             ("functions", len(functions), self.thresholds.functions),
             ("cases", len(cases), self.thresholds.cases),
         ):
-            if got < needed:
-                self.desk.drop("instruction", "gate", f"{got} {what}; {needed} are needed")
+            if got < fewest:
+                self.desk.drop("instruction", "gate", f"{got} {what}; {fewest} are needed")
                 return False
         return True
 
     def _agreed(self, ran: Sequence[_Candidate], cases: Sequence[Case]) -> list[Case]:
-        kept = []
+        kept_cases = []
         for case in cases:
             agree = sum(one.answers[case.response] == case.passes for one in ran)
             if agree > self.thresholds.case_share * len(ran) and agree > 0:
-                kept.append(case)
+                kept_cases.append(case)
             else:
                 reason = f"{agree} of {len(ran)} functions agree that it {'passes' if case.passes else 'fails'}"
                 self.desk.drop("case", "cross-validation", reason, case.response)
-        return kept
+        return kept_cases
 
     def _both_labels(self, cases: Sequence[Case], stage: Stage) -> bool:
         labels = {case.passes for case in cases}
@@ -201,15 +201,15 @@ class _Examination:
         return False
 
     def _accurate(self, ran: Sequence[_Candidate], cases: Sequence[Case], stage: Stage) -> list[_Candidate]:
-        kept = []
+        accurate = []
         for one in ran:
             share = _accuracy(one, cases)
-            needed = self.thresholds.function_share
-            if share > needed or (share == needed and not self.thresholds.strictly):
-                kept.append(one)
+            threshold = self.thresholds.function_share
+            if share > threshold or (share == threshold and not self.thresholds.strictly):
+                accurate.append(one)
             else:
                 self.desk.drop("function", stage, f"agrees with {share:.0%} of {len(cases)} cases", one.function.source)
-        return sorted(kept, key=lambda one: (-_accuracy(one, cases), len(one.function.source)))
+        return sorted(accurate, key=lambda one: (-_accuracy(one, cases), len(one.function.source)))
 
     def _confirm(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
         """Those that also agree with cases that nothing was chosen by."""
@@ -217,16 +217,20 @@ class _Examination:
             self.desk.drop("instruction", "held-out cases", "there is none")
             return [], 0.0
         texts = [case.response for case in held_out]
-        ran = [found for one in chosen if (found := self.desk.runs(one.function, texts, "held-out cases")) is not None]
+        ran = [
+            candidate
+            for one in chosen
+            if (candidate := self.desk.runs(one.function, texts, "held-out cases")) is not None
+        ]
         by_function = {one.function: one for one in chosen}
-        kept = self._accurate(ran, held_out, "held-out cases")
-        mean = sum(_accuracy(one, held_out) for one in kept) / len(kept) if kept else 0.0
-        left = {one.function for one in kept}
-        return [by_function[one.function] for one in chosen if one.function in left], mean
+        accurate = self._accurate(ran, held_out, "held-out cases")
+        mean = sum(_accuracy(one, held_out) for one in accurate) / len(accurate) if accurate else 0.0
+        functions = {one.function for one in accurate}
+        return [by_function[one.function] for one in chosen if one.function in functions], mean
 
     def _probed(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> list[_Candidate]:
         """Those that say both True and False, and that nothing and the instruction itself do not pass."""
-        kept = []
+        candidates = []
         probes = [("an empty answer passes", ""), ("a blank answer passes", " \n ")]
         if self.echo:
             probes.append(("an answer that only repeats the instruction passes", self.desk.instruction))
@@ -237,21 +241,20 @@ class _Examination:
             answers = self.desk.runs(one.function, [text for _, text in probes], "probes")
             if answers is None:
                 continue
-            fooled = next((why for why, text in probes if answers.answers[text]), None)
-            if fooled:
-                self.desk.drop("function", "probes", fooled, one.function.source)
+            reason = next((why for why, text in probes if answers.answers[text]), None)
+            if reason:
+                self.desk.drop("function", "probes", reason, one.function.source)
             else:
-                kept.append(one)
-        return kept
+                candidates.append(one)
+        return candidates
 
     def _mutated(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> tuple[list[_Candidate], dict[str, int]]:
         """Those that fail at least one perturbed passing answer; and how many kept functions fail each mutant."""
-        known = {case.response for case in cases}
-        texts = [
-            text for case in cases if case.passes for text in mutants(case.response, self.seed) if text not in known
-        ]
-        texts = random.Random(self.seed).sample(found := list(dict.fromkeys(texts)), min(len(found), MOST_MUTANTS))
-        kept, killed = [], dict.fromkeys(texts, 0)
+        case_texts = {case.response for case in cases}
+        texts = [text for case in cases if case.passes for text in mutants(case.response, self.seed)]
+        texts = [text for text in dict.fromkeys(texts) if text not in case_texts]
+        texts = random.Random(self.seed).sample(texts, min(len(texts), MOST_MUTANTS))
+        candidates, kills = [], dict.fromkeys(texts, 0)
         for one in chosen:
             answers = self.desk.runs(one.function, texts, "mutants")
             if answers is None:
@@ -262,38 +265,38 @@ class _Examination:
                     "function", "mutants", f"passes all of {len(texts)} perturbed answers", one.function.source
                 )
                 continue
-            kept.append(one)
+            candidates.append(one)
             for text in failing:
-                killed[text] += 1
-        return kept, killed
+                kills[text] += 1
+        return candidates, kills
 
     def _survivor(
         self,
         ran: Sequence[_Candidate],
         chosen: Sequence[_Candidate],
         cases: Sequence[Case],
-        tried: tuple[int, float],
-        killed: dict[str, int],
+        held_out: tuple[int, float],
+        kills: dict[str, int],
     ) -> Survivor | None:
-        """`tried` is how many cases were held out, and how the chosen functions did on them."""
-        kept = chosen[: self.keep]
-        votes = {case.response: sum(one.answers[case.response] for one in kept) for case in cases}
-        good = next((case.response for case in cases if case.passes and 2 * votes[case.response] > len(kept)), None)
-        bad = next((case.response for case in cases if not case.passes and 2 * votes[case.response] < len(kept)), None)
+        """`held_out` is how many cases were held out, and how the chosen functions did on them."""
+        best = chosen[: self.keep]
+        votes = {case.response: sum(one.answers[case.response] for one in best) for case in cases}
+        good = next((case.response for case in cases if case.passes and 2 * votes[case.response] > len(best)), None)
+        bad = next((case.response for case in cases if not case.passes and 2 * votes[case.response] < len(best)), None)
         if good is None or bad is None:
             self.desk.drop("instruction", "majority", f"most functions {'pass' if bad is None else 'fail'} every case")
             return None
         evidence = Evidence(
             functions=len(chosen),
             cases=len(cases),
-            held_out=tried[0],
-            accuracy=sum(_accuracy(one, cases) for one in kept) / len(kept),
-            held_out_accuracy=tried[1],
+            held_out=held_out[0],
+            accuracy=sum(_accuracy(one, cases) for one in best) / len(best),
+            held_out_accuracy=held_out[1],
             agreement=fleiss_kappa([[one.answers[case.response] for one in ran] for case in cases]),
-            mutants=len(killed),
-            killed=sum(2 * count > len(chosen) for count in killed.values()),
+            mutants=len(kills),
+            killed=sum(2 * count > len(chosen) for count in kills.values()),
         )
-        return Survivor(tuple(one.function for one in kept), good, bad, evidence)
+        return Survivor(tuple(one.function for one in best), good, bad, evidence)
 
 
 def _accuracy(one: _Candidate, cases: Sequence[Case]) -> float:
@@ -306,7 +309,7 @@ def mutants(text: str, seed: int) -> list[str]:
     words = text.split()
     shuffled = rng.sample(words, len(words))
     lines = text.splitlines()
-    changed = [
+    variants = [
         text.upper(),
         text.lower(),
         text.swapcase(),
@@ -324,7 +327,7 @@ def mutants(text: str, seed: int) -> list[str]:
         f"{text} And so on",
         "word " * max(1, len(words)),
     ]
-    return [one for one in dict.fromkeys(changed) if one.strip() and one != text]
+    return [one for one in dict.fromkeys(variants) if one.strip() and one != text]
 
 
 def fleiss_kappa(votes: Sequence[Sequence[bool]]) -> float | None:

@@ -78,46 +78,46 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
         )
         for call in range(1, calls + 1)
     ]
-    drawn = draw_answers(model, prompts, draws=1, sampling=sampling, directory=directory / "draws", progress=progress)
-    dropped: list[DroppedPart] = []
+    draws = draw_answers(model, prompts, draws=1, sampling=sampling, directory=directory / "draws", progress=progress)
+    drops: list[DroppedPart] = []
     survivors: dict[str, Survivor] = {}
     counts: Counter[str] = Counter()
     with progress.step("cross-validate in the sandbox", len(instructions), "instructions") as step:
         for number, instruction in enumerate(instructions, start=1):
             answers = {
-                what: [drawn.by_prompt[f"{what}-{number}-{call}"][0] for call in range(1, calls + 1)]
+                what: [draws.by_prompt[f"{what}-{number}-{call}"][0] for call in range(1, calls + 1)]
                 for what, calls in (("function", spec.functions), ("cases", spec.cases))
             }
             survivor, left_out = _examine_answers(spec, instruction, answers, counts)
-            dropped += left_out
+            drops += left_out
             if survivor is not None:
                 survivors[instruction] = survivor
             step.advance(1, f"{len(survivors)} kept")
     counts["cross-validated"] = len(survivors)
-    said, unlike = _translated_back(spec, model, survivors, directory, progress)
-    dropped += unlike
+    meanings, unlike = _translated_back(spec, model, survivors, directory, progress)
+    drops += unlike
     checks = [
         Check(
             instruction,
             tuple(function.source for function in one.functions),
             one.good,
             one.bad,
-            said[instruction],
+            meanings[instruction],
             one.evidence,
         )
         for instruction, one in survivors.items()
-        if instruction in said
+        if instruction in meanings
     ]
     write_checks(directory / "checks.toml", model.name, checks)
-    write_rows(directory / "drops.jsonl", dropped)
+    write_rows(directory / "drops.jsonl", drops)
     report = ChecksReport(
         model.name,
         spec.preset,
         isolation,
         len(instructions),
         len(checks),
-        _stages(spec, len(instructions), counts, dropped, checks),
-        drawn.ledger,
+        _stages(spec, len(instructions), counts, drops, checks),
+        draws.ledger,
     )
     write_atomic(directory / "report.json", encode(report) + b"\n")
     return report
@@ -126,17 +126,17 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
 def _examine_answers(
     spec: ChecksSpec, instruction: str, answers: dict[str, list[Response]], counts: Counter[str]
 ) -> tuple[Survivor | None, list[DroppedPart]]:
-    dropped: list[DroppedPart] = []
+    drops: list[DroppedPart] = []
     functions: dict[str, ask.Function] = {}
     for answer in answers["function"]:
         counts["function answers"] += 1
-        found = ask.read_function(answer.text)
-        if isinstance(found, str):
-            dropped.append(DroppedPart(instruction, "function", "read", found, answer.text[:400]))
-        elif found.shape in functions:
-            dropped.append(DroppedPart(instruction, "function", "read", "the same as another one", found.source[:400]))
+        function = ask.read_function(answer.text)
+        if isinstance(function, str):
+            drops.append(DroppedPart(instruction, "function", "read", function, answer.text[:400]))
+        elif function.shape in functions:
+            drops.append(DroppedPart(instruction, "function", "read", "the same as another one", function.source[:400]))
         else:
-            functions[found.shape] = found
+            functions[function.shape] = function
     counts["functions"] += len(functions)
     cases: list[ask.Case] = []
     held_out: list[ask.Case] = []
@@ -145,7 +145,7 @@ def _examine_answers(
         counts["case answers"] += 1
         found_cases, problems = ask.read_cases(answer.text)
         counts["case answers read"] += bool(found_cases)
-        dropped += [DroppedPart(instruction, "case", "read", problem, answer.text[:400]) for problem in problems]
+        drops += [DroppedPart(instruction, "case", "read", problem, answer.text[:400]) for problem in problems]
         (held_out if call >= first_held_out else cases).extend(found_cases)
     counts["cases"] += len(cases) + len(held_out)
     survivor, more = examine(
@@ -158,7 +158,7 @@ def _examine_answers(
         seed=spec.seed,
         echo=spec.echo,
     )
-    return survivor, [*dropped, *more]
+    return survivor, [*drops, *more]
 
 
 def _translated_back(
@@ -168,7 +168,7 @@ def _translated_back(
     if spec.back_translation == "off" or not survivors:
         return dict.fromkeys(survivors, ""), []
     sampling = Sampling(max_new_tokens=80, temperature=0.0, seed=derive_seed(spec.seed, "back"))
-    said = _ask(
+    meanings = _ask(
         model,
         directory / "back",
         sampling,
@@ -181,47 +181,47 @@ def _translated_back(
             directory / "same",
             sampling,
             progress,
-            {text: ask.same_request(text, said[text]) for text in survivors},
+            {text: ask.same_request(text, meanings[text]) for text in survivors},
         )
         verdicts = {text: ask.read_same(answer) for text, answer in same.items()}
     else:
-        verdicts = {text: _shares_words(text, said[text]) for text in survivors}
-    kept, dropped = {}, []
+        verdicts = {text: _shares_words(text, meanings[text]) for text in survivors}
+    alike, drops = {}, []
     for text, verdict in verdicts.items():
         if verdict:
-            kept[text] = said[text]
+            alike[text] = meanings[text]
             continue
         why = "means something else" if verdict is False else "the comparison was answered with neither YES nor NO"
-        dropped.append(DroppedPart(text, "instruction", "back-translation", why, said[text][:400]))
-    return kept, dropped
+        drops.append(DroppedPart(text, "instruction", "back-translation", why, meanings[text][:400]))
+    return alike, drops
 
 
 def _ask(
     model: Model, directory: Path, sampling: Sampling, progress: Progress, requests: dict[str, str]
 ) -> dict[str, str]:
     prompts = [Prompt(f"p-{number}", (Turn(request),)) for number, request in enumerate(requests.values(), start=1)]
-    drawn = draw_answers(model, prompts, draws=1, sampling=sampling, directory=directory / "draws", progress=progress)
-    return {text: drawn.by_prompt[prompt.id][0].text.strip() for text, prompt in zip(requests, prompts, strict=True)}
+    draws = draw_answers(model, prompts, draws=1, sampling=sampling, directory=directory / "draws", progress=progress)
+    return {text: draws.by_prompt[prompt.id][0].text.strip() for text, prompt in zip(requests, prompts, strict=True)}
 
 
-def _shares_words(instruction: str, said: str) -> bool:
+def _shares_words(instruction: str, meaning: str) -> bool:
     """Whether half of the instruction's longer words and numbers are in what was said."""
-    wanted = {word.lower() for word in words(instruction) if len(word) > 4 or re.search(r"\d", word)}
-    return bool(wanted) and 2 * len(wanted & {word.lower() for word in words(said)}) >= len(wanted)
+    key_words = {word.lower() for word in words(instruction) if len(word) > 4 or re.search(r"\d", word)}
+    return bool(key_words) and 2 * len(key_words & {word.lower() for word in words(meaning)}) >= len(key_words)
 
 
 def _stages(
-    spec: ChecksSpec, instructions: int, counts: Counter[str], dropped: Sequence[DroppedPart], checks: Sequence[Check]
+    spec: ChecksSpec, instructions: int, counts: Counter[str], drops: Sequence[DroppedPart], checks: Sequence[Check]
 ) -> tuple[StageYield, ...]:
     def reasons(what: str, *stages: str) -> dict[str, int]:
-        found = Counter(
+        by_reason = Counter(
             f"{drop.stage}: {_kind_of(drop.reason)}"
-            for drop in dropped
+            for drop in drops
             if drop.what == what and (not stages or drop.stage in stages)
         )
-        return dict(found.most_common(12))
+        return dict(by_reason.most_common(12))
 
-    later = [drop for drop in dropped if drop.what == "function" and drop.stage != "read"]
+    later = [drop for drop in drops if drop.what == "function" and drop.stage != "read"]
     return (
         StageYield(
             "functions that can be read",
@@ -248,7 +248,7 @@ def _stages(
             "cases that stay",
             "cases",
             counts["cases"],
-            counts["cases"] - sum(drop.what == "case" and drop.stage != "read" for drop in dropped),
+            counts["cases"] - sum(drop.what == "case" and drop.stage != "read" for drop in drops),
             reasons("case", "cases", "cross-validation"),
         ),
         StageYield(

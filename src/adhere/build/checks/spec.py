@@ -109,16 +109,16 @@ def instructions_of(spec: ChecksSpec) -> tuple[str, ...]:
     Raises:
         SpecError: The file cannot be read or is empty.
     """
-    found: tuple[str, ...] = spec.instructions
-    if not found and spec.path:
+    instructions: tuple[str, ...] = spec.instructions
+    if not instructions and spec.path:
         try:
-            found = tuple(Path(spec.path).read_text(encoding="utf-8").splitlines())
+            instructions = tuple(Path(spec.path).read_text(encoding="utf-8").splitlines())
         except (OSError, UnicodeDecodeError) as error:
             raise SpecError(f"path: {spec.path} cannot be read as UTF-8 text: {error}") from error
-    found = tuple(dict.fromkeys(text.strip() for text in found or OURS if text.strip()))
-    if not found:
+    instructions = tuple(dict.fromkeys(text.strip() for text in instructions or OURS if text.strip()))
+    if not instructions:
         raise SpecError(f"path: {spec.path} holds no instruction")
-    return found
+    return instructions
 
 
 OURS = (

@@ -35,15 +35,15 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
 
     `seed` is not the public one's, so prompts are others.
     """
-    suite = SUITES[spec.area]
-    found = suites.load(f"{suite}:x{spec.count}+seed{1 + derive_seed(seed, 'area', spec.area) % 2**30}")
+    suite_name = SUITES[spec.area]
+    suite = suites.load(f"{suite_name}:x{spec.count}+seed{1 + derive_seed(seed, 'area', spec.area) % 2**30}")
     prompts = [
         msgspec.structs.replace(
             prompt, id=f"{name}-s{seed}-{spec.area}-{number:05d}", source=name, tags=prompt.tags | {"area": spec.area}
         )
-        for number, prompt in enumerate(first_of_slices(found.prompts, spec.count), start=1)
+        for number, prompt in enumerate(first_of_slices(suite.prompts, spec.count), start=1)
     ]
-    return prompts, found.sampling.max_new_tokens
+    return prompts, suite.sampling.max_new_tokens
 
 
 def answering_in() -> list[Kind]:
@@ -64,16 +64,16 @@ class _Abroad:
 
     def draw(self, rng: random.Random, *, words: Sequence[str]) -> Constraint:
         kind = registry.get(self.id)
-        while (found := kind.draw(rng, words=words)).ref().params["language"] == "English":
+        while (constraint := kind.draw(rng, words=words)).ref().params["language"] == "English":
             pass
-        return found
+        return constraint
 
 
 def under_systems(prompts: Sequence[Prompt], *, seed: int) -> list[Prompt]:
     """The prompts, each under a system prompt of its own (`build.transforms.system_prompts`)."""
-    found = []
+    prompts_with_system = []
     for prompt in prompts:
         rng = random.Random(derive_seed(seed, "system", prompt.id))
         parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
-        found.append(msgspec.structs.replace(prompt, system=rng.choice(FORMS).format(**parts)))
-    return found
+        prompts_with_system.append(msgspec.structs.replace(prompt, system=rng.choice(FORMS).format(**parts)))
+    return prompts_with_system

@@ -103,10 +103,10 @@ def histograms(prompts: Sequence[Prompt]) -> tuple[dict[str, int], dict[str, int
     """(kind -> prompts, constraints a prompt -> prompts, kind -> (published type, prompts)) over the last turns."""
     kinds = Counter(ref.id for prompt in prompts for ref in prompt.turns[-1].constraints)
     numbers = Counter(str(len(prompt.turns[-1].constraints)) for prompt in prompts)
-    published = {
+    published_types = {
         kind: (PUBLISHED_TYPES[kind], count) for kind, count in sorted(kinds.items()) if kind in PUBLISHED_TYPES
     }
-    return dict(sorted(kinds.items())), dict(sorted(numbers.items())), published
+    return dict(sorted(kinds.items())), dict(sorted(numbers.items())), published_types
 
 
 def load_card(directory: Path) -> Card:
@@ -129,8 +129,8 @@ def yield_table(card: Card) -> str:
     lines = ["| stage | in | out | share | left out |", "|---|---:|---:|---:|---|"]
     for stage in card.stages:
         share = "–" if stage.share is None else f"{stage.share:.0%}"
-        dropped = ", ".join(f"{count:,} {why}" for why, count in stage.dropped.items()) or "–"
-        lines.append(f"| {stage.stage} ({stage.unit}) | {stage.entered:,} | {stage.left:,} | {share} | {dropped} |")
+        reasons = ", ".join(f"{count:,} {why}" for why, count in stage.dropped.items()) or "–"
+        lines.append(f"| {stage.stage} ({stage.unit}) | {stage.entered:,} | {stage.left:,} | {share} | {reasons} |")
     return "\n".join(lines)
 
 
@@ -166,7 +166,7 @@ def card_text(card: Card) -> str:
         for kind, count in card.kinds.items()
     )
     files = "\n".join(f"| `{name}` | {card.rows.get(name, 0):,} | `{digest}` |" for name, digest in card.files.items())
-    sources = "\n".join(f"* {what}: {said}" for what, said in card.sources.items())
+    sources = "\n".join(f"* {what}: {source}" for what, source in card.sources.items())
     clean = ", ".join(f"{name} ({count:,} items)" for name, count in card.decontaminated_against.items()) or "nothing"
     cost = "not said by the model" if card.cost_usd is None else f"${card.cost_usd:.4f}"
     tokens = "–" if card.ledger.tokens_generated is None else f"{card.ledger.tokens_generated:,}"

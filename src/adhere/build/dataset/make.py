@@ -76,24 +76,26 @@ def build_dataset(
         Incomplete: Some calls failed; the same build again tries those once more.
     """
     spec, progress = check_spec(spec), progress or Silent()
-    found = find_queries(spec.queries, model, seed=spec.seed, directory=directory, progress=progress)
-    prompts, hopeless, longest = _prompts(spec, found.queries)
+    query_pool = find_queries(spec.queries, model, seed=spec.seed, directory=directory, progress=progress)
+    prompts, hopeless, longest = _prompts(spec, query_pool.queries)
     if not prompts:
         raise UsageError(
-            f"No prompt can be made: none of the kinds fits any of {len(found.queries)} queries with "
+            f"No prompt can be made: none of the kinds fits any of {len(query_pool.queries)} queries with "
             f"{spec.constraints.fewest} to {spec.constraints.most} constraints in {spec.prompts.turns} turns"
         )
-    kept, drops, against = _decontaminate(spec, prompts)
-    if not kept:
+    clean_prompts, drops, against = _decontaminate(spec, prompts)
+    if not clean_prompts:
         raise ContaminationError(
             f"All {len(prompts)} prompts repeat a test item; the first: {encode(drops[0]).decode()}. Take other queries"
         )
-    watch = _Watch(kept)
-    drawn = _draw(spec, model, prompts=kept, longest=longest, directory=directory, progress=progress, watch=watch)
-    judged = []
-    with progress.step("judge and choose", len(kept), "prompts") as step:
-        for prompt in kept:
-            judged.append(_judge(spec, prompt, drawn.by_prompt[prompt.id]))
+    watch = _Watch(clean_prompts)
+    draws = _draw(
+        spec, model, prompts=clean_prompts, longest=longest, directory=directory, progress=progress, watch=watch
+    )
+    judged_prompts = []
+    with progress.step("judge and choose", len(clean_prompts), "prompts") as step:
+        for prompt in clean_prompts:
+            judged_prompts.append(_judge(spec, prompt, draws.by_prompt[prompt.id]))
             step.advance()
     filtering = None
     if spec.filter.judge:
@@ -103,11 +105,17 @@ def build_dataset(
             JudgeScorer(judge, role, directory / "judges" / str(place), progress=progress)
             for place, role in enumerate(spec.filter.roles)
         ]
-        judged, filtering = _filter_sft(judged, [RuleScorer(), *scorers])
-    stages = [query_stage(found), prompt_stage(spec, prompts, hopeless), clean_stage(prompts, kept, drops)]
-    unspaced = 0 if spec.constraints.language_bound else sum(not writes_words(query.text) for query in found.queries)
-    made = _Contents(kept, drops, against, drawn, judged, stages, filtering, unspaced)
-    return _write(spec, model, directory, made)
+        judged_prompts, filtering = _filter_sft(judged_prompts, [RuleScorer(), *scorers])
+    stages = [
+        query_stage(query_pool),
+        prompt_stage(spec, prompts, hopeless),
+        clean_stage(prompts, clean_prompts, drops),
+    ]
+    unspaced = (
+        0 if spec.constraints.language_bound else sum(not writes_words(query.text) for query in query_pool.queries)
+    )
+    contents = _Contents(clean_prompts, drops, against, draws, judged_prompts, stages, filtering, unspaced)
+    return _write(spec, model, directory, contents)
 
 
 def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt], list[str], dict[str, int]]:
@@ -123,7 +131,7 @@ def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt]
     for area in spec.areas:
         most = area.max_new_tokens
         if area.area in SUITES:
-            made, own = draw_area(area, name=spec.name, seed=spec.seed)
+            area_prompts, own = draw_area(area, name=spec.name, seed=spec.seed)
             most = most or own
         else:
             own_spec = msgspec.structs.replace(
@@ -133,13 +141,15 @@ def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt]
             if crosses:
                 one = msgspec.structs.replace(spec.constraints, fewest=1, most=1)
                 own_spec = msgspec.structs.replace(own_spec, constraints=one, prompts=Turns())
-            made, lost = make_prompts(own_spec, queries, answering_in() if crosses else _kinds(spec))
+            area_prompts, area_hopeless = make_prompts(own_spec, queries, answering_in() if crosses else _kinds(spec))
             if area.area == "system-prompts":
-                made = under_systems(made, seed=spec.seed)
-            made = [msgspec.structs.replace(prompt, tags=prompt.tags | {"area": area.area}) for prompt in made]
-            hopeless |= dict.fromkeys(lost)
-        prompts += made
-        longest |= {prompt.id: most for prompt in made} if most else {}
+                area_prompts = under_systems(area_prompts, seed=spec.seed)
+            area_prompts = [
+                msgspec.structs.replace(prompt, tags=prompt.tags | {"area": area.area}) for prompt in area_prompts
+            ]
+            hopeless |= dict.fromkeys(area_hopeless)
+        prompts += area_prompts
+        longest |= {prompt.id: most for prompt in area_prompts} if most else {}
     return prompts, list(hopeless), longest
 
 
@@ -161,7 +171,7 @@ def _draw(
     by_prompt: dict[str, list[Response]] = {}
     ledgers = []
     for most in sorted({longest.get(prompt.id, own) for prompt in prompts}):
-        found = draw_answers(
+        draws = draw_answers(
             model,
             [prompt for prompt in prompts if longest.get(prompt.id, own) == most],
             draws=spec.draws,
@@ -170,8 +180,8 @@ def _draw(
             progress=progress,
             watch=watch,
         )
-        by_prompt |= found.by_prompt
-        ledgers.append(found.ledger)
+        by_prompt |= draws.by_prompt
+        ledgers.append(draws.ledger)
     tokens = [ledger.tokens_generated for ledger in ledgers]
     return Draws(
         by_prompt,
@@ -190,10 +200,10 @@ def _kinds(spec: DataSpec) -> list[Kind]:
         UnknownName, UsageError: A kind is none, or is held out.
     """
     only = spec.constraints.kinds
-    written: list[Kind] = list(load_checks(Path(spec.constraints.checks))) if spec.constraints.checks else []
-    if written and not only:
-        return written
-    return [*kinds_of("train", only), *written]
+    checks: list[Kind] = list(load_checks(Path(spec.constraints.checks))) if spec.constraints.checks else []
+    if checks and not only:
+        return checks
+    return [*kinds_of("train", only), *checks]
 
 
 def _decontaminate(
@@ -201,14 +211,14 @@ def _decontaminate(
 ) -> tuple[list[Prompt], list[LcsDrop | NgramDrop], dict[str, int]]:
     """(kept prompts, drops whose `line` is the prompt's place, suite -> items)."""
     rule = spec.decontaminate.rule
-    loaded = [(name, suites.load(name)) for name in spec.decontaminate.against]
-    items = items_of(loaded)
+    named_suites = [(name, suites.load(name)) for name in spec.decontaminate.against]
+    items = items_of(named_suites)
     step = Decontaminate(Settings(tuple(items), (), rule, "error", spec.name))
     texts = ["\n".join(turn.text for turn in prompt.turns) for prompt in prompts]
     drops, _ = step.drops(range(1, len(texts) + 1), texts)
-    gone = {drop.line for drop in drops}
-    kept = [prompt for line, prompt in enumerate(prompts, start=1) if line not in gone]
-    return kept, drops, {name: len(suite.prompts) for name, suite in loaded}
+    dropped_lines = {drop.line for drop in drops}
+    clean_prompts = [prompt for line, prompt in enumerate(prompts, start=1) if line not in dropped_lines]
+    return clean_prompts, drops, {name: len(suite.prompts) for name, suite in named_suites}
 
 
 class _Watch:
@@ -226,8 +236,8 @@ class _Watch:
         self.cost_usd += response.usage.cost_usd or 0.0
         view = self._views[response.prompt_id, response.turn]
         self.passed += response.status == "ok" and keeps_all(view, response.text.strip())
-        spent = f", ${self.cost_usd:.4f}" if self.cost_usd else ""
-        return f"{self.passed}/{self.seen} pass ({self.passed / self.seen:.0%}){spent}"
+        cost = f", ${self.cost_usd:.4f}" if self.cost_usd else ""
+        return f"{self.passed}/{self.seen} pass ({self.passed / self.seen:.0%}){cost}"
 
 
 def _view(prompt: Prompt, turn: int) -> Prompt:
@@ -255,8 +265,8 @@ def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answ
                 break
             messages = [*_opening(prompt), *history, _message("user", prompt.turns[turn].text)]
             if turn > 0:
-                said = [_message("assistant", answer.text)]
-                row = {"prompt": messages, "completion": said, "origin": "sampled", **_columns(prompt, turn)}
+                completion = [_message("assistant", answer.text)]
+                row = {"prompt": messages, "completion": completion, "origin": "sampled", **_columns(prompt, turn)}
                 rows += [row] if row not in rows else []
             history += [_message("user", prompt.turns[turn].text), _message("assistant", answer.text)]
     return rows[: spec.limits.per_prompt * (len(prompt.turns) - 1)]
@@ -289,22 +299,22 @@ def _completion(text: str, *, conversational: bool) -> str | list[Row]:
     return [_message("assistant", text)] if conversational else text
 
 
-def _sft(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
-    prompt = judged.item.prompt
+def _sft(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
+    prompt = judged_prompt.item.prompt
     first = [
         {
             "prompt": _first_turn(prompt, conversational=conversational),
-            "completion": _completion(kept.text, conversational=conversational),
-            "origin": "sampled" if kept.original is None else "repaired",
+            "completion": _completion(candidate.text, conversational=conversational),
+            "origin": "sampled" if candidate.original is None else "repaired",
             **_columns(prompt, 0),
         }
-        for kept in judged.item.sft
+        for candidate in judged_prompt.item.sft
     ]
-    return [*first, *judged.later]
+    return [*first, *judged_prompt.later]
 
 
-def _pairs(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
-    prompt = judged.item.prompt
+def _pairs(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
+    prompt = judged_prompt.item.prompt
     return [
         {
             "prompt": _first_turn(prompt, conversational=conversational),
@@ -314,7 +324,7 @@ def _pairs(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
             **_columns(prompt, 0),
             **_criteria(pair, prompt),
         }
-        for pair in judged.item.pairs
+        for pair in judged_prompt.item.pairs
     ]
 
 
@@ -332,52 +342,54 @@ def _criteria(pair: Pair, prompt: Prompt) -> Row:
     return {"criteria": {name: [chosen[name], rejected[name]] for name in sorted(chosen)}}
 
 
-def _rl(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
-    row = rl_row(judged.item)
+def _rl(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
+    row = rl_row(judged_prompt.item)
     if row is None:
         return []
-    prompt = judged.item.prompt
+    prompt = judged_prompt.item.prompt
     scores = {"draws": row.draws, "score_mean": row.score_mean, "score_variance": row.score_variance}
     return [{"prompt": _first_turn(prompt, conversational=conversational), **_columns(prompt, 0), **scores}]
 
 
-def _filter_sft(judged: Sequence[JudgedPrompt], scorers: Sequence[Scorer]) -> tuple[list[JudgedPrompt], FilterReport]:
+def _filter_sft(
+    judged_prompts: Sequence[JudgedPrompt], scorers: Sequence[Scorer]
+) -> tuple[list[JudgedPrompt], FilterReport]:
     """The same without the SFT answers to first turns that some scorer does not call flawless."""
-    pairs = [(one.item.prompt, candidate) for one in judged for candidate in one.item.sft]
-    kept, report = filter_responses(
+    pairs = [(one.item.prompt, candidate) for one in judged_prompts for candidate in one.item.sft]
+    flawless, report = filter_responses(
         [prompt for prompt, _ in pairs], [candidate.text for _, candidate in pairs], scorers
     )
-    flawless = iter(kept)
-    left = [
-        one._replace(item=one.item._replace(sft=[candidate for candidate in one.item.sft if next(flawless)]))
-        for one in judged
+    marks = iter(flawless)
+    filtered_prompts = [
+        one._replace(item=one.item._replace(sft=[candidate for candidate in one.item.sft if next(marks)]))
+        for one in judged_prompts
     ]
-    return left, report
+    return filtered_prompts, report
 
 
 class _Contents(NamedTuple):
     """Everything that is written."""
 
-    kept: list[Prompt]
+    clean_prompts: list[Prompt]
     drops: list[LcsDrop | NgramDrop]
     against: dict[str, int]
-    drawn: Draws
-    judged: list[JudgedPrompt]
+    draws: Draws
+    judged_prompts: list[JudgedPrompt]
     stages: list[Stage]
     filtering: FilterReport | None
     unspaced: int = 0  # queries in scripts without blanks between words
 
 
-def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Card:
-    kept, drops, against, drawn, judged, stages, filtering, unspaced = made
+def _write(spec: DataSpec, model: Model, directory: Path, contents: _Contents) -> Card:
+    clean_prompts, drops, against, draws, judged_prompts, stages, filtering, unspaced = contents
     conversational = spec.output.conversational or any(
-        prompt.system is not None or len(prompt.turns) > 1 for prompt in kept
+        prompt.system is not None or len(prompt.turns) > 1 for prompt in clean_prompts
     )
     shapes: dict[str, Callable[..., list[Row]]] = {"sft": _sft, "pairs": _pairs, "rl": _rl}
     limits = {"sft": spec.limits.sft_rows, "pairs": spec.limits.pair_rows, "rl": None}
     tables = {
         name: deal_rows(
-            [(one.item.prompt, make(one, conversational=conversational)) for one in judged],
+            [(one.item.prompt, make(one, conversational=conversational)) for one in judged_prompts],
             limits[name],
             derive_seed(spec.seed, name),
         )
@@ -399,12 +411,12 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Ca
                     write_table(other, converted),
                     len(converted),
                 )
-    for name, records in (("prompts.jsonl", kept), ("drops.jsonl", drops)):
+    for name, records in (("prompts.jsonl", clean_prompts), ("drops.jsonl", drops)):
         files[name], rows[name] = write_rows(directory / name, records), len(records)
-    kinds, numbers, published = histograms(kept)
-    costs = [response.usage.cost_usd for responses in drawn.by_prompt.values() for response in responses]
-    known = [cost for cost in costs if cost is not None]
-    refs = {ref.id: ref for prompt in kept for turn in prompt.turns for ref in turn.constraints}
+    kinds, numbers, published_types = histograms(clean_prompts)
+    costs = [response.usage.cost_usd for responses in draws.by_prompt.values() for response in responses]
+    known_costs = [cost for cost in costs if cost is not None]
+    refs = {ref.id: ref for prompt in clean_prompts for turn in prompt.turns for ref in turn.constraints}
     card = Card(
         version=CARD_VERSION,
         name=spec.name,
@@ -422,16 +434,16 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Ca
             "answers": f"written by {model.name}; its licence and terms apply",
         },
         verifiers={kind: verifier_version(ref) for kind, ref in sorted(refs.items())},
-        stages=(*stages, *answer_stages(drawn, [one.item for one in judged], filtering, tables)),
+        stages=(*stages, *answer_stages(draws, [one.item for one in judged_prompts], filtering, tables)),
         rows=rows,
         files=files,
         kinds=kinds,
         constraints_per_prompt=numbers,
-        published_types=published,
+        published_types=published_types,
         decontaminated_against=against,
         filtering=filtering,
-        cost_usd=sum(known) if len(known) == len(costs) and known else None,
-        ledger=drawn.ledger,
+        cost_usd=sum(known_costs) if len(known_costs) == len(costs) and known_costs else None,
+        ledger=draws.ledger,
     ).sealed()
     write_atomic(directory / "README.md", card_text(card).encode())
     write_atomic(directory / CARD, encode(card) + b"\n")  # last: a data set without it is unfinished

@@ -46,7 +46,7 @@ def make_prompts(spec: DataSpec, queries: Sequence[UserQuery], kinds: Sequence[K
 
     Kinds and numbers of constraints are dealt in turn. The same spec, queries and kinds give the same prompts.
     """
-    used: Counter[str] = Counter()
+    uses: Counter[str] = Counter()
     prompts: list[Prompt] = []
     hopeless: dict[str, None] = {}
     texts: set[str] = set()
@@ -54,55 +54,55 @@ def make_prompts(spec: DataSpec, queries: Sequence[UserQuery], kinds: Sequence[K
         for attempt in range(ATTEMPTS):
             query = queries[(number + attempt // 4) % len(queries)]
             rng = random.Random(derive_seed(spec.seed, "prompt", number, query.id, attempt))
-            allowed = [kind for kind in kinds if _fits(kind, query, language_bound=spec.constraints.language_bound)]
-            ranked = sorted(allowed, key=lambda kind: (used[kind.id], rng.random()))
-            made = _make_prompt(spec, query, ranked, rng, number)
-            if made is not None and made[0].text not in texts:
-                texts.add(made[0].text)
-                used.update(made[1])
-                prompts.append(made[0])
+            fitting = [kind for kind in kinds if _fits(kind, query, language_bound=spec.constraints.language_bound)]
+            ranked_kinds = sorted(fitting, key=lambda kind: (uses[kind.id], rng.random()))
+            prompt, kind_ids = _make_prompt(spec, query, ranked_kinds, rng, number) or (None, [])
+            if prompt is not None and prompt.text not in texts:
+                texts.add(prompt.text)
+                uses.update(kind_ids)
+                prompts.append(prompt)
                 break
             hopeless[query.id] = None
     return prompts, list(hopeless)
 
 
 def _make_prompt(
-    spec: DataSpec, query: UserQuery, ranked: Sequence[Kind], rng: random.Random, number: int
+    spec: DataSpec, query: UserQuery, ranked_kinds: Sequence[Kind], rng: random.Random, number: int
 ) -> tuple[Prompt, list[str]] | None:
     """A prompt and the kinds that it took; None where too few go together."""
     numbers = range(spec.constraints.fewest, spec.constraints.most + 1)
-    turns = spec.prompts.turns
-    wanted = numbers[number % len(numbers)] + turns - 1
+    n_turns = spec.prompts.turns
+    count = numbers[number % len(numbers)] + n_turns - 1
     chosen: list[Constraint] = []
-    taken: list[str] = []
-    for kind in ranked:
-        if len(chosen) == wanted:
+    kind_ids: list[str] = []
+    for kind in ranked_kinds:
+        if len(chosen) == count:
             break
         for _ in range(DRAWS_PER_KIND):
-            drawn = kind.draw(rng, words=query.words)
-            if not any(conflict(drawn, other) for other in chosen):
-                chosen.append(drawn)
-                taken.append(kind.id)
+            candidate = kind.draw(rng, words=query.words)
+            if not any(conflict(candidate, other) for other in chosen):
+                chosen.append(candidate)
+                kind_ids.append(kind.id)
                 break
-    if len(chosen) < spec.constraints.fewest + turns - 1:
+    if len(chosen) < spec.constraints.fewest + n_turns - 1:
         return None
-    first = chosen[: len(chosen) - turns + 1]
+    first = chosen[: len(chosen) - n_turns + 1]
     rng.shuffle(first)
     sentences = [_say(constraint, rng) for constraint in first]
-    made = [Turn(" ".join([query.text, *sentences]), tuple(constraint.ref() for constraint in first))]
+    turns = [Turn(" ".join([query.text, *sentences]), tuple(constraint.ref() for constraint in first))]
     for constraint in chosen[len(first) :]:
         text = rng.choice(FOLLOW_UP).format(sentence=_say(constraint, rng))
-        made.append(Turn(text, (*made[-1].constraints, constraint.ref())))
+        turns.append(Turn(text, (*turns[-1].constraints, constraint.ref())))
     has_system = bool(spec.prompts.system) and rng.random() < spec.prompts.system_share
     tags = {"query": query.id, "families": ",".join(sorted({constraint.family() for constraint in chosen}))}
     prompt = Prompt(
         id=f"{spec.name}-s{spec.seed}-{number + 1:05d}",
-        turns=tuple(made),
+        turns=tuple(turns),
         system=rng.choice(spec.prompts.system) if has_system else None,
         source=spec.name,
         tags=tags,
     )
-    return prompt, taken
+    return prompt, kind_ids
 
 
 def _say(constraint: Constraint, rng: random.Random) -> str:
@@ -120,7 +120,7 @@ def fits_script(kind: Kind, text: str) -> bool:
     """Tell whether what a kind asks for means something in the script of a text."""
     if kind.family() in LANGUAGE_BOUND and not has_capitals(text):
         return False
-    said = " ".join((kind.id, *getattr(kind, "phrasings", ())))
-    if _WORDS.search(said) and not writes_words(text):
+    wordings = " ".join((kind.id, *getattr(kind, "phrasings", ())))
+    if _WORDS.search(wordings) and not writes_words(text):
         return False
-    return _SENTENCES.search(said) is None or ends_sentences(text)
+    return _SENTENCES.search(wordings) is None or ends_sentences(text)

@@ -77,27 +77,29 @@ def _own() -> list[UserQuery]:
     return [UserQuery(query.id, query.text, query.words, query.asks) for query in own_queries("train")]
 
 
-def _shuffle(found: list[UserQuery], seed: int) -> list[UserQuery]:
-    random.Random(derive_seed(seed, "queries")).shuffle(found)
-    return found
+def _shuffle(queries: list[UserQuery], seed: int) -> list[UserQuery]:
+    random.Random(derive_seed(seed, "queries")).shuffle(queries)
+    return queries
 
 
 def _distinct(texts: Iterator[str], seed: int, name: str) -> QueryPool:
-    seen: dict[str, str] = {}
-    repeated, empty, first = 0, 0, ""
+    by_key: dict[str, str] = {}
+    repeats, empty, first = 0, 0, ""
     for text in texts:
         key = normalise(text)
         if not key:
             empty += 1
-        elif key in seen:
-            repeated, first = repeated + 1, first or text
+        elif key in by_key:
+            repeats, first = repeats + 1, first or text
         else:
-            seen[key] = text.strip()
-    if not seen:
+            by_key[key] = text.strip()
+    if not by_key:
         raise UsageError(f"{name} has no queries: {empty} rows are empty")
-    left_out = [("asked before", repeated, first)] if repeated else []
+    left_out = [("asked before", repeats, first)] if repeats else []
     left_out += [("empty", empty, "")] if empty else []
-    queries = [UserQuery(f"u-{number}", text, topic_words(text), None) for number, text in enumerate(seen.values(), 1)]
+    queries = [
+        UserQuery(f"u-{number}", text, topic_words(text), None) for number, text in enumerate(by_key.values(), 1)
+    ]
     return QueryPool(_shuffle(queries, seed), left_out)
 
 
@@ -109,10 +111,10 @@ def topic_words(text: str) -> tuple[str, ...]:
     """
     if not writes_words(text):
         return ()
-    cased = has_capitals(text)
-    usable = (word for word in words(text) if len(word) > 3 and word.isalpha() and (not cased or has_capitals(word)))
-    found = (word.lower() for word in usable)
-    return tuple(dict.fromkeys(word for word in found if word not in _COMMON))[:5]
+    is_cased = has_capitals(text)
+    usable = (word for word in words(text) if len(word) > 3 and word.isalpha() and (not is_cased or has_capitals(word)))
+    lowercase_words = (word.lower() for word in usable)
+    return tuple(dict.fromkeys(word for word in lowercase_words if word not in _COMMON))[:5]
 
 
 def has_capitals(text: str) -> bool:
@@ -186,47 +188,47 @@ def _bootstrap(spec: Queries, model: Model, *, seed: int, directory: Path, progr
     calls = -(-2 * spec.count // ASKED)  # twice as many as wanted, because some are pruned
     prompts = [Prompt(f"bootstrap-{number}", (Turn(_request(seeds, seed, number)),)) for number in range(calls)]
     sampling = Sampling(max_new_tokens=40 * ASKED, temperature=0.9, top_p=0.95, seed=derive_seed(seed, "bootstrap"))
-    drawn = draw_answers(
+    draws = draw_answers(
         model, prompts, draws=1, sampling=sampling, directory=directory / "bootstrap" / "draws", progress=progress
     )
-    kept: list[UserQuery] = []
+    queries: list[UserQuery] = []
     counts: dict[str, list[str]] = {}
-    taken = [tokens(query.text) for query in seeds]
+    others = [tokens(query.text) for query in seeds]
     for prompt in prompts:
-        for text in _NUMBERED.findall(drawn.by_prompt[prompt.id][0].text)[:ASKED]:
-            why = _unfit(text, taken, spec.similarity)
+        for text in _NUMBERED.findall(draws.by_prompt[prompt.id][0].text)[:ASKED]:
+            why = _unfit(text, others, spec.similarity)
             if why:
                 counts.setdefault(why, []).append(text)
-            elif len(kept) < spec.count:
-                taken.append(tokens(text))
-                kept.append(UserQuery(f"b-{len(kept) + 1}", text, topic_words(text), None))
-    if not kept:
+            elif len(queries) < spec.count:
+                others.append(tokens(text))
+                queries.append(UserQuery(f"b-{len(queries) + 1}", text, topic_words(text), None))
+    if not queries:
         raise UsageError(
             f"{model.name} wrote no query that can be used "
             f"({ {why: len(texts) for why, texts in counts.items()} or 'nothing in a numbered list' }). "
             "Take queries.source = 'ours' or 'file'"
         )
-    return QueryPool(kept, [(why, len(texts), texts[0]) for why, texts in sorted(counts.items())])
+    return QueryPool(queries, [(why, len(texts), texts[0]) for why, texts in sorted(counts.items())])
 
 
 def _request(seeds: Sequence[UserQuery], seed: int, number: int) -> str:
-    shown = random.Random(derive_seed(seed, "bootstrap", number)).sample(seeds, SHOWN)
-    listed = "\n".join(f"{place}. {query.text}" for place, query in enumerate(shown, start=1))
+    requests = random.Random(derive_seed(seed, "bootstrap", number)).sample(seeds, SHOWN)
+    listing = "\n".join(f"{place}. {query.text}" for place, query in enumerate(requests, start=1))
     return (
-        f"Here are {SHOWN} requests that people sent to an assistant:\n{listed}\n\n"
+        f"Here are {SHOWN} requests that people sent to an assistant:\n{listing}\n\n"
         f"Write {ASKED} new requests on other topics, as different from these and from each other as you can. "
         f"Number them 1 to {ASKED}, one on a line, and write nothing else."
     )
 
 
-def _unfit(text: str, taken: Sequence[list[bytes]], similarity: float) -> str | None:
-    said = tokens(text)
-    if not 4 <= len(said) <= 60:
+def _unfit(text: str, others: Sequence[list[bytes]], similarity: float) -> str | None:
+    text_tokens = tokens(text)
+    if not 4 <= len(text_tokens) <= 60:
         return "shorter than 4 or longer than 60 words"
-    if len(set(said)) < 0.5 * len(said):
+    if len(set(text_tokens)) < 0.5 * len(text_tokens):
         return "repeats itself"
-    for other in taken:
-        common = common_subsequence(said, other)
-        if 2 * common > similarity * (len(said) + len(other)):  # F1 of precision and recall
+    for other in others:
+        common = common_subsequence(text_tokens, other)
+        if 2 * common > similarity * (len(text_tokens) + len(other)):  # F1 of precision and recall
             return "too like another query"
     return None

@@ -197,8 +197,8 @@ def check_spec(spec: DataSpec, name: str = "the spec") -> DataSpec:
         SpecError: Naming the key, its value and what is allowed.
     """
     queries, constraints, prompts = spec.queries, spec.constraints, spec.prompts
-    named = [area.area for area in spec.areas]
-    repeated = sorted({name for name in named if named.count(name) > 1})
+    area_names = [area.area for area in spec.areas]
+    repeated = sorted({name for name in area_names if area_names.count(name) > 1})
     problems = {
         f"draws = {spec.draws}: at least 2, because the variance of a prompt's scores needs two": spec.draws < 2,
         f"queries.count = {queries.count}: at least 1": queries.count < 1,

@@ -19,38 +19,38 @@ from adhere.schema import Prompt
 Table = Sequence[Mapping[str, Any]]
 
 
-def query_stage(found: QueryPool) -> Stage:
+def query_stage(query_pool: QueryPool) -> Stage:
     """Queries that can be used, of those that were found."""
-    out = {why: count for why, count, _ in found.left_out}
-    return Stage("queries", "queries", len(found.queries) + sum(out.values()), len(found.queries), out)
+    out = {why: count for why, count, _ in query_pool.left_out}
+    return Stage("queries", "queries", len(query_pool.queries) + sum(out.values()), len(query_pool.queries), out)
 
 
 def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[str]) -> Stage:
     """Prompts that could be made, of those that were asked for."""
-    wanted = sum(area.count for area in spec.areas) or spec.queries.count
-    lost = wanted - len(prompts)
-    out = {f"without new constraints that go together ({len(hopeless)} queries)": lost}
-    return Stage("constraints that go together", "prompts", wanted, len(prompts), _some(out))
+    count = sum(area.count for area in spec.areas) or spec.queries.count
+    shortfall = count - len(prompts)
+    out = {f"without new constraints that go together ({len(hopeless)} queries)": shortfall}
+    return Stage("constraints that go together", "prompts", count, len(prompts), _some(out))
 
 
-def clean_stage(prompts: Sequence[Prompt], kept: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
+def clean_stage(prompts: Sequence[Prompt], clean: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
     """Prompts that repeat no test item."""
     out = Counter(f"like an item of {drop.against}" for drop in drops)
-    return Stage("decontamination", "prompts", len(prompts), len(kept), dict(out))
+    return Stage("decontamination", "prompts", len(prompts), len(clean), dict(out))
 
 
 def answer_stages(
-    drawn: Draws, items: Sequence[Item], filtering: FilterReport | None, tables: Mapping[str, Table]
+    draws: Draws, items: Sequence[Item], filtering: FilterReport | None, tables: Mapping[str, Table]
 ) -> Iterator[Stage]:
     """From drawn answers to rows.
 
     Args:
-        drawn: The answers to every turn.
+        draws: The answers to every turn.
         items: The prompts that were kept, each with its judged answers to the first turn.
         filtering: What scorers said of them, where some were asked.
         tables: The rows that were made, by the name of their table.
     """
-    responses = [response for found in drawn.by_prompt.values() for response in found]
+    responses = [response for prompt_responses in draws.by_prompt.values() for response in prompt_responses]
     statuses = Counter(response.status for response in responses if response.status != "ok")
     yield Stage(
         "draws that ended by themselves",
@@ -60,11 +60,11 @@ def answer_stages(
         dict(sorted(statuses.items())),
     )
     answers = [answer for item in items for answer in item.answers]
-    ended = [answer for answer in answers if answer.status == "ok"]
+    complete = [answer for answer in answers if answer.status == "ok"]
     passed = sum(answer.passed for answer in answers)
-    undecided = sum(_is_undecided(answer) for answer in ended)
-    out = {"break one": len(ended) - passed - undecided, "undecided": undecided}
-    yield Stage("every constraint of the first turn kept", "answers", len(ended), passed, _some(out))
+    undecided = sum(_is_undecided(answer) for answer in complete)
+    out = {"break one": len(complete) - passed - undecided, "undecided": undecided}
+    yield Stage("every constraint of the first turn kept", "answers", len(complete), passed, _some(out))
     if filtering is not None:
         out = {"rejected by a scorer": filtering.rejected, "without a vote of every scorer": filtering.undecided}
         yield Stage("flawless for every scorer", "answers", filtering.answers, filtering.kept, _some(out))
@@ -77,9 +77,11 @@ def _reading_stage(items: Sequence[Item]) -> Stage:
     out: Counter[str] = Counter()
     for item in items:
         out.update(item.dropped)
-    left = sum(item.readable for item in items)
+    readable = sum(item.readable for item in items)
     unit = "passing answers, repaired ones too"
-    return Stage("answers that respond, in whole sentences", unit, left + out.total(), left, dict(sorted(out.items())))
+    return Stage(
+        "answers that respond, in whole sentences", unit, readable + out.total(), readable, dict(sorted(out.items()))
+    )
 
 
 def _row_stages(prompts: int, tables: Mapping[str, Table]) -> Iterator[Stage]:

@@ -49,8 +49,8 @@ def count_up(
     settings: Settings,
     *,
     rows: int,
-    dropped: dict[str, int],
-    touched: Sequence[int],
+    drop_counts: dict[str, int],
+    touched_items: Sequence[int],
     sha256: str,
     skipped: int = 0,
     skipped_lines: Sequence[str] = (),
@@ -59,19 +59,19 @@ def count_up(
     names = list(dict.fromkeys(against for against, _, _ in settings.items))
     sizes = Counter(against for against, _, _ in settings.items)
     touching: dict[str, list[int | str]] = {name: [] for name in names}
-    for place in sorted(touched):
+    for place in sorted(touched_items):
         against, key, _ = settings.items[place]
         touching[against].append(key)
-    gone = sum(dropped.values())
+    n_dropped = sum(drop_counts.values())
     return FileResult(
         rows=rows,
-        kept=rows - gone - skipped,
-        dropped=gone,
+        kept=rows - n_dropped - skipped,
+        dropped=n_dropped,
         skipped=skipped,
         rule=settings.rule,
         columns=settings.columns,
         against=tuple(
-            Against(name, sizes[name], dropped.get(name, 0), len(touching[name]), len(touching[name]) / sizes[name])
+            Against(name, sizes[name], drop_counts.get(name, 0), len(touching[name]), len(touching[name]) / sizes[name])
             for name in names
         ),
         sha256=sha256,

@@ -158,39 +158,41 @@ class _Pass:
 
     def _all(self, state: _State, out: BinaryIO, drops: BinaryIO) -> _State:
         pack = _packer(self.out.name)
-        dropped, touched, skipped = Counter(state.dropped), set(state.touched), list(state.skipped)
-        rows, saved, read = state.rows, time.monotonic(), 0
+        drop_counts, touched_items, skipped = Counter(state.dropped), set(state.touched), list(state.skipped)
+        rows, last_save_s, reported_kb = state.rows, time.monotonic(), 0
         total = None if self.file.size is None else self.file.size >> 10
         with self.progress.step("compare", total, "kB") as step, closing(self._compare_blocks(state.lines)) as blocks:
-            for block, judged in blocks:
-                dropped.update(judged.note.dropped)
-                touched.update(judged.note.items)
-                skipped += [f"{self.file.name}:{bad.line}: {bad.reason}" for bad in judged.broken]
-                rows += judged.counts.read
+            for block, sorted_block in blocks:
+                drop_counts.update(sorted_block.note.dropped)
+                touched_items.update(sorted_block.note.items)
+                skipped += [f"{self.file.name}:{bad.line}: {bad.reason}" for bad in sorted_block.broken]
+                rows += sorted_block.counts.read
                 try:
-                    out.write(pack(b"".join(judged.lines(block))))
-                    drops.write(b"".join(encode(drop) + b"\n" for drop in judged.dropped))
+                    out.write(pack(b"".join(sorted_block.lines(block))))
+                    drops.write(b"".join(encode(drop) + b"\n" for drop in sorted_block.dropped))
                     state = _State(
                         self.key,
                         block.first_line + len(block.data) - 1,
                         out.tell(),
                         drops.tell(),
                         rows,
-                        dict(dropped),
-                        tuple(sorted(touched)),
+                        dict(drop_counts),
+                        tuple(sorted(touched_items)),
                         tuple(skipped),
                     )
-                    if time.monotonic() - saved >= _SAVE_EVERY_S:
+                    if time.monotonic() - last_save_s >= _SAVE_EVERY_S:
                         _to_disk(out, drops)
                         write_atomic(self.state_path, encode(state))
-                        saved = time.monotonic()
+                        last_save_s = time.monotonic()
                 except OSError as error:
                     raise ResourceError(
                         f"Cannot write {self.out} or {self.drops}: {error}. Make room; "
                         "the same command goes on where it stopped"
                     ) from error
-                step.advance((self.file.bytes_read >> 10) - read, f"{rows:,} rows, {dropped.total():,} dropped")
-                read = self.file.bytes_read >> 10
+                step.advance(
+                    (self.file.bytes_read >> 10) - reported_kb, f"{rows:,} rows, {drop_counts.total():,} dropped"
+                )
+                reported_kb = self.file.bytes_read >> 10
         return state
 
     def _compare_blocks(self, lines_done: int) -> Generator[tuple[Block, SortedBlock]]:
@@ -202,8 +204,8 @@ class _Pass:
         return count_up(
             self.settings,
             rows=state.rows,
-            dropped=state.dropped,
-            touched=state.touched,
+            drop_counts=state.dropped,
+            touched_items=state.touched,
             skipped=len(state.skipped),
             skipped_lines=state.skipped,
             sha256=self.file.sha256,

@@ -76,21 +76,21 @@ def _decontaminate_table(
         if column not in names:
             raise SpecError(f"{train}: no column {column!r}. Columns: {', '.join(names)}")
     desk = Decontaminate(Settings(tuple(items), chosen, rule, "error", str(train)))
-    dropped: Counter[str] = Counter()
-    touched: set[int] = set()
+    drop_counts: Counter[str] = Counter()
+    touched_items: set[int] = set()
     rows = 0
     database.execute("CREATE TABLE marks (keep BOOLEAN)")
     with written_whole(drops) as write, progress.step("compare", None, "rows") as step:
         for numbers, texts in _slices(database, train, name, chosen):
-            found, items_touched = desk.drops(numbers, texts)
-            gone = {drop.line for drop in found}
-            marks = [number not in gone for number in numbers]
+            slice_drops, items_touched = desk.drops(numbers, texts)
+            dropped_rows = {drop.line for drop in slice_drops}
+            marks = [number not in dropped_rows for number in numbers]
             database.execute("INSERT INTO marks SELECT unnest(?::BOOLEAN[])", [marks])
-            write(b"".join(encode(drop) + b"\n" for drop in found))
-            dropped.update(drop.against for drop in found)
-            touched |= items_touched
+            write(b"".join(encode(drop) + b"\n" for drop in slice_drops))
+            drop_counts.update(drop.against for drop in slice_drops)
+            touched_items |= items_touched
             rows += len(texts)
-            step.advance(len(texts), f"{dropped.total():,} dropped")
+            step.advance(len(texts), f"{drop_counts.total():,} dropped")
         if rows == 0:
             raise UsageError(f"{train} has no rows")
         temporary = out.with_name(f".{out.name}.part")
@@ -101,19 +101,21 @@ def _decontaminate_table(
         temporary.replace(out)
     with train.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return count_up(desk.settings, rows=rows, dropped=dict(dropped), touched=sorted(touched), sha256=sha256)
+    return count_up(
+        desk.settings, rows=rows, drop_counts=dict(drop_counts), touched_items=sorted(touched_items), sha256=sha256
+    )
 
 
 def _slices(database: Any, train: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
-    listed = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
-    reading = database.cursor().execute(f"SELECT {listed} FROM read_parquet(?)", [name])  # noqa: S608 - quoted above
+    column_list = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+    reading = database.cursor().execute(f"SELECT {column_list} FROM read_parquet(?)", [name])  # noqa: S608 - quoted above
     number = 0
-    while found := reading.fetchmany(_SLICE):
+    while rows := reading.fetchmany(_SLICE):
         texts = []
-        for row in found:
+        for row in rows:
             number += 1
             try:
                 texts.append(text_of(dict(zip(columns, row, strict=True)), columns))
             except SpecError as problem:
                 raise SpecError(f"{train}: row {number}: {problem}") from problem
-        yield list(range(number - len(found) + 1, number + 1)), texts
+        yield list(range(number - len(rows) + 1, number + 1)), texts

@@ -128,9 +128,9 @@ def normalise(text: str) -> str:
 
 
 def _same_queries(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Iterator[Overlap]:
-    asked = {normalise(query_part(prompt)): prompt for prompt in held_out}
+    by_query = {normalise(query_part(prompt)): prompt for prompt in held_out}
     for prompt in training:
-        twin = asked.get(normalise(query_part(prompt)))
+        twin = by_query.get(normalise(query_part(prompt)))
         if twin is not None:
             yield Overlap("query", prompt.id, twin.id, f"both ask: {query_part(prompt)}")
 
@@ -165,9 +165,9 @@ def _held_out_wordings(training: Sequence[Prompt]) -> Iterator[Overlap]:
         for turn in prompt.turns:
             for ref in turn.constraints:
                 constraint = as_own(ref)
-                reserved = constraint.describe(len(constraint.phrasings) - 1)
-                if normalise(reserved) in normalise(turn.text):
-                    yield Overlap("wording", prompt.id, None, f"the wording kept for held-out prompts: {reserved}")
+                wording = constraint.describe(len(constraint.phrasings) - 1)
+                if normalise(wording) in normalise(turn.text):
+                    yield Overlap("wording", prompt.id, None, f"the wording kept for held-out prompts: {wording}")
 
 
 def _near_duplicates(
@@ -185,16 +185,18 @@ def _near_duplicates(
 def _message(
     training: Sequence[Prompt], held_out: Sequence[Prompt], drops: Sequence[Drop], overlaps: Sequence[Overlap]
 ) -> str:
-    compared = f"{len(training)} training prompts against {len(held_out)} held-out prompts"
-    dropped = len({drop.training_id for drop in drops})
-    left_out = f"{dropped} training prompts too like a held-out one are left out" if dropped else "no near-duplicates"
+    comparison = f"{len(training)} training prompts against {len(held_out)} held-out prompts"
+    n_dropped = len({drop.training_id for drop in drops})
+    left_out = (
+        f"{n_dropped} training prompts too like a held-out one are left out" if n_dropped else "no near-duplicates"
+    )
     if not overlaps:
-        return f"{compared}: no overlap of queries, topics, families or wordings; {left_out}."
+        return f"{comparison}: no overlap of queries, topics, families or wordings; {left_out}."
     counts = Counter(overlap.what for overlap in overlaps)
     kinds = ", ".join(f"{count} of {what}" for what, count in sorted(counts.items()))
     first = overlaps[0]
     against = f" and held-out {first.held_out_id}" if first.held_out_id else ""
     return (
-        f"{compared}: they overlap ({kinds}). The first: training {first.training_id}{against}: {first.detail}. "
+        f"{comparison}: they overlap ({kinds}). The first: training {first.training_id}{against}: {first.detail}. "
         f"Remove these training prompts, or measure on other prompts; {left_out}."
     )

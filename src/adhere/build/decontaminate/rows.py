@@ -64,12 +64,12 @@ def items_of(suites: Sequence[tuple[str, Suite]]) -> list[TestItem]:
     Raises:
         UsageError: A suite has none.
     """
-    found = []
+    items = []
     for name, suite in suites:
         if not suite.prompts:
             raise UsageError(f"--against {name}: the suite has no prompts, so nothing would be compared")
-        found += [TestItem(name, prompt.key, prompt.everything) for prompt in suite.prompts]
-    return found
+        items += [TestItem(name, prompt.key, prompt.everything) for prompt in suite.prompts]
+    return items
 
 
 class BlockMatches(Record, frozen=True):
@@ -101,7 +101,7 @@ class Decontaminate(Step):
 
     def sort(self, block: Block) -> SortedBlock:
         """See Step."""
-        numbers, texts, broken = [], [], []
+        numbers, texts, broken_rows = [], [], []
         for number, line in block.lines():
             try:
                 texts.append(text_of(parse_line(line, self._decoder), self.settings.columns))
@@ -109,30 +109,32 @@ class Decontaminate(Step):
             except SpecError as problem:
                 if self.settings.bad_rows == "error":
                     raise SpecError(f"{self.file}:{number}: {problem}") from problem
-                broken.append(BrokenRow(number, str(problem)))
-        drops, touched = self.drops(numbers, texts)
-        gone = {drop.line for drop in drops}
-        note = BlockMatches(tuple(sorted(touched)), dict(Counter(drop.against for drop in drops)))
-        return SortedBlock(None, [number for number in numbers if number not in gone], drops, broken, note)
+                broken_rows.append(BrokenRow(number, str(problem)))
+        drops, touched_items = self.drops(numbers, texts)
+        dropped_lines = {drop.line for drop in drops}
+        note = BlockMatches(tuple(sorted(touched_items)), dict(Counter(drop.against for drop in drops)))
+        return SortedBlock(
+            None, [number for number in numbers if number not in dropped_lines], drops, broken_rows, note
+        )
 
     def drops(self, numbers: Sequence[int], texts: Sequence[str]) -> tuple[list[LcsDrop | NgramDrop], set[int]]:
         """The drops among some texts, each with its number, and the items that any of them touches."""
         drops: list[LcsDrop | NgramDrop] = []
-        touched: set[int] = set()
+        touched_items: set[int] = set()
         if self._nearest is not None:
             for number, match in zip(numbers, self._nearest.matches(texts), strict=True):
                 if match is not None:
                     against, key, _ = self.settings.items[match.item]
                     drops.append(LcsDrop(number, against, key, match.common, round(match.ratio, 4)))
-                    touched.add(match.item)
+                    touched_items.add(match.item)
         if self._ngram is not None:
             for number, text in zip(numbers, texts, strict=True):
                 first = self._ngram.first(text)
                 if first is not None:
                     against, key, _ = self.settings.items[first.item]
                     drops.append(NgramDrop(number, against, key, first.ngram))
-                    touched |= self._ngram.items(text)
-        return drops, touched
+                    touched_items |= self._ngram.items(text)
+        return drops, touched_items
 
 
 def text_of(row: dict[str, Any], columns: Sequence[str]) -> str:
@@ -162,9 +164,9 @@ def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
     Raises:
         SpecError: The row has none of the usual ones.
     """
-    named = [column for column in COLUMNS if column in row]
-    if named:
-        return (next((column for column in named if not is_empty(row[column])), named[0]),)
+    present = [column for column in COLUMNS if column in row]
+    if present:
+        return (next((column for column in present if not is_empty(row[column])), present[0]),)
     raise SpecError(
         f"none of the usual columns ({', '.join(COLUMNS)}) is there; say which holds the text with --column. "
         f"Columns of this row: {', '.join(row) or 'none'}"

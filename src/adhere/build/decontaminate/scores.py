@@ -44,10 +44,10 @@ def both_parts(directory: Path, suites: Mapping[str, Suite], done: FileResult) -
     for name, suite in suites.items():
         by_key = {prompt.key: prompt.id for prompt in suite.prompts}
         if ids <= set(by_key.values()):
-            touched = {by_key[key] for key in done.contaminated.get(name, ())}
+            touched_ids = {by_key[key] for key in done.contaminated.get(name, ())}
             outcomes = passes(run)
             everything = [outcome for outcome in outcomes.values() if outcome is not None]
-            clean = [outcome for id, outcome in outcomes.items() if outcome is not None and id not in touched]  # noqa: A001
+            clean = [outcome for id, outcome in outcomes.items() if outcome is not None and id not in touched_ids]  # noqa: A001
             first, second = _rate(everything), _rate(clean)
             difference = None if first is None or second is None else second - first
             return Parts(str(directory), run.spec.model, name, len(everything), len(clean), first, second, difference)
@@ -64,9 +64,9 @@ def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]
     what = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"
     lines += [
-        f"  {found.suite}: {found.dropped:,} rows dropped; {found.touched} of {found.items} items {what} "
-        f"({found.touched_share:.1%})"
-        for found in done.against
+        f"  {against.suite}: {against.dropped:,} rows dropped; {against.touched} of {against.items} items {what} "
+        f"({against.touched_share:.1%})"
+        for against in done.against
     ]
     for part in parts:
         rates = [f"{rate:.1%}" if rate is not None else "–" for rate in (part.all, part.clean)]

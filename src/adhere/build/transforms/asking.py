@@ -23,8 +23,8 @@ def asking(model: Model, directory: Path, progress: Progress) -> Callable[[Seque
             return []
         folder = directory / content_hash(list(requests))[:16]
         sampling = Sampling(max_new_tokens=256, temperature=0.7)
-        drawn = draw_answers(model, prompts, draws=1, sampling=sampling, directory=folder / "draws", progress=progress)
-        return [drawn.by_prompt[prompt.id][0].text for prompt in prompts]
+        draws = draw_answers(model, prompts, draws=1, sampling=sampling, directory=folder / "draws", progress=progress)
+        return [draws.by_prompt[prompt.id][0].text for prompt in prompts]
 
     return ask
 
@@ -35,7 +35,7 @@ def parse_options(options: Sequence[str]) -> dict[str, Any]:
     Raises:
         UsageError: There is no `=`.
     """
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
@@ -44,5 +44,5 @@ def parse_options(options: Sequence[str]) -> dict[str, Any]:
             value = json.loads(text)
         except ValueError:
             value = text
-        found[name] = value if isinstance(value, int | float | bool) else text
-    return found
+        by_name[name] = value if isinstance(value, int | float | bool) else text
+    return by_name

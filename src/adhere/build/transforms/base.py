@@ -115,14 +115,14 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
     change: Callable[[Row, random.Random, Mapping[str, Any]], Row | list[Row]]
 
     def __call__(self, rows: Sequence[Row], settings: Settings) -> Result:
-        made: list[Row] = []
+        new_rows: list[Row] = []
         left_out = []
         for number, row in enumerate(rows, start=1):
             try:
-                made += self.of(row, number, settings)
+                new_rows += self.of(row, number, settings)
             except UnfitRow as reason:
                 left_out.append((number, str(reason)))
-        return Result(made, left_out)
+        return Result(new_rows, left_out)
 
     def of(self, row: Row, number: int, settings: Settings) -> list[Row]:
         """Transform one row into one or several; what is drawn depends on its number.
@@ -130,8 +130,8 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
         Raises:
             UnfitRow: It cannot be transformed.
         """
-        found = self.change(row, settings.rng(number), settings.options)
-        return found if isinstance(found, list) else [found]
+        row_or_rows = self.change(row, settings.rng(number), settings.options)
+        return row_or_rows if isinstance(row_or_rows, list) else [row_or_rows]
 
 
 def pairs_of(rows: Sequence[Row], settings: Settings, size: int) -> Iterator[list[tuple[int, Row]]]:
@@ -148,8 +148,8 @@ def transform(name: str, rows: Sequence[Row], table: str, settings: Settings = S
     Raises:
         UnknownName, UsageError: See `choose`; or it needs a model and there is none.
     """
-    found, settings = choose(name, table, settings)
-    return found.apply(rows, settings)
+    choice, settings = choose(name, table, settings)
+    return choice.apply(rows, settings)
 
 
 def choose(name: str, table: str, settings: Settings) -> tuple[Transform, Settings]:
@@ -159,17 +159,17 @@ def choose(name: str, table: str, settings: Settings) -> tuple[Transform, Settin
         UnknownName: There is no such transform.
         UsageError: It takes no such table, or has no such option.
     """
-    found = TRANSFORMS.get(name)
-    if table not in found.tables:
-        raise UsageError(f"The transform {name!r} takes {' or '.join(found.tables)} rows, not {table!r}")
+    choice = TRANSFORMS.get(name)
+    if table not in choice.tables:
+        raise UsageError(f"The transform {name!r} takes {' or '.join(choice.tables)} rows, not {table!r}")
     for option, value in settings.options.items():
-        if option not in found.options:
+        if option not in choice.options:
             raise UsageError(
-                f"The transform {name!r} has no option {option!r}.{nearest(option, found.options)} It has: "
-                f"{', '.join(found.options) or 'none'}"
+                f"The transform {name!r} has no option {option!r}.{nearest(option, choice.options)} It has: "
+                f"{', '.join(choice.options) or 'none'}"
             )
-        if type(value) is not type(found.options[option]) and not (
-            isinstance(value, int) and isinstance(found.options[option], float)
+        if type(value) is not type(choice.options[option]) and not (
+            isinstance(value, int) and isinstance(choice.options[option], float)
         ):
-            raise UsageError(f"{name}: {option}={value!r} must be a {type(found.options[option]).__name__}")
-    return found, dataclasses.replace(settings, options={**found.options, **settings.options})
+            raise UsageError(f"{name}: {option}={value!r} must be a {type(choice.options[option]).__name__}")
+    return choice, dataclasses.replace(settings, options={**choice.options, **settings.options})

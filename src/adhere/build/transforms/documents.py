@@ -80,14 +80,14 @@ def _again(pieces: Sequence[str]) -> list[str]:
 def _covered_again(words: Sequence[str], n: int) -> int:
     """Characters of the words that lie in an n-gram which stands further up already; no word is counted twice."""
     seen: set[tuple[str, ...]] = set()
-    covered, end = 0, 0
+    covered_chars, end = 0, 0
     for at in range(len(words) - n + 1):
         gram = tuple(words[at : at + n])
         if gram in seen:
-            covered += sum(map(len, words[max(at, end) : at + n]))
+            covered_chars += sum(map(len, words[max(at, end) : at + n]))
             end = at + n
         seen.add(gram)
-    return covered
+    return covered_chars
 
 
 def instruction_density(text: str) -> float:

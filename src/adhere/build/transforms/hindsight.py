@@ -18,26 +18,26 @@ from adhere.suites.generated.core.deal import kinds_of
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
-    answer, asked = text_of(row["completion"]), constraints(row)
+    answer, row_constraints = text_of(row["completion"]), constraints(row)
     kinds = [kind for kind in kinds_of("train") if fits_script(kind, answer)]
     rng.shuffle(kinds)
-    added: list[Constraint] = []
+    new_constraints: list[Constraint] = []
     for kind in kinds:
-        if len(added) == options["count"]:
+        if len(new_constraints) == options["count"]:
             break
         for _ in range(options["draws"]):
             one = kind.draw(rng, words=topic_words(answer))
-            if keeps(answer, [one]) and not any(conflict(one, other) for other in [*asked, *added]):
-                added.append(one)
+            if keeps(answer, [one]) and not any(conflict(one, other) for other in [*row_constraints, *new_constraints]):
+                new_constraints.append(one)
                 break
-    if not added:
+    if not new_constraints:
         raise UnfitRow("its answer keeps none of the constraints that were drawn")
-    sentences = [one.describe(rng.randrange(len(one.phrasings) - 1)) for one in added]
+    sentences = [one.describe(rng.randrange(len(one.phrasings) - 1)) for one in new_constraints]
     prompt = with_text(row["prompt"], " ".join([text_of(row["prompt"]), *sentences]))
-    made = with_constraints({**row, "prompt": prompt}, [*asked, *added])
-    if not keeps(answer, [*asked, *added]):
+    new_row = with_constraints({**row, "prompt": prompt}, [*row_constraints, *new_constraints])
+    if not keeps(answer, [*row_constraints, *new_constraints]):
         raise UnfitRow("its answer did not keep its constraints in the first place")
-    return made
+    return new_row
 
 
 TRANSFORMS.add(

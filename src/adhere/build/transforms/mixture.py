@@ -12,25 +12,25 @@ from adhere.errors import UsageError
 def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     try:
         weights = json.loads(settings.options["weights"])
-        known = isinstance(weights, dict) and all(
+        is_valid = isinstance(weights, dict) and all(
             isinstance(weight, int | float) and weight >= 0 for weight in weights.values()
         )
     except ValueError:
-        known = False
-    if not known:
+        is_valid = False
+    if not is_valid:
         raise UsageError(
             f'mixture: weights={settings.options["weights"]!r} must be JSON such as {{"length": 2, "case": 0.5, "": 1}}'
         )
-    made, left_out = [], []
+    new_rows, left_out = [], []
     for number, row in enumerate(rows, start=1):
         families = [name.partition(":")[0] for name in row.get("instruction_id_list") or [""]]
         weight = max(float(weights.get(family, weights.get("", 1.0))) for family in families)
         whole = int(weight)
         times = whole + (settings.rng(number).random() < weight - whole)
-        made += [row] * times
+        new_rows += [row] * times
         if times == 0:
             left_out.append((number, f"its weight is {weight:g}"))
-    return Result(made, left_out)
+    return Result(new_rows, left_out)
 
 
 TRANSFORMS.add(

@@ -22,17 +22,17 @@ def normal(text: str) -> str:
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
-    made = {**row, "prompt": with_text(row["prompt"], normal(text_of(row["prompt"])))}
-    asked = constraints(row)
+    new_row = {**row, "prompt": with_text(row["prompt"], normal(text_of(row["prompt"])))}
+    row_constraints = constraints(row)
     for side in ("completion", "chosen", "rejected"):
         if side in row:
-            made[side] = with_text(row[side], normal(text_of(row[side])))
-    kept = next((made[side] for side in ("completion", "chosen") if side in made), None)
-    if kept is not None and asked and not keeps(text_of(kept), asked):
+            new_row[side] = with_text(row[side], normal(text_of(row[side])))
+    answer = next((new_row[side] for side in ("completion", "chosen") if side in new_row), None)
+    if answer is not None and row_constraints and not keeps(text_of(answer), row_constraints):
         raise UnfitRow("its answer no longer keeps its constraints in this form")
-    if "chosen" in made and made["chosen"] == made["rejected"]:
+    if "chosen" in new_row and new_row["chosen"] == new_row["rejected"]:
         raise UnfitRow("its answers differ in their form only")
-    return made
+    return new_row
 
 
 TRANSFORMS.add(

@@ -17,23 +17,23 @@ ROLES = (
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     turns = messages(row["prompt"])
-    asked = constraints(row)
+    row_constraints = constraints(row)
     if len(turns) != 1:
         raise UnfitRow("it has a system turn or several turns already")
-    if not asked:
+    if not row_constraints:
         raise UnfitRow("it has no constraints")
     prompt = turns[0]["content"]
     rules = []
-    for one in asked:
+    for one in row_constraints:
         sentence = sentence_in(prompt, one)
         rules.append(sentence)
         prompt = without(prompt, sentence)
     system = "\n".join(
         [f"You are {rng.choice(ROLES)}. Keep to these rules in every answer:", *(f"- {rule}" for rule in rules)]
     )
-    made = {**row, "prompt": [{"role": "system", "content": system}, {"role": "user", "content": prompt}]}
+    new_row = {**row, "prompt": [{"role": "system", "content": system}, {"role": "user", "content": prompt}]}
     return {
-        **made,
+        **new_row,
         **{side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row},
     }
 

@@ -70,15 +70,16 @@ def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
         raise UnfitRow(f"its constraints cannot be used: {problem}") from problem
 
 
-def with_constraints(row: Row, found: Sequence[Constraint]) -> Row:
+def with_constraints(row: Row, row_constraints: Sequence[Constraint]) -> Row:
     """The row with these constraints in its columns."""
-    refs = [one.ref() for one in found]
+    refs = [one.ref() for one in row_constraints]
     return {**row, "instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
 
 
-def keeps(text: str, found: Sequence[Constraint]) -> bool:
+def keeps(text: str, row_constraints: Sequence[Constraint]) -> bool:
     """Whether the judge passes every constraint on `text`; without any it does not."""
-    return {verdict.outcome for verdict in judge_text(text, [one.ref() for one in found], ("strict",))} == {"pass"}
+    verdicts = judge_text(text, [one.ref() for one in row_constraints], ("strict",))
+    return {verdict.outcome for verdict in verdicts} == {"pass"}
 
 
 def breaks(text: str, one: Constraint) -> bool:

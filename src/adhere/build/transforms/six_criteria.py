@@ -55,14 +55,14 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     if settings.ask is not None:
         texts = settings.ask([question.text for question in questions])
         replies = [_shares(question.read(text)[0]) for question, text in zip(questions, texts, strict=True)]
-    made: list[Row] = []
+    new_rows: list[Row] = []
     left_out = []
     for number, row in enumerate(rows, start=1):
         try:
-            made.append(_rate_pair(row, replies[2 * number - 2], replies[2 * number - 1], settings.options))
+            new_rows.append(_rate_pair(row, replies[2 * number - 2], replies[2 * number - 1], settings.options))
         except UnfitRow as reason:
             left_out.append((number, str(reason)))
-    return Result(made, left_out)
+    return Result(new_rows, left_out)
 
 
 def _rate_pair(
@@ -72,24 +72,24 @@ def _rate_pair(
         raise UnfitRow("the judge's reply is not the JSON object that it was asked for")
     texts = text_of(row["chosen"]), text_of(row["rejected"])
     programs = rate_by_programs(texts, refs(row))
-    rated = []
-    for said, decided in zip((chosen, rejected), programs, strict=True):
-        if not said:
-            rated.append(decided)
-        elif "helpfulness" in decided:
-            rated.append({**said, "helpfulness": min(said.get("helpfulness", 1.0), decided["helpfulness"])})
+    ratings = []
+    for reply, program_ratings in zip((chosen, rejected), programs, strict=True):
+        if not reply:
+            ratings.append(program_ratings)
+        elif "helpfulness" in program_ratings:
+            ratings.append({**reply, "helpfulness": min(reply.get("helpfulness", 1.0), program_ratings["helpfulness"])})
         else:
-            rated.append(dict(said))
-    names = [name for name in CRITERIA if name in rated[0] and weights[name] > 0]
+            ratings.append(dict(reply))
+    names = [name for name in CRITERIA if name in ratings[0] and weights[name] > 0]
     total = sum(weights[name] for name in names)
     if not total:
         raise UnfitRow("no criterion with a weight is rated")
-    first, second = (sum(weights[name] * one[name] for name in names) / total for one in rated)
+    first, second = (sum(weights[name] * one[name] for name in names) / total for one in ratings)
     if first == second:
         raise UnfitRow(f"its answers are rated alike ({first:.2f})")
     better, worse = (0, 1) if first > second else (1, 0)
     sides = row["chosen"], row["rejected"]
-    criteria = {name: [rated[better][name], rated[worse][name]] for name in CRITERIA if name in rated[0]}
+    criteria = {name: [ratings[better][name], ratings[worse][name]] for name in CRITERIA if name in ratings[0]}
     return {**row, "chosen": sides[better], "rejected": sides[worse], "origin": "rated", "criteria": criteria}
 
 
@@ -105,16 +105,16 @@ def rate_by_programs(texts: tuple[str, str], constraints: Sequence[ConstraintRef
     """
     measure = count_words if all(map(writes_words, texts)) else len
     shorter = min(map(measure, texts))
-    rated: list[dict[str, float]] = []
+    ratings: list[dict[str, float]] = []
     for text in texts:
-        found = {"conciseness": shorter / max(1, measure(text))}
+        text_ratings = {"conciseness": shorter / max(1, measure(text))}
         if constraints:
             outcomes = [verdict.outcome for verdict in judge_text(text, constraints, ("strict",))]
             if "undecided" in outcomes:
                 raise UnfitRow("the judge cannot decide one of its constraints")
-            found["helpfulness"] = outcomes.count("pass") / len(outcomes)
-        rated.append(found)
-    return rated
+            text_ratings["helpfulness"] = outcomes.count("pass") / len(outcomes)
+        ratings.append(text_ratings)
+    return ratings
 
 
 def _shares(ratings: Ratings | None) -> dict[str, float] | None:
@@ -123,10 +123,10 @@ def _shares(ratings: Ratings | None) -> dict[str, float] | None:
 
 
 def _question(prompt: str, answer: str) -> Question[Ratings]:
-    asked = "\n".join(f"- {name}: {meaning}" for name, meaning in MEANING.items())
+    criteria_list = "\n".join(f"- {name}: {meaning}" for name, meaning in MEANING.items())
     shape = ", ".join(f'"{name}": N' for name in MEANING)
     ask = (
-        f"Rate the answer from 1 (bad) to {SCALE} (flawless) by each criterion:\n{asked}\n"
+        f"Rate the answer from 1 (bad) to {SCALE} (flawless) by each criterion:\n{criteria_list}\n"
         f"Reply with exactly one JSON object: {{{shape}}}."
     )
     return Question(ask, Ratings, {"request": prompt, "answer": answer})

@@ -45,17 +45,17 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> list[Ro
     turns = messages(row["prompt"])
     if turns[0]["role"] == "system":
         raise UnfitRow("it has a system turn already")
-    made = [] if rng.random() >= options["plain"] else [row]
-    seen: set[str] = set()
-    while len(seen) < options["count"]:
+    new_rows = [] if rng.random() >= options["plain"] else [row]
+    systems: set[str] = set()
+    while len(systems) < options["count"]:
         parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
-        seen.add(rng.choice(FORMS).format(**parts))
-    for system in sorted(seen):
+        systems.add(rng.choice(FORMS).format(**parts))
+    for system in sorted(systems):
         answers: Row = {
             side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row
         }
-        made.append({**row, **answers, "prompt": [{"role": "system", "content": system}, *turns]})
-    return made
+        new_rows.append({**row, **answers, "prompt": [{"role": "system", "content": system}, *turns]})
+    return new_rows
 
 
 TRANSFORMS.add(

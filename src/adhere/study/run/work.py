@@ -278,7 +278,7 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
             sampling=Sampling(max_new_tokens=data.most_tokens, temperature=temperature, seed=seed),
             reward=spec.pool_reward,
             limits=limits,
-            compared=compared,
+            contamination=compared,
             progress=progress,
         )
     finally:
@@ -304,9 +304,9 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
             tokens=lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]),
             sampling=Sampling(max_new_tokens=spec.data.most_tokens, temperature=spec.data.temperature, seed=seed),
             directory=pool_folder(study.directory, plan),
-            compared=inputs.compared,
+            contamination=inputs.compared,
             progress=progress,
-            shortened=frozenset(prompt.id for prompt in prompts if prompt.tags["slice"].endswith(LONG)),
+            shortened_ids=frozenset(prompt.id for prompt in prompts if prompt.tags["slice"].endswith(LONG)),
         )
     finally:
         model.close()

@@ -72,9 +72,9 @@ def load_breadth(argument: str | None, seed: int | None) -> Suite:
     """
     kinds = kinds_said()
     families = sorted({kind.family() for kind in kinds.values()})
-    given = read_argument("breadth", argument, counts="prompts of each kind", choices=(*families, *kinds))
-    root = given.seed if given.seed is not None else seed or 0
-    return breadth(root, USUAL if given.number is None else given.number, given.chosen)
+    options = read_argument("breadth", argument, counts="prompts of each kind", choices=(*families, *kinds))
+    root = options.seed if options.seed is not None else seed or 0
+    return breadth(root, USUAL if options.number is None else options.number, options.chosen)
 
 
 def _draw_prompts(kind: type[Constraint], seed: int, count: int) -> list[Prompt]:
@@ -92,8 +92,8 @@ def _draw_prompt(kind: type[Constraint], seed: int, number: int, attempt: int) -
     rng = random.Random(derive_seed(seed, "breadth", VERSION, kind.id, number, attempt))
     subject = rng.choice(SUBJECTS)
     rule = kind.draw(rng, words=[word for word in subject.split() if len(word) > 4 and word != "without"])
-    told = rule.describe(rng.randrange(len(kind.phrasings)))
-    text = f"Write about {subject}. {told}{'' if told[-1] in '.!?' else '.'} Do not write the word “{NEVER}” itself."
+    wish = rule.describe(rng.randrange(len(kind.phrasings)))
+    text = f"Write about {subject}. {wish}{'' if wish[-1] in '.!?' else '.'} Do not write the word “{NEVER}” itself."
     return Prompt(
         id=f"{kind.id.replace(':', '-').replace('_', '-')}-s{seed}-{number:04d}",
         turns=(Turn(text, (rule.ref(), Forbid((NEVER,)).ref())),),

@@ -84,10 +84,10 @@ def single(
     variant: str = "",
     tags: dict[str, str] | None = None,
     media: tuple[Media, ...] = (),
-    given: GivenMessages | msgspec.UnsetType = msgspec.UNSET,
+    given_messages: GivenMessages | msgspec.UnsetType = msgspec.UNSET,
 ) -> Item:
     """An item of one turn."""
-    return Item((SolvedTurn(text, constraints, answer, roles, media),), system, variant, tags or {}, given)
+    return Item((SolvedTurn(text, constraints, answer, roles, media),), system, variant, tags or {}, given_messages)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,23 +144,23 @@ class Family:
         count = self.groups if groups is None else groups
         if not 1 <= count <= MOST_GROUPS:
             raise UsageError(f"{self.name}: {count} groups: must be 1 to {MOST_GROUPS:,}, e.g. {self.name}:x25")
-        wanted = self._numbers(levels)
+        level_numbers = self._numbers(levels)
         seen: set[int] = set()
         for number in range(1, count + 1):
-            yield from self._group(seed, number, wanted, seen)
+            yield from self._group(seed, number, level_numbers, seen)
 
     def _group(self, seed: int, number: int, levels: Sequence[int], seen: set[int]) -> list[SolvedPrompt]:
         for attempt in range(REDRAWS):
             root = derive_seed(seed, self.name, self.version, number, attempt)
-            found = [
+            group = [
                 self._make(item, seed, number, level)
                 for level in levels
                 for item in self.draw(random.Random(root), level)
             ]
-            fresh = {hash_of(one.prompt) for one in found}
-            if len(fresh) == len(found) and seen.isdisjoint(fresh):
+            fresh = {hash_of(one.prompt) for one in group}
+            if len(fresh) == len(group) and seen.isdisjoint(fresh):
                 seen |= fresh
-                return found
+                return group
         raise AdhereError(f"{self.name}: no new group number {number} for seed {seed} in {REDRAWS} draws")
 
     def _make(self, item: Item, seed: int, number: int, level: int) -> SolvedPrompt:
@@ -217,7 +217,7 @@ class Family:
                 f"seed{seed}" if seed != PUBLIC_SEED else "",
             ),
             version=self.version,
-            prompts=tuple(packed(drawn.prompt) for drawn in self.stream(seed, count, levels)),
+            prompts=tuple(packed(solved_prompt.prompt) for solved_prompt in self.stream(seed, count, levels)),
             slices=chosen,
             settings={"seed": seed, "groups": count, "levels": ", ".join(chosen)},
             citation=f"After {self.paper}. Items: adhere.",
@@ -230,9 +230,9 @@ class Family:
         Raises:
             UsageError: A part is none of these, or stands twice.
         """
-        given = read_argument(self.name, argument, counts="groups", choices=self.level_names)
+        options = read_argument(self.name, argument, counts="groups", choices=self.level_names)
         default = PUBLIC_SEED if seed is None else seed
-        return self.suite(default if given.seed is None else given.seed, given.number, given.chosen)
+        return self.suite(default if options.seed is None else options.seed, options.number, options.chosen)
 
 
 def hash_of(prompt: Prompt) -> int:

@@ -66,13 +66,13 @@ def read_argument(
     Raises:
         UsageError: A part is none of these, or stands twice.
     """
-    given: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     chosen: list[str] = []
     most: dict[str, int] = {}
     for part in [] if argument is None else argument.split("+"):
         match, limit = _PART.fullmatch(part), _LIMIT.fullmatch(part)
-        if match is not None and match.lastgroup not in given:
-            given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
+        if match is not None and match.lastgroup not in numbers:
+            numbers[str(match.lastgroup)] = int(match[str(match.lastgroup)])
         elif part in choices and part not in chosen:
             chosen.append(part)
         elif limit is not None and limit[1] in limits and limit[1] not in most:
@@ -80,12 +80,12 @@ def read_argument(
         else:
             further = f", {' or '.join(limits)} and a number from 1" if limits else ""
             others = f", or one of {', '.join(choices)}" if choices else ""
-            meant = nearest(part.rstrip("0123456789"), [one for one in (*choices, *limits) if one not in most])
+            suggestion = nearest(part.rstrip("0123456789"), [one for one in (*choices, *limits) if one not in most])
             raise UsageError(
                 f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{further}{others}, "
-                f"each at most once.{meant} For example: {suite}:x25+seed7"
+                f"each at most once.{suggestion} For example: {suite}:x25+seed7"
             )
-    return SuiteOptions(given.get("number"), given.get("seed"), tuple(chosen), most)
+    return SuiteOptions(numbers.get("number"), numbers.get("seed"), tuple(chosen), most)
 
 
 def name_of(suite: str, *parts: str) -> str:

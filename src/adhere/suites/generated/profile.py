@@ -51,9 +51,11 @@ def load_profile(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: It is neither.
     """
-    given = read_argument("profile", argument, counts="prompts of each family")
+    options = read_argument("profile", argument, counts="prompts of each family")
     default = 0 if seed is None else seed
-    return profile(default if given.seed is None else given.seed, USUAL if given.number is None else given.number)
+    return profile(
+        default if options.seed is None else options.seed, USUAL if options.number is None else options.number
+    )
 
 
 def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
@@ -61,11 +63,11 @@ def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
     levels = family.level_names[: family.profile_levels or family.usual_levels or None]
     of_level: dict[str, list[Prompt]] = {name: [] for name in levels}
     each = -(-count // len(levels))
-    for drawn in family.stream(seed, each, levels):
-        members = of_level[drawn.prompt.tags["slice"]]
+    for solved_prompt in family.stream(seed, each, levels):
+        members = of_level[solved_prompt.prompt.tags["slice"]]
         if len(members) < each:
-            members.append(drawn.prompt)
-        if all(len(found) == each for found in of_level.values()):
+            members.append(solved_prompt.prompt)
+        if all(len(level_prompts) == each for level_prompts in of_level.values()):
             break
     in_turn = [prompt for row in zip(*of_level.values(), strict=True) for prompt in row]
     return [_rename(prompt, family.name) for prompt in in_turn[:count]]

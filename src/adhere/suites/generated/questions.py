@@ -35,15 +35,15 @@ def _longest(rng: random.Random) -> Question:
     length = rng.choice((7, 8))
     longest = rng.choice([word for word in WORDS if len(word) == length])
     others = rng.sample([word for word in WORDS if len(word) < length], rng.randint(4, 7))
-    listed = _hide(rng, longest, others)
+    listing = _hide(rng, longest, others)
     return Question(
         (
-            f"Which word of this list has the most letters? {listed}",
-            f"Here is a list: {listed}. Find its longest word.",
-            f"Look at these words: {listed}. One has more letters than each of the others. Which one?",
-            f"Name the longest of the following words: {listed}",
-            f"{listed}. From this list, pick the word with the greatest number of letters.",
-            f"Of the words {listed}, tell me the one that is spelled with the most letters.",
+            f"Which word of this list has the most letters? {listing}",
+            f"Here is a list: {listing}. Find its longest word.",
+            f"Look at these words: {listing}. One has more letters than each of the others. Which one?",
+            f"Name the longest of the following words: {listing}",
+            f"{listing}. From this list, pick the word with the greatest number of letters.",
+            f"Of the words {listing}, tell me the one that is spelled with the most letters.",
         ),
         longest,
         "any case",
@@ -51,18 +51,18 @@ def _longest(rng: random.Random) -> Question:
 
 
 def _first_in_order(rng: random.Random) -> Question:
-    picked = sorted(rng.sample(WORDS, rng.randint(5, 8)))
-    listed = _hide(rng, picked[0], picked[1:])
+    sorted_words = sorted(rng.sample(WORDS, rng.randint(5, 8)))
+    listing = _hide(rng, sorted_words[0], sorted_words[1:])
     return Question(
         (
-            f"Which of these words comes first in alphabetical order? {listed}",
-            f"Sort these words from a to z in your head and name the first one: {listed}",
-            f"If these words stood in a dictionary, which one would come before all the others? {listed}",
-            f"Find the alphabetically first word in the following list: {listed}",
-            f"{listed}. Tell me which one an alphabetical index would list at its very top.",
-            f"Take the words {listed}. Put them in order from a to z; which one leads?",
+            f"Which of these words comes first in alphabetical order? {listing}",
+            f"Sort these words from a to z in your head and name the first one: {listing}",
+            f"If these words stood in a dictionary, which one would come before all the others? {listing}",
+            f"Find the alphabetically first word in the following list: {listing}",
+            f"{listing}. Tell me which one an alphabetical index would list at its very top.",
+            f"Take the words {listing}. Put them in order from a to z; which one leads?",
         ),
-        picked[0],
+        sorted_words[0],
         "any case",
     )
 
@@ -84,19 +84,19 @@ def _sum(rng: random.Random) -> Question:
 
 
 def _nth(rng: random.Random) -> Question:
-    picked = rng.sample(WORDS, rng.randint(7, 9))
+    words = rng.sample(WORDS, rng.randint(7, 9))
     place = rng.randint(3, 6)
-    listed = ", ".join(picked)
+    listing = ", ".join(words)
     return Question(
         (
-            f"What is the {ordinal(place)} word of this list? {listed}",
-            f"Count from the left: which word stands at place {place} in the list {listed}?",
-            f"Here are some words: {listed}. Name number {place}.",
-            f"{listed}. Give me the {ordinal(place)} entry of this list, counted from its beginning.",
-            f"In the sequence {listed}, which word is in the {ordinal(place)} position?",
-            f"Read this list from left to right and stop at the {ordinal(place)} word. Which one is it? {listed}",
+            f"What is the {ordinal(place)} word of this list? {listing}",
+            f"Count from the left: which word stands at place {place} in the list {listing}?",
+            f"Here are some words: {listing}. Name number {place}.",
+            f"{listing}. Give me the {ordinal(place)} entry of this list, counted from its beginning.",
+            f"In the sequence {listing}, which word is in the {ordinal(place)} position?",
+            f"Read this list from left to right and stop at the {ordinal(place)} word. Which one is it? {listing}",
         ),
-        picked[place - 1],
+        words[place - 1],
         "any case",
     )
 
@@ -104,15 +104,15 @@ def _nth(rng: random.Random) -> Question:
 def _largest(rng: random.Random) -> Question:
     numbers = rng.sample(range(120, 980), rng.randint(6, 9))
     largest = max(numbers)
-    listed = _hide(rng, str(largest), [str(number) for number in numbers if number != largest])
+    listing = _hide(rng, str(largest), [str(number) for number in numbers if number != largest])
     return Question(
         (
-            f"Which is the largest of these numbers? {listed}",
-            f"Find the maximum of {listed}.",
-            f"Here are some numbers: {listed}. Which one is greater than all the others?",
-            f"Of the numbers {listed}, name the biggest.",
-            f"{listed}. What is the highest value in this list?",
-            f"Compare {listed} with each other and give the largest.",
+            f"Which is the largest of these numbers? {listing}",
+            f"Find the maximum of {listing}.",
+            f"Here are some numbers: {listing}. Which one is greater than all the others?",
+            f"Of the numbers {listing}, name the biggest.",
+            f"{listing}. What is the highest value in this list?",
+            f"Compare {listing} with each other and give the largest.",
         ),
         str(largest),
         "number",
@@ -123,15 +123,15 @@ def _lives(rng: random.Random) -> Question:
     people, places = rng.sample(NAMES, 5), rng.sample(CITIES, 5)
     facts = [f"{person} lives in {place}" for person, place in zip(people, places, strict=True)]
     at = rng.randint(1, 3)
-    told = f"{'; '.join(facts)}."
+    story = f"{'; '.join(facts)}."
     return Question(
         (
-            f"{told} In which city does {people[at]} live?",
-            f"{told} Name the city where {people[at]} is at home.",
-            f"{told} Where does {people[at]} live?",
-            f"Read this: {told} Which city is the home of {people[at]}?",
-            f"These are facts about five people. {told} What is the city of {people[at]}?",
-            f"{told} Somebody wants to visit {people[at]}. To which city must the visitor go?",
+            f"{story} In which city does {people[at]} live?",
+            f"{story} Name the city where {people[at]} is at home.",
+            f"{story} Where does {people[at]} live?",
+            f"Read this: {story} Which city is the home of {people[at]}?",
+            f"These are facts about five people. {story} What is the city of {people[at]}?",
+            f"{story} Somebody wants to visit {people[at]}. To which city must the visitor go?",
         ),
         places[at],
         "any case",
@@ -143,15 +143,15 @@ def _how_many(rng: random.Random) -> Question:
     count = rng.randint(6, 13)
     row = [animal] * count + [other] * rng.randint(5, 9)
     rng.shuffle(row)
-    listed = " ".join(row)
+    line = " ".join(row)
     return Question(
         (
-            f'How many times does the word "{animal}" stand in this line? {listed}',
-            f'Count the occurrences of "{animal}" in: {listed}',
-            f'Here is a row of words: {listed}. Tell me how often "{animal}" occurs.',
-            f'Go through "{listed}" and count each "{animal}". What is the count?',
-            f'In the text "{listed}", what is the number of words that are "{animal}"?',
-            f'{listed}. How many words of this row are "{animal}"?',
+            f'How many times does the word "{animal}" stand in this line? {line}',
+            f'Count the occurrences of "{animal}" in: {line}',
+            f'Here is a row of words: {line}. Tell me how often "{animal}" occurs.',
+            f'Go through "{line}" and count each "{animal}". What is the count?',
+            f'In the text "{line}", what is the number of words that are "{animal}"?',
+            f'{line}. How many words of this row are "{animal}"?',
         ),
         str(count),
         "number",

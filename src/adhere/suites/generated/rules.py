@@ -114,11 +114,11 @@ def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> 
     return _agree([shape, *(option(rng, free) for option in rng.sample(options, count - 1))])
 
 
-def _agree(drawn: list[Constraint]) -> list[Constraint]:
+def _agree(drawn_rules: list[Constraint]) -> list[Constraint]:
     """Small letters instead of capitals where another rule quotes words in small letters."""
-    if any(one.literals() for one in drawn):
-        return [Lower() if isinstance(one, Upper) else one for one in drawn]
-    return drawn
+    if any(one.literals() for one in drawn_rules):
+        return [Lower() if isinstance(one, Upper) else one for one in drawn_rules]
+    return drawn_rules
 
 
 def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
@@ -126,8 +126,10 @@ def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
 
     A copied prompt has only one line.
     """
-    told = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
-    return told[0] if len(told) == 1 else " ".join(f"({at}) {rule}" for at, rule in enumerate(told, start=1))
+    sentences = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
+    if len(sentences) == 1:
+        return sentences[0]
+    return " ".join(f"({at}) {sentence}" for at, sentence in enumerate(sentences, start=1))
 
 
 def _take(free: list[str], count: int) -> list[str]:
@@ -140,28 +142,28 @@ def write_sentences(words: Iterable[str], least: int = 1) -> list[str]:
     They have none of the letters j, q, x, z, k and v, no mark but the full stop, and none of the words that a rule
     forbids.
     """
-    held = iter(words)
+    remaining = iter(words)
     spare = itertools.cycle(("harbor", "garden", "candle", "bottle", "lemon", "mirror", "summit", "temple"))
     sentences: list[str] = []
-    while (first := next(held, None)) is not None or len(sentences) < least:
-        pair = [with_article(first or next(spare)), next(held, None) or next(spare)]
+    while (first := next(remaining, None)) is not None or len(sentences) < least:
+        pair = [with_article(first or next(spare)), next(remaining, None) or next(spare)]
         frame = ("We saw {} near our {} today.", "You can find {} in our {}.")[len(sentences) % 2]
         sentences.append(frame.format(*pair))
     return sentences
 
 
-def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C901, PLR0912 - one branch a kind
+def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noqa: C901, PLR0912 - one branch a kind
     """An answer that keeps all of them, of the kinds that this module draws; the sentences mean little.
 
     Args:
         constraints: Rules that can be kept together.
-        told: One line that the answer must end with beside them, e.g. `Answer: 12`; it counts as one of its lines.
+        last_line: One line that the answer must end with beside them, e.g. `Answer: 12`; it counts as one of its lines.
 
     Raises:
         TypeError: A constraint of another kind.
     """
     parts, form = 1, "{}"
-    held: list[str] = []
+    required: list[str] = []
     banned: set[str] = set()
     letters = ""
     ending, least, most = "", 0, 10_000
@@ -175,9 +177,9 @@ def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C9
             case Lines(count):
                 parts = count
             case Include(words):
-                held += words
+                required += words
             case ExactTimes(word, count):
-                held += [word] * count
+                required += [word] * count
                 banned.add(word)
             case EndPhrase(phrase):
                 ending = phrase
@@ -195,17 +197,18 @@ def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C9
                 pass
             case _:
                 raise TypeError(f"rules.write cannot keep {one.id}")
-    rows_free = max(1, parts - bool(told))
-    count = max(rows_free, -(-len(held) // 2), -(-least // _FEWEST_WORDS))
-    fits = (word for word in WORDS if word not in banned | {*held, *ending.split()} and not set(word) & set(letters))
-    sentences = write_sentences([*held, *itertools.islice(itertools.cycle(list(fits)), 2 * count - len(held))])
+    rows_free = max(1, parts - bool(last_line))
+    count = max(rows_free, -(-len(required) // 2), -(-least // _FEWEST_WORDS))
+    unfit = banned | {*required, *ending.split()}
+    fit = [word for word in WORDS if word not in unfit and not set(word) & set(letters)]
+    sentences = write_sentences([*required, *itertools.islice(itertools.cycle(fit), 2 * count - len(required))])
     rows = [" ".join(sentences[at::rows_free]) for at in range(rows_free)]
     if ending:
         rows[-1] = f"{rows[-1]} {ending}"
     text = "\n".join(form.replace("#", str(number)).format(row) for number, row in enumerate(rows, start=1))
     if count_words(text) > most:
         raise TypeError(f"rules.write needs more than {most} words")
-    return case(f"{text}\n{told}" if told else text)
+    return case(f"{text}\n{last_line}" if last_line else text)
 
 
 _FEWEST_WORDS = 7  # of a sentence that `write_sentences` makes

@@ -71,19 +71,19 @@ def world_suite(
         UsageError: The number is out of range.
     """
     world, limits = open_world(name), limits or Limits()
-    given: int | None = getattr(world, "episodes", None)
-    usual_number, most = given or USUAL, given or MOST
+    task_count: int | None = getattr(world, "episodes", None)
+    usual_number, most = task_count or USUAL, task_count or MOST
     episodes = usual_number if episodes is None else episodes
     if not 1 <= episodes <= most:
         raise UsageError(
             f"world:{name}: {episodes} episodes: must be 1 to {most:,}, e.g. world:{name}:x{min(most, 50)}"
         )
     usual: Form = "tools" if world.tools else "text"
-    chosen = next((known for known in FORMS if known == form), usual)
+    chosen = next((one for one in FORMS if one == form), usual)
     system, tools = introduction(world, chosen)
     prompts = []
     for number in range(episodes):
-        own = number if given else derive_seed("episode", name, seed, number) % 2**31
+        own = number if task_count else derive_seed("episode", name, seed, number) % 2**31
         params: dict[str, Json] = {"world": name, "seed": own, "form": chosen}
         tags = {
             "slice": name, "world": name, "world_seed": str(own), "form": chosen, "most_steps": str(limits.steps),
@@ -93,8 +93,8 @@ def world_suite(
         wants = world.reset(own)
         rules = tuple(ConstraintRef("world:keeps", {**params, "rule": rule}) for rule in world.rules)
         turn = Turn(wants, (ConstraintRef("world:solved", params), *rules))
-        offered = GivenMessages(tools=tools) if tools else msgspec.UNSET
-        prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, offered))
+        given_messages = GivenMessages(tools=tools) if tools else msgspec.UNSET
+        prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, given_messages))
     parts = [
         f"x{episodes}" if episodes != usual_number else "",
         chosen if chosen != usual else "",

@@ -48,21 +48,23 @@ class Code(NamedTuple):
         Raises:
             SpecError: It has no such constant.
         """
-        found: Any = None
+        literal: Any = None
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and _names(node) == [name]:
                 try:
-                    found = ast.literal_eval(node.value)
+                    literal = ast.literal_eval(node.value)
                 except ValueError:
-                    found = None
-        if not isinstance(found, kind) or (isinstance(found, list) and not all(isinstance(one, str) for one in found)):
+                    literal = None
+        if not isinstance(literal, kind) or (
+            isinstance(literal, list) and not all(isinstance(one, str) for one in literal)
+        ):
             raise SpecError(
                 f"{self.path}: no constant {name} that is a {kind.__name__}. Is this another version of it?"
             )
-        return found
+        return literal
 
-    def template(self, function: str, variable: str, *, gaps: Iterable[str], **given: str) -> Template:
-        """The text that a function gives a variable where names have the values `given`, with exactly the gaps named.
+    def template(self, function: str, variable: str, *, gaps: Iterable[str], **values: str) -> Template:
+        """The text that a function gives a variable where names have the values `values`, with exactly the gaps named.
 
         Raises:
             SpecError: There is no such text, or it has other gaps.
@@ -71,24 +73,24 @@ class Code(NamedTuple):
             _parts(value)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.FunctionDef) and node.name == function
-            for value in _values(node.body, variable, given)
+            for value in _values(node.body, variable, values)
         ]
-        found = [parts for parts in texts if parts is not None]
-        if len(found) != 1 or {part for part, is_gap in found[0] if is_gap} != set(gaps):
-            where = " and ".join(f"{name}={value}" for name, value in given.items())
+        readable = [parts for parts in texts if parts is not None]
+        if len(readable) != 1 or {part for part, is_gap in readable[0] if is_gap} != set(gaps):
+            where = " and ".join(f"{name}={value}" for name, value in values.items())
             raise SpecError(
                 f"{self.path}: no one text {variable} in {function} with the gaps {', '.join(gaps)}, for {where}. "
                 "Is this another version of it?"
             )
-        return Template(tuple(found[0]))
+        return Template(tuple(readable[0]))
 
 
 def _names(node: ast.Assign) -> list[str]:
     return [target.id for target in node.targets if isinstance(target, ast.Name)]
 
 
-def _values(body: Iterable[ast.stmt], variable: str, given: Mapping[str, str]) -> Iterator[ast.expr]:
-    """Yield what is assigned to the variable on the way that `given` takes; both ways where it does not say.
+def _values(body: Iterable[ast.stmt], variable: str, values: Mapping[str, str]) -> Iterator[ast.expr]:
+    """Yield what is assigned to the variable on the way that `values` takes; both ways where it does not say.
 
     Inner functions are others.
     """
@@ -96,23 +98,23 @@ def _values(body: Iterable[ast.stmt], variable: str, given: Mapping[str, str]) -
         if isinstance(node, ast.Assign) and _names(node) == [variable]:
             yield node.value
         elif isinstance(node, ast.If):
-            way = _is_taken(node.test, given)
-            yield from _values(node.body if way is not False else (), variable, given)
-            yield from _values(node.orelse if way is not True else (), variable, given)
+            way = _is_taken(node.test, values)
+            yield from _values(node.body if way is not False else (), variable, values)
+            yield from _values(node.orelse if way is not True else (), variable, values)
         elif isinstance(node, ast.For | ast.While | ast.With):
-            yield from _values(node.body, variable, given)
+            yield from _values(node.body, variable, values)
 
 
-def _is_taken(test: ast.expr, given: Mapping[str, str]) -> bool | None:
+def _is_taken(test: ast.expr, values: Mapping[str, str]) -> bool | None:
     """Whether `name == "value"` holds; None where the test is another."""
     if (
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
-        and test.left.id in given
+        and test.left.id in values
         and [type(one) for one in test.ops] == [ast.Eq]
         and isinstance(test.comparators[0], ast.Constant)
     ):
-        return bool(given[test.left.id] == test.comparators[0].value)
+        return bool(values[test.left.id] == test.comparators[0].value)
     return None
 
 
@@ -129,7 +131,7 @@ def _parts(value: ast.expr) -> list[tuple[str, bool]] | None:
         pieces = value.values
     elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         pieces = [value.left, value.right]
-    read = [_parts(piece) for piece in pieces]
-    if not read or None in read:
+    piece_parts = [_parts(piece) for piece in pieces]
+    if not piece_parts or None in piece_parts:
         return None
-    return [part for parts in read if parts is not None for part in parts]
+    return [part for parts in piece_parts if parts is not None for part in parts]

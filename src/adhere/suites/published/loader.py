@@ -9,16 +9,16 @@ from adhere.suites.base import Suite
 from adhere.suites.published.catalog import ListedSuite
 
 
-def loader(known: ListedSuite) -> Callable[[str | None, int | None], Suite]:
+def loader(listed_suite: ListedSuite) -> Callable[[str | None, int | None], Suite]:
     """The loader of one suite. Its seed is ignored: published suites draw nothing."""
 
     def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - the protocol of `Source.load`
-        module = importlib.import_module(f"adhere.suites.published.{known.module}")
-        if known.constant is None:
-            own: Callable[[str | None], Suite] = getattr(module, known.function)
+        module = importlib.import_module(f"adhere.suites.published.{listed_suite.module}")
+        if listed_suite.constant is None:
+            own: Callable[[str | None], Suite] = getattr(module, listed_suite.function)
             return own(argument)
         from adhere.suites.published.rows import load as load_rows
 
-        return load_rows(getattr(module, known.constant), argument)
+        return load_rows(getattr(module, listed_suite.constant), argument)
 
     return load_file

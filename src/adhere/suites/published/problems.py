@@ -87,11 +87,11 @@ def find_problems(prompts: Iterable[Prompt], *, suite: str) -> list[Problem]:
 
     A row that is found deserves a look; a row that is not may still be wrong.
     """
-    found = []
+    problems = []
     for prompt in prompts:
         for index, what in _of_row(prompt.text, prompt.constraints):
-            found.append(Problem(suite, prompt.key, index, what, "found by rule"))
-    return found
+            problems.append(Problem(suite, prompt.key, index, what, "found by rule"))
+    return problems
 
 
 def _of_row(text: str, refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int | None, str]]:
@@ -141,32 +141,32 @@ def _number(value: Any) -> float:
 
 def _repeated_text(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
     """Find clashes of the text that the answer must begin with and what the other constraints forbid."""
-    for repeated in (ref for ref in refs if ref.id == "combination:repeat_prompt"):
-        given = Text(str(repeated.params.get("prompt_to_repeat") or ""))
+    for repeat_ref in (ref for ref in refs if ref.id == "combination:repeat_prompt"):
+        text = Text(str(repeat_ref.params.get("prompt_to_repeat") or ""))
         for index, ref in enumerate(refs):
-            what = _against(given, ref)
+            what = _against(text, ref)
             if what:
                 yield index, f"the text to repeat {what}"
 
 
-def _against(given: Text, ref: ConstraintRef) -> str | None:
+def _against(text: Text, ref: ConstraintRef) -> str | None:
     params: Mapping[str, Any] = ref.params
     what = None
     match ref.id:
-        case "punctuation:no_comma" if "," in given.raw:
+        case "punctuation:no_comma" if "," in text.raw:
             what = "holds commas, which are forbidden"
         case "keywords:forbidden_words":
-            held = [word for word in params.get("forbidden_words") or [] if find(whole_word(word), given)]
-            what = f"holds the forbidden {', '.join(map(repr, held))}" if held else None
+            forbidden = [word for word in params.get("forbidden_words") or [] if find(whole_word(word), text)]
+            what = f"holds the forbidden {', '.join(map(repr, forbidden))}" if forbidden else None
         case "keywords:frequency" if params.get("relation") == "less than":
             word = str(params.get("keyword")).strip()
-            what = _too_often(word, count(whole_word(word), given), params.get("frequency"))
+            what = _too_often(word, count(whole_word(word), text), params.get("frequency"))
         case "keywords:letter_frequency" if params.get("let_relation") == "less than":
             letter = str(params.get("letter"))
-            what = _too_often(letter, given.lower.count(letter.lower()), params.get("let_frequency"))
-        case "language:response_language" if given.language not in {None, "unknown", params.get("language")}:
-            what = f"is in language {given.language!r}, the answer must be in {params.get('language')!r}"
-        case "detectable_format:json_format" | "startend:quotation" if given.stripped[:1] not in _OPENINGS[ref.id]:
+            what = _too_often(letter, text.lower.count(letter.lower()), params.get("let_frequency"))
+        case "language:response_language" if text.language not in {None, "unknown", params.get("language")}:
+            what = f"is in language {text.language!r}, the answer must be in {params.get('language')!r}"
+        case "detectable_format:json_format" | "startend:quotation" if text.stripped[:1] not in _OPENINGS[ref.id]:
             what = f"comes first, and {ref.id} allows nothing before its opening mark"
     return what
 
@@ -191,22 +191,22 @@ def _asked_phrases(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]
     """(phrase, id of the constraint that asks for it)."""
     for ref in refs:
         if ref.id in _ASKED and ref.params.get("relation") != "less than":
-            given: Any = ref.params.get(_ASKED[ref.id]) or []
-            for phrase in [given] if isinstance(given, str) else given:
+            phrases: Any = ref.params.get(_ASKED[ref.id]) or []
+            for phrase in [phrases] if isinstance(phrases, str) else phrases:
                 yield str(phrase), ref.id
 
 
 def _words(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
     """A word that one constraint asks for and another forbids."""
-    asked = list(_asked_phrases(refs))
+    phrases = list(_asked_phrases(refs))
     for index, ref in enumerate(refs):
         forbidden: Any = ref.params.get("forbidden_words") if ref.id == "keywords:forbidden_words" else None
         for word in forbidden or []:
-            for phrase, by in asked:
+            for phrase, by in phrases:
                 if find(whole_word(str(word)), Text(phrase)):
                     yield index, f"{word!r} is forbidden and asked for by {by}"
         if ref.id == "punctuation:no_comma":
-            for phrase, by in asked:
+            for phrase, by in phrases:
                 if "," in phrase:
                     yield index, f"commas are forbidden, and {by} asks for {phrase!r}"
 
@@ -257,17 +257,17 @@ def _numbers(text: str, refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, 
             continue
         name, relation, unit = _UNITS[ref.id]
         value = _number(ref.params.get(name))
-        said = re.findall(_SAID.format(numbers="|".join(_SMALL_NUMBERS), unit=unit), lower)
-        named = {_value(number): direction for direction, number in said}
-        if not named or sum(other.id == ref.id for other in refs) > 1:
+        mentions = re.findall(_SAID.format(numbers="|".join(_SMALL_NUMBERS), unit=unit), lower)
+        numbers = {_value(number): direction for direction, number in mentions}
+        if not numbers or sum(other.id == ref.id for other in refs) > 1:
             continue
-        if not any(abs(number - value) <= 1 for number in named):
-            yield index, f"the prompt names {_list(named)} where {name} is {value:g}"
+        if not any(abs(number - value) <= 1 for number in numbers):
+            yield index, f"the prompt names {_list(numbers)} where {name} is {value:g}"
             continue
-        direction = named[int(value)] if value in named else ""
-        given = ref.params.get(relation)
-        if (direction in _UP and given == "less than") or (direction in _DOWN and given == "at least"):
-            yield index, f"the prompt says {direction} {value:g}, the parameters {given} {value:g}"
+        direction = numbers[int(value)] if value in numbers else ""
+        own_relation = ref.params.get(relation)
+        if (direction in _UP and own_relation == "less than") or (direction in _DOWN and own_relation == "at least"):
+            yield index, f"the prompt says {direction} {value:g}, the parameters {own_relation} {value:g}"
 
 
 def _value(number: str) -> int:

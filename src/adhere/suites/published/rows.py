@@ -69,7 +69,7 @@ class _RowWithId(PromptRow, kw_only=True, gc=False):
 _ROWS: dict[str, type[PromptRow]] = {"key": PromptRow, "id": _RowWithId}
 
 
-def load(published: PublishedFile, argument: str | None) -> Suite:
+def load(published_file: PublishedFile, argument: str | None) -> Suite:
     """The suite of the file that `argument` names.
 
     Raises:
@@ -78,27 +78,31 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     """
     if not argument:
         raise UsageError(
-            f"Suite {published.name!r} needs the file that holds its prompts: {published.name}:PATH. "
-            f"It is published as {where(published.name)} (adhere fetch suite:{published.name})"
+            f"Suite {published_file.name!r} needs the file that holds its prompts: {published_file.name}:PATH. "
+            f"It is published as {where(published_file.name)} (adhere fetch suite:{published_file.name})"
         )
     path = Path(argument)
     is_table = path.is_file() and kind_of_file(path) in {".json", ".parquet"}
     rows, sha256 = read_rows(path) if is_table else ([], "")
     file = None if is_table else LineFile(path)
     if file is not None and file.size is None:
-        raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
-    row = _ROWS[published.key]
-    prompts = tuple(_prompts(_lines(file, row) if file else _convert(rows, row), published, path.parent))
+        raise UsageError(
+            f"{published_file.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input"
+        )
+    row = _ROWS[published_file.key]
+    prompts = tuple(_prompts(_lines(file, row) if file else _convert(rows, row), published_file, path.parent))
     if not prompts:
-        raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {where(published.name)}")
+        raise SpecError(
+            f"{argument}: no rows. Suite {published_file.name!r} is published as {where(published_file.name)}"
+        )
     sha256 = sha256 if file is None else file.sha256
     return Suite(
-        name=f"{published.name}:{argument}",
+        name=f"{published_file.name}:{argument}",
         version="1",
         prompts=prompts,
-        settings={"file_sha256": sha256, "note": _note(published, prompts, sha256)},
-        citation=published.citation,
-        sampling=Sampling(max_new_tokens=published.max_new_tokens),
+        settings={"file_sha256": sha256, "note": _note(published_file, prompts, sha256)},
+        citation=published_file.citation,
+        sampling=Sampling(max_new_tokens=published_file.max_new_tokens),
     )
 
 
@@ -107,19 +111,19 @@ def content_sha256(prompts: Sequence[Prompt]) -> str:
     return content_hash([[prompt.key, prompt.text, list(prompt.constraints)] for prompt in prompts])
 
 
-def _note(published: PublishedFile, prompts: Sequence[Prompt], sha256: str) -> str:
+def _note(published_file: PublishedFile, prompts: Sequence[Prompt], sha256: str) -> str:
     """How the file stands to the published one."""
     counts = _counts(len(prompts), sum(len(prompt.constraints) for prompt in prompts))
-    if published.prompts is None or published.instructions is None:
+    if published_file.prompts is None or published_file.instructions is None:
         return counts
-    theirs = _counts(published.prompts, published.instructions)
-    if sha256 == published.sha256:
+    theirs = _counts(published_file.prompts, published_file.instructions)
+    if sha256 == published_file.sha256:
         return f"{counts}: the published file"
     if counts != theirs:
         return f"{counts}: differs from the published file, which has {theirs}"
-    if published.content_sha256 is None:
+    if published_file.content_sha256 is None:
         return f"{counts}, as many as the published file"
-    if content_sha256(prompts) == published.content_sha256:
+    if content_sha256(prompts) == published_file.content_sha256:
         return f"{counts}: the rows of the published file in another layout"
     return f"{counts}: as many as in the published file, but differs from it in some row"
 
@@ -147,10 +151,10 @@ def _convert(rows: Iterable[tuple[str, dict[str, Any]]], kind: type[PromptRow]) 
             raise SpecError(f"{at}: {error}. Columns: {', '.join(kind.__struct_encode_fields__)}") from error
 
 
-def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile, base: Path) -> Iterator[Prompt]:
+def _prompts(rows: Iterable[tuple[str, PromptRow]], published_file: PublishedFile, base: Path) -> Iterator[Prompt]:
     places_of_keys: dict[str, str] = {}
-    known: dict[bytes, tuple[ConstraintRef, ...]] = {}
-    tags = {kind: {"profile": published.profile, "key": kind} for kind in ("int", "str")}
+    shared_refs: dict[bytes, tuple[ConstraintRef, ...]] = {}
+    tags = {kind: {"profile": published_file.profile, "key": kind} for kind in ("int", "str")}
     for place, row in rows:
         at = f"{place}: key {row.key!r}"
         id = str(row.key)  # noqa: A001 - the field's word
@@ -158,10 +162,10 @@ def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile, ba
         if first != place:
             line = f"line {first.rpartition(':')[2]}" if ": row " not in first else first
             raise SpecError(f"{at}: {line} has the same key. Keys must differ; delete one row or give it another")
-        constraints = constraints_of(row, at, published.profile, known)
+        constraints = constraints_of(row, at, published_file.profile, shared_refs)
         kind = "int" if isinstance(row.key, int) else "str"
         turn = Turn(row.prompt, constraints, keep_media(row.media, at, base))
-        yield packed(Prompt(id, (turn,), source=published.name, tags=tags[kind]))
+        yield packed(Prompt(id, (turn,), source=published_file.name, tags=tags[kind]))
 
 
 def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...] | msgspec.UnsetType:
@@ -177,11 +181,11 @@ def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...]
 
 
 def constraints_of(
-    row: PromptRow, at: str, profile: str, known: dict[bytes, tuple[ConstraintRef, ...]]
+    row: PromptRow, at: str, profile: str, shared_refs: dict[bytes, tuple[ConstraintRef, ...]]
 ) -> tuple[ConstraintRef, ...]:
     """The row's constraints.
 
-    Rows that say the same share them (`known`), so that a large file is checked once a kind of row.
+    Rows that say the same share them (`shared_refs`), so that a large file is checked once a kind of row.
 
     Raises:
         SpecError, UnknownName, BadParameter: They cannot be judged as they were published; `at` says where they stand.
@@ -199,10 +203,10 @@ def constraints_of(
         what = msgspec.json.encode((row.instruction_id_list, filled))
     except UnicodeEncodeError:  # a lone surrogate
         what = repr((row.instruction_id_list, filled)).encode("utf-8", "surrogatepass")
-    if what not in known:
+    if what not in shared_refs:
         pairs = zip(row.instruction_id_list, filled, strict=True)
-        known[what] = tuple(checked_ref(ConstraintRef(*pair), at, profile) for pair in pairs)
-    return known[what]
+        shared_refs[what] = tuple(checked_ref(ConstraintRef(*pair), at, profile) for pair in pairs)
+    return shared_refs[what]
 
 
 def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:

@@ -41,7 +41,7 @@ class Rows(NamedTuple):
 
 def where(suite: str) -> str:
     """Say which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
-    origin = next((known.origin for known in CATALOG if known.name == suite), None)
+    origin = next((listed_suite.origin for listed_suite in CATALOG if listed_suite.name == suite), None)
     if origin is None:
         return "a file of one's own"
     return f"{origin.files} of {origin.url} ({origin.licence})"
@@ -123,15 +123,15 @@ def _csv(path: Path, data: bytes, mark: str) -> list[tuple[str, Row]]:
     before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
-        found = [(f"{path}: row {number}", dict(row)) for number, row in enumerate(reader, start=1)]
+        rows = [(f"{path}: row {number}", dict(row)) for number, row in enumerate(reader, start=1)]
     except csv.Error as error:
         raise SpecError(f"{path}: not {'CSV' if mark == ',' else 'TSV'}: {error}") from error
     finally:
         csv.field_size_limit(before)
-    for at, row in found:
+    for at, row in rows:
         if None in row or None in row.values():
             raise SpecError(f"{at}: not as many cells as the header has. Write the file again")
-    return found
+    return rows
 
 
 def _list(path: Path, data: bytes) -> list[tuple[str, Row]]:
@@ -168,9 +168,9 @@ def need_columns(at: str, row: Row, columns: Mapping[str, type]) -> None:
     for name, kind in columns.items():
         value = row.get(name)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            found = "is missing" if name not in row else f"is {value!r:.60}"
+            problem = "is missing" if name not in row else f"is {value!r:.60}"
             raise SpecError(
-                f"{at}: {name} {found}, but must be {_WORDS[kind]}. Is this another version of the file? "
+                f"{at}: {name} {problem}, but must be {_WORDS[kind]}. Is this another version of the file? "
                 f"Columns that are read: {', '.join(columns)}"
             )
 
@@ -190,14 +190,14 @@ def loaded_json(at: str, name: str, text: str, kind: type) -> Any:
     return value
 
 
-def note(found: Mapping[str, int], published: Mapping[str, int]) -> str:
+def note(counts: Mapping[str, int], published_counts: Mapping[str, int]) -> str:
     """How the counts of a file stand to those of the published one, in words; both map what is counted to how many."""
-    ours = ", ".join(f"{count:,} {name if count != 1 else name.removesuffix('s')}" for name, count in found.items())
-    if not published:
+    ours = ", ".join(f"{count:,} {name if count != 1 else name.removesuffix('s')}" for name, count in counts.items())
+    if not published_counts:
         return ours
-    if all(found.get(name) == count for name, count in published.items()):
+    if all(counts.get(name) == count for name, count in published_counts.items()):
         return f"{ours}: as many as the published file"
-    theirs = ", ".join(f"{count:,} {name}" for name, count in published.items())
+    theirs = ", ".join(f"{count:,} {name}" for name, count in published_counts.items())
     return f"{ours}: differs from the published file, which has {theirs}"
 
 

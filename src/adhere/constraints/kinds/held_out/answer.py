@@ -71,16 +71,16 @@ class Labelled(HeldOut):
     normaliser: str = param(Choice(tuple(NORMALISERS)))
 
     def problem(self) -> str | None:
-        left = NORMALISERS[self.normaliser](self.expected)
-        if left != self.expected or "\n" in self.expected:
-            return f"expected={self.expected!r} must be one line as the normaliser leaves it, {left!r}"
+        normal = NORMALISERS[self.normaliser](self.expected)
+        if normal != self.expected or "\n" in self.expected:
+            return f"expected={self.expected!r} must be one line as the normaliser leaves it, {normal!r}"
         return None if ":" not in self.label else f"label={self.label!r} must not hold a colon"
 
     def judge(self, text: str) -> Finding:
-        told = next(self._find_results(reversed(lines(text))), None)
-        if told is None:
+        answer = next(self._find_results(reversed(lines(text))), None)
+        if answer is None:
             return reject(f'no line begins with "{self.label}:"', needed=self.expected[:_SHOWN], score=0)
-        got = NORMALISERS[self.normaliser](told) if len(told) <= normalisers.LONGEST_ANSWER else told
+        got = NORMALISERS[self.normaliser](answer) if len(answer) <= normalisers.LONGEST_ANSWER else answer
         ok = got == self.expected
         reason = f"{self.label}: found {got[:_SHOWN]!r}, needed {self.expected[:_SHOWN]!r}"
         score = 1.0 if ok else closeness.of_texts(got[: 2 * normalisers.LONGEST_EXPECTED], self.expected)
@@ -136,13 +136,13 @@ class Once(Labelled):
     place: str = param(Choice(("any line", "last line")))
 
     def judge(self, text: str) -> Finding:
-        written = [line for line in lines(text) if has_words(line)]
-        count = sum(1 for _ in self._find_results(written))
+        full_lines = [line for line in lines(text) if has_words(line)]
+        count = sum(1 for _ in self._find_results(full_lines))
         if count > 1:
             return reject(
                 f'{count} lines begin with "{self.label}:", allowed 1', measured=count, needed=1, score=1 / count
             )
-        if count and self.place == "last line" and next(self._find_results(written[-1:]), None) is None:
+        if count and self.place == "last line" and next(self._find_results(full_lines[-1:]), None) is None:
             return reject(
                 f'the line that begins with "{self.label}:" is not the last one', needed=self.place, score=0.5
             )
@@ -178,16 +178,16 @@ class Quotes(HeldOut):
     count: int = param(Whole(1, 50))
 
     def problem(self) -> str | None:
-        held = len(words(self.passage))
-        return None if held >= self.count else f"count={self.count} must be at most the words of passage, {held}"
+        most = len(words(self.passage))
+        return None if most >= self.count else f"count={self.count} must be at most the words of passage, {most}"
 
     def judge(self, text: str) -> Finding:
         source = f" {' '.join(words(_plain(self.passage)))} "
         longest = 0
         for quotation in _QUOTATION.findall(_plain(text))[:200]:
-            said = words(quotation)
-            if len(said) > longest and f" {' '.join(said)} " in source:
-                longest = len(said)
+            quoted_words = words(quotation)
+            if len(quoted_words) > longest and f" {' '.join(quoted_words)} " in source:
+                longest = len(quoted_words)
         if longest >= self.count:
             return accept(f"quotes {longest} words in a row", measured=longest, needed=self.count, score=1.0)
         return reject(

@@ -103,8 +103,10 @@ class CallRule(Constraint):
 
 
 def _whole(text: str, *calls: str) -> str:
-    made = (_named_object(call) for call in calls)
-    return encode(Whole(text, tuple(ToolCall(f"c{place}", *call) for place, call in enumerate(made, start=1)))).decode()
+    pairs = (_named_object(call) for call in calls)
+    return encode(
+        Whole(text, tuple(ToolCall(f"c{place}", *call) for place, call in enumerate(pairs, start=1)))
+    ).decode()
 
 
 @kind
@@ -132,23 +134,25 @@ class Exactly(CallRule):
         return {"sequence": self.sequence, "listed": ", ".join(self.calls)}
 
     def judge(self, answer: Whole) -> Finding:
-        wanted = [_canonical(*_named_object(call)) for call in self.calls]
-        made = [f"{call.name}(?)" if call.broken else _canonical(call.name, call.arguments) for call in answer.calls]
-        left = Counter(wanted) - Counter(made)
-        extra = Counter(made) - Counter(wanted)
-        is_in_order = self.sequence == "any" or made == wanted
-        if left or extra:
-            parts = [f"not called: {', '.join(left)}"] * bool(left) + [f"called besides: {', '.join(extra)}"] * bool(
-                extra
-            )
+        expected = [_canonical(*_named_object(call)) for call in self.calls]
+        calls = [f"{call.name}(?)" if call.broken else _canonical(call.name, call.arguments) for call in answer.calls]
+        missing = Counter(expected) - Counter(calls)
+        extra = Counter(calls) - Counter(expected)
+        is_in_order = self.sequence == "any" or calls == expected
+        if missing or extra:
+            parts = [f"not called: {', '.join(missing)}"] * bool(missing) + [
+                f"called besides: {', '.join(extra)}"
+            ] * bool(extra)
             reason = "; ".join(parts)
         else:
             reason = (
-                f"{plural(len(made), 'call')} as wanted" if is_in_order else "the calls are right, their order is not"
+                f"{plural(len(calls), 'call')} as wanted" if is_in_order else "the calls are right, their order is not"
             )
-        hits = (Counter(wanted) & Counter(made)).total()
-        ok = not left and not extra and is_in_order
-        return decide(ok, reason[:900], measured=made[:64], needed=wanted, score=hits / max(len(wanted), len(made)))
+        hits = (Counter(expected) & Counter(calls)).total()
+        ok = not missing and not extra and is_in_order
+        return decide(
+            ok, reason[:900], measured=calls[:64], needed=expected, score=hits / max(len(expected), len(calls))
+        )
 
 
 @kind
@@ -171,9 +175,9 @@ class Never(CallRule):
         return {"listed": quoted_list(self.tools)}
 
     def judge(self, answer: Whole) -> Finding:
-        broken = next((call for call in answer.calls if call.name in self.tools), None)
-        if broken is not None:
-            return reject(f"it calls {broken.said}"[:900])
+        forbidden_call = next((call for call in answer.calls if call.name in self.tools), None)
+        if forbidden_call is not None:
+            return reject(f"it calls {forbidden_call.said}"[:900])
         return decide(ok=True, reason=f"{plural(len(answer.calls), 'call')}, none of {quoted_list(self.tools)}"[:900])
 
 
@@ -210,15 +214,15 @@ class Valid(CallRule):
 
     def judge(self, answer: Whole) -> Finding:
         validator = import_jsonschema().Draft202012Validator
-        known = dict(map(_named_object, self.schemas))
+        schemas = dict(map(_named_object, self.schemas))
         if not answer.calls:
             return reject("it calls no tool")
         for number, call in enumerate(answer.calls, start=1):
-            if call.name not in known:
+            if call.name not in schemas:
                 return reject(f"call {number}: there is no tool {call.name!r}"[:900])
             if call.broken:
                 return reject(f"call {number}: the arguments of {call.name} are no JSON object: {call.broken!r}"[:900])
-            error = next(validator(known[call.name]).iter_errors(call.arguments), None)
+            error = next(validator(schemas[call.name]).iter_errors(call.arguments), None)
             if error is not None:
                 return reject(f"call {number}: {call.name}: {error.json_path}: {error.message}"[:900])
         return decide(ok=True, reason=f"{plural(len(answer.calls), 'call')} with valid arguments")
@@ -247,8 +251,8 @@ class AsksFirst(CallRule):
         return {"listed": quoted_list(self.tools)}
 
     def judge(self, answer: Whole) -> Finding:
-        acted = next((call for call in answer.calls if call.name in self.tools), None)
-        if acted is not None:
-            return reject(f"it calls {acted.said} without having asked"[:900])
+        action = next((call for call in answer.calls if call.name in self.tools), None)
+        if action is not None:
+            return reject(f"it calls {action.said} without having asked"[:900])
         asks = any(mark in answer.text for mark in "?？؟")
         return decide(asks, "it asks, and does not act yet" if asks else "it asks no question")

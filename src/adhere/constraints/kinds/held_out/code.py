@@ -38,11 +38,11 @@ def __adhere_calls(cases):
 
 def code_of(text: str, function: str) -> str | None:
     """The first fenced block that defines the function, or the whole answer where it does; None: nothing does."""
-    wanted = f"def {function}("
-    if wanted not in text:
+    header = f"def {function}("
+    if header not in text:
         return None
     blocks = [text[block.span[0] : block.span[1]] for block in code_blocks(text)]
-    code = next((block for block in blocks if wanted in block), text if not blocks else None)
+    code = next((block for block in blocks if header in block), text if not blocks else None)
     return code if code is not None and len(code) <= LONGEST else None
 
 
@@ -54,8 +54,8 @@ def _trees(code: str, function: str) -> tuple[ast.Module, ast.FunctionDef] | Non
             tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    defined = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
-    return next(((tree, node) for node in defined), None)
+    definitions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return next(((tree, node) for node in definitions), None)
 
 
 class _Code(HeldOut):
@@ -120,14 +120,14 @@ class Passes(_Code):
     def judge_code(self, code: str) -> Finding:
         cases = self._cases() or []
         caller = _CALLER.format(function=self.function)
-        outcome = sandbox.run(code + caller, "__adhere_calls", [[given for given, _ in cases]])
+        outcome = sandbox.run(code + caller, "__adhere_calls", [[arguments for arguments, _ in cases]])
         if outcome.status == "refused":
             return Finding("undecided", f"not run: {outcome.reason}")
         if outcome.waited:
             return Fault("undecided", f"not run to its end: {outcome.reason}")
         if outcome.status != "ok" or not isinstance(outcome.value, list) or len(outcome.value) != len(cases):
             return _final(reject(f"{outcome.status}: {outcome.reason[:200] or 'it returned something else'}", score=0))
-        right = [told == [True, value] for told, (_, value) in zip(outcome.value, cases, strict=True)]
+        right = [reply == [True, value] for reply, (_, value) in zip(outcome.value, cases, strict=True)]
         first = next((at for at, ok in enumerate(right) if not ok), None)
         if first is None:
             return accept(
@@ -143,8 +143,8 @@ class Passes(_Code):
         return cls(rng.choice(("echo", "same", "give_back")), json.dumps([[[n], n] for n in numbers]))
 
     def witness(self) -> str:
-        known = {json.dumps(given): value for given, value in self._cases() or []}
-        body = f"    import json\n    return json.loads({json.dumps(known)!r})[json.dumps(list(given))]"
+        values = {json.dumps(arguments): value for arguments, value in self._cases() or []}
+        body = f"    import json\n    return json.loads({json.dumps(values)!r})[json.dumps(list(given))]"
         return f"```python\ndef {self.function}(*given):\n{body}\n```"
 
 

@@ -135,36 +135,36 @@ class Shows(HeldOut):
 
     def wording(self) -> dict[str, object]:
         words = [_in_words(item) for item in self.shapes]
-        listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+        shape_list = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
         if self.relation:
             (_, *one), (_, *other) = _split(self.shapes[0]), _split(self.shapes[1])
-            listed += f", the {' '.join(one)} {self.relation} the {' '.join(other)} without overlapping its edge"
+            shape_list += f", the {' '.join(one)} {self.relation} the {' '.join(other)} without overlapping its edge"
         if self.centre:
             _, *one = _split(self.shapes[0])
-            listed += f" (the {' '.join(one)} centred at x y = {self.centre})"
-        return {"shown": listed}
+            shape_list += f" (the {' '.join(one)} centred at x y = {self.centre})"
+        return {"shown": shape_list}
 
     def judge(self, text: str) -> Finding:
         try:
-            drawn = read_svg(text)
+            shapes = read_svg(text)
         except Unreadable as reason:
             return reject(str(reason), score=0)
-        wanted = Counter({(colour, name): number for number, colour, name in map(_split, self.shapes)})
-        seen = Counter((shape.colour, shape.name) for shape in drawn)
-        score = sum((wanted & seen).values()) / max(sum((wanted | seen).values()), 1)
-        if seen != wanted:
-            listed = ", ".join(f"{number} {colour} {name}" for (colour, name), number in sorted(seen.items()))
+        expected = Counter({(colour, name): number for number, colour, name in map(_split, self.shapes)})
+        counts = Counter((shape.colour, shape.name) for shape in shapes)
+        score = sum((expected & counts).values()) / max(sum((expected | counts).values()), 1)
+        if counts != expected:
+            shape_list = ", ".join(f"{number} {colour} {name}" for (colour, name), number in sorted(counts.items()))
             return reject(
-                f"the drawing shows {listed[:200] or 'nothing'}; needed {', '.join(self.shapes)}", score=score
+                f"the drawing shows {shape_list[:200] or 'nothing'}; needed {', '.join(self.shapes)}", score=score
             )
         if self.relation:
-            one, other = (_the(drawn, item) for item in self.shapes[:2])
+            one, other = (_the(shapes, item) for item in self.shapes[:2])
             if not one.is_to(self.relation, other):
                 return reject(
                     f"the {one.colour} {one.name} is not {self.relation} the {other.colour} {other.name}", score=0.9
                 )
         if self.centre:
-            (x, y), one = map(int, self.centre.split()), _the(drawn, self.shapes[0])
+            (x, y), one = map(int, self.centre.split()), _the(shapes, self.shapes[0])
             middle = (one.left + one.right) / 2, (one.top + one.bottom) / 2
             if abs(middle[0] - x) > _NEAR or abs(middle[1] - y) > _NEAR:
                 return reject(
@@ -200,11 +200,11 @@ def place(shapes: Sequence[str], relation: str) -> list[Shape]:
     What another lies in is drawn before it.
     """
     cells = [(6.0 + 33 * column, 6.0 + 33 * row) for row in range(3) for column in range(3)]
-    wanted = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
+    pairs = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
     if not relation:
-        return [make_shape(name, colour, *cells[at], 20) for at, (colour, name) in enumerate(wanted)]
-    one, other = wanted[0], wanted[1]
-    rest = [make_shape(name, colour, 6 + 13 * at, 85, 10) for at, (colour, name) in enumerate(wanted[2:])]
+        return [make_shape(name, colour, *cells[at], 20) for at, (colour, name) in enumerate(pairs)]
+    one, other = pairs[0], pairs[1]
+    rest = [make_shape(name, colour, 6 + 13 * at, 85, 10) for at, (colour, name) in enumerate(pairs[2:])]
     if relation == "inside":
         outer = make_shape(other[1], other[0], 10, 10, 60)
         x, y = outer.centre
@@ -218,9 +218,9 @@ def place(shapes: Sequence[str], relation: str) -> list[Shape]:
     return [make_shape(one[1], one[0], *first, 20), make_shape(other[1], other[0], *second, 20), *rest]
 
 
-def _the(drawn: Sequence[Shape], item: str) -> Shape:
+def _the(shapes: Sequence[Shape], item: str) -> Shape:
     _, colour, name = _split(item)
-    return next(shape for shape in drawn if (shape.colour, shape.name) == (colour, name))
+    return next(shape for shape in shapes if (shape.colour, shape.name) == (colour, name))
 
 
 @kind

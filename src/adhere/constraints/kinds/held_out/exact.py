@@ -50,8 +50,8 @@ class AnswerText:
 
 
 def _shorten(answer: object) -> str:
-    shown = repr(answer)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}… ({len(shown)} characters)"
+    text = repr(answer)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
 class Exact(HeldOut):
@@ -120,17 +120,17 @@ class Text(Exact):
     normaliser: str = param(Choice(("text", "verbatim")))
 
     def form_problem(self) -> str | None:
-        left = TEXTS[self.normaliser](self.expected)
-        return None if left == self.expected else f"must be as the normaliser leaves it, {_shorten(left)}"
+        normal = TEXTS[self.normaliser](self.expected)
+        return None if normal == self.expected else f"must be as the normaliser leaves it, {_shorten(normal)}"
 
     def compare(self, text: str) -> Finding:
         """Partial: the share of characters that need no edit."""
-        found = TEXTS[self.normaliser](text)
-        if found == self.expected:
+        answer = TEXTS[self.normaliser](text)
+        if answer == self.expected:
             return self.right()
-        what = f"found {_shorten(found)}, needed {_shorten(self.expected)}"
-        score = closeness.of_texts(found, self.expected)
-        return self.wrong(what, score, found[:_SHOWN], self.expected[:_SHOWN])
+        what = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
+        score = closeness.of_texts(answer, self.expected)
+        return self.wrong(what, score, answer[:_SHOWN], self.expected[:_SHOWN])
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -164,22 +164,22 @@ class Number(Exact):
         Partial: 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 where the right value is the
         last number of a longer answer; for another number alone half of 1 - 10 |difference| / the larger amount, or 0.
         """
-        found = normalisers.number(text)
-        if found == self.expected:
+        answer = normalisers.number(text)
+        if answer == self.expected:
             return self.right()
-        what = f"found {_shorten(found)}, needed {_shorten(self.expected)}"
-        return self.wrong(what, self._score(found), found[:_SHOWN], self.expected)
+        what = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
+        return self.wrong(what, self._score(answer), answer[:_SHOWN], self.expected)
 
-    def _score(self, found: str) -> float:
-        needed = Decimal(self.expected)
-        if re.fullmatch(r"-?\d+(?:\.\d+)?", found, re.ASCII) is None:
-            numbers = _ANY_NUMBER.findall(found)
-            return AMONG_TEXT if numbers and Decimal(numbers[-1].replace(",", "")) == needed else 0.0
-        value = Decimal(found)
-        if value == needed:
+    def _score(self, answer: str) -> float:
+        expected = Decimal(self.expected)
+        if re.fullmatch(r"-?\d+(?:\.\d+)?", answer, re.ASCII) is None:
+            numbers = _ANY_NUMBER.findall(answer)
+            return AMONG_TEXT if numbers and Decimal(numbers[-1].replace(",", "")) == expected else 0.0
+        value = Decimal(answer)
+        if value == expected:
             return OTHERWISE_WRITTEN
-        larger = max(value.copy_abs(), needed.copy_abs())
-        apart = _ROUNDED.divide(_ROUNDED.subtract(value, needed).copy_abs(), larger)
+        larger = max(value.copy_abs(), expected.copy_abs())
+        apart = _ROUNDED.divide(_ROUNDED.subtract(value, expected).copy_abs(), larger)
         return max(0.0, AMONG_TEXT * (1 - 10 * float(apart)))
 
     @classmethod
@@ -219,25 +219,27 @@ class Lines(Exact):
 
     def form_problem(self) -> str | None:
         joint = {"lines": "\n", "items": ", "}[self.normaliser]
-        written = joint.join(self._pieces(self.expected))
-        return None if written == self.expected else f"must be as the normaliser leaves it, {_shorten(written)}"
+        normal = joint.join(self._pieces(self.expected))
+        return None if normal == self.expected else f"must be as the normaliser leaves it, {_shorten(normal)}"
 
     def _pieces(self, text: str) -> list[str]:
         return PIECES[self.normaliser](text)
 
     def compare(self, text: str) -> Finding:
         """Partial: pieces that are right and in the right order, as a share of the longer list."""
-        found, needed = self._pieces(text), self._pieces(self.expected)
-        if found == needed:
+        pieces, expected = self._pieces(text), self._pieces(self.expected)
+        if pieces == expected:
             return self.right()
-        at = next((at for at, (one, other) in enumerate(zip(found, needed, strict=False)) if one != other), None)
+        at = next((at for at, (one, other) in enumerate(zip(pieces, expected, strict=False)) if one != other), None)
         unit = self.normaliser.removesuffix("s")
         what = (
-            f"found {plural(len(found), unit)}, needed {len(needed)}"
+            f"found {plural(len(pieces), unit)}, needed {len(expected)}"
             if at is None
-            else f"{unit} {at + 1} is {_shorten(found[at])}, needed {_shorten(needed[at])}"
+            else f"{unit} {at + 1} is {_shorten(pieces[at])}, needed {_shorten(expected[at])}"
         )
-        return self.wrong(what, closeness.of_lists(found, needed), closeness.in_order(found, needed), len(needed))
+        return self.wrong(
+            what, closeness.of_lists(pieces, expected), closeness.in_order(pieces, expected), len(expected)
+        )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -284,24 +286,24 @@ class JsonValue(Exact):
         Partial: plain values that are right and in their place, as a share of those of the value that has more; half of
         that where the JSON stands in other text.
         """
-        needed = closeness.leaves(normalisers.json(self.expected)[0])
+        expected = closeness.leaves(normalisers.json(self.expected)[0])
         value, problem = normalisers.json(text)
         weight = 1.0
         if problem is not None:
             weight = AMONG_TEXT
             value, none_inside = normalisers.json(_innermost(text))
             if none_inside is not None:
-                return self.wrong(f"the answer is {problem}", 0, 0, needed.total())
-        found = closeness.leaves(value)
-        if found == needed and problem is None:
+                return self.wrong(f"the answer is {problem}", 0, 0, expected.total())
+        answer_leaves = closeness.leaves(value)
+        if answer_leaves == expected and problem is None:
             return self.right()
-        right = (found & needed).total()
+        right = (answer_leaves & expected).total()
         what = (
             f"there is text around the JSON: {problem}"
             if problem is not None
-            else f"{right} of {plural(needed.total(), 'value')} right, {found.total() - right} wrong"
+            else f"{right} of {plural(expected.total(), 'value')} right, {answer_leaves.total() - right} wrong"
         )
-        return self.wrong(what, weight * closeness.of_values(found, needed), right, needed.total())
+        return self.wrong(what, weight * closeness.of_values(answer_leaves, expected), right, expected.total())
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -353,16 +355,17 @@ class TableRows(Exact):
         Partial: the larger of two shares, rows that are right and in the right order, and cells that are right in their
         place; half of that where the table has no ruler or stands in other text.
         """
-        found, problem = self._table(text)
-        needed = self._table(self.expected)[0]
-        if found == needed and problem is None:
+        table, problem = self._table(text)
+        expected = self._table(self.expected)[0]
+        if table == expected and problem is None:
             return self.right()
-        right = closeness.in_order(found, needed)
-        score = closeness.of_tables(found, needed) * (1 if problem is None else AMONG_TEXT)
+        right = closeness.in_order(table, expected)
+        score = closeness.of_tables(table, expected) * (1 if problem is None else AMONG_TEXT)
         what = (
-            problem or f"{right} of {plural(len(needed), 'row')} right (the header counts), {len(found) - right} wrong"
+            problem
+            or f"{right} of {plural(len(expected), 'row')} right (the header counts), {len(table) - right} wrong"
         )
-        return self.wrong(what, score, right, len(needed))
+        return self.wrong(what, score, right, len(expected))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -412,13 +415,13 @@ class RuleSet(Exact):
     def compare(self, text: str) -> Finding:
         """Partial: the share of rules that hold."""
         pieces = PIECES[self.normaliser](text)
-        seen = {rule: judge_rule(rule, pieces) for rule in self.rules}
-        broken = [f"{rule} (found {one.found})" for rule, one in seen.items() if not one.holds]
-        if not broken:
-            return accept(f"all {plural(len(seen), 'rule')} hold (normaliser {self.normaliser})", score=1.0)
-        kept = len(seen) - len(broken)
-        what = f"{kept} of {plural(len(seen), 'rule')} kept; broken: {'; '.join(broken)[:500]}"
-        return self.wrong(what, kept / len(seen), kept, len(seen))
+        results = {rule: judge_rule(rule, pieces) for rule in self.rules}
+        broken_rules = [f"{rule} (found {one.found})" for rule, one in results.items() if not one.holds]
+        if not broken_rules:
+            return accept(f"all {plural(len(results), 'rule')} hold (normaliser {self.normaliser})", score=1.0)
+        n_kept = len(results) - len(broken_rules)
+        what = f"{n_kept} of {plural(len(results), 'rule')} kept; broken: {'; '.join(broken_rules)[:500]}"
+        return self.wrong(what, n_kept / len(results), n_kept, len(results))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

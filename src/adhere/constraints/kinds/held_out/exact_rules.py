@@ -27,8 +27,8 @@ class RuleResult(NamedTuple):
     found: str
 
 
-def _count(pieces: Pieces, needed: str) -> RuleResult:
-    return RuleResult(len(pieces) == int(needed), str(len(pieces)))
+def _count(pieces: Pieces, expected: str) -> RuleResult:
+    return RuleResult(len(pieces) == int(expected), str(len(pieces)))
 
 
 def _sizes(pieces: Pieces, low: str, high: str) -> RuleResult:
@@ -61,9 +61,9 @@ def _starts(pieces: Pieces, at: str, letter: str) -> RuleResult:
     return RuleResult(piece.startswith(letter), repr(piece[:1]))
 
 
-def _line_words(pieces: Pieces, at: str, needed: str) -> RuleResult:
-    found = len(_piece(pieces, at).split())
-    return RuleResult(found == int(needed), str(found))
+def _line_words(pieces: Pieces, at: str, expected: str) -> RuleResult:
+    count = len(_piece(pieces, at).split())
+    return RuleResult(count == int(expected), str(count))
 
 
 def _piece(pieces: Pieces, at: str) -> str:

@@ -264,10 +264,10 @@ class Tags(HeldOut):
     def judge(self, text: str) -> Finding:
         body = text.strip().lower()
         opening, closing = f"<{self.tag}>", f"</{self.tag}>"
-        opened, closed = body.startswith(opening), body.endswith(closing)
-        lacking = " and ".join(name for name, there in ((opening, opened), (closing, closed)) if not there)
+        is_opened, is_closed = body.startswith(opening), body.endswith(closing)
+        lacking = " and ".join(name for name, there in ((opening, is_opened), (closing, is_closed)) if not there)
         if lacking:
-            return reject(f"the answer does not stand in tags: it lacks {lacking}", score=(opened + closed) / 2)
+            return reject(f"the answer does not stand in tags: it lacks {lacking}", score=(is_opened + is_closed) / 2)
         if not has_words(body[len(opening) : len(body) - len(closing)]):
             return reject("found nothing between the tags", score=0.5)
         return accept(f"found {opening} and {closing} around the answer", score=1)

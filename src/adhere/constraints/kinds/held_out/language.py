@@ -57,8 +57,8 @@ def _in_language(text: str, language: str) -> tuple[bool, str]:
     if letters < _FEWEST_LETTERS:
         return False, f"{plural(letters, 'letter')} are too few to tell the language (at least {_FEWEST_LETTERS})"
     code = detect(text)
-    named = next((name for name, (one, _) in _SAMPLES.items() if one == code), code or "none")
-    return code == _SAMPLES[language][0], f"looks like {named}, needed {language}"
+    language_name = next((name for name, (one, _) in _SAMPLES.items() if one == code), code or "none")
+    return code == _SAMPLES[language][0], f"looks like {language_name}, needed {language}"
 
 
 @kind
@@ -126,9 +126,9 @@ class TwoLanguages(HeldOut):
             return reject(
                 f"found {plural(len(pieces), 'paragraph')}, needed 2", measured=len(pieces), needed=2, score=0
             )
-        told = [_in_language(piece, name) for piece, name in zip(pieces, (self.first, self.second), strict=True)]
-        right = sum(ok for ok, _ in told)
-        reason = "; ".join(f"paragraph {number}: {said}" for number, (_, said) in enumerate(told, start=1))
+        checks = [_in_language(piece, name) for piece, name in zip(pieces, (self.first, self.second), strict=True)]
+        right = sum(ok for ok, _ in checks)
+        reason = "; ".join(f"paragraph {number}: {remark}" for number, (_, remark) in enumerate(checks, start=1))
         return decide(right == 2, reason, measured=right, needed=2, score=right / 2)
 
     @classmethod
@@ -216,8 +216,8 @@ class Ascii(HeldOut):
             return accept("every character is ASCII", measured=0, needed=0)
         hit = _NOT_ASCII.search(text)
         count = len(text) - len(_NOT_ASCII.sub("", text))
-        shown = ascii(hit.group()) if hit else ""
-        reason = f"found {plural(count, 'character')} beyond ASCII, the first is {shown}"
+        first_character = ascii(hit.group()) if hit else ""
+        reason = f"found {plural(count, 'character')} beyond ASCII, the first is {first_character}"
         return reject(reason, measured=count, needed=0, span=hit and hit.span(), score=1 - count / len(text))
 
     def repairs(self, text: str) -> Iterator[str]:

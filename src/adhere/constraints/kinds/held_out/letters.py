@@ -80,8 +80,8 @@ class AtLeastLetter(HeldOut):
     count: int = param(Whole(1, 1000), drawn=range(2, 6), noun="time")
 
     def judge(self, text: str) -> Finding:
-        measured = text.count(self.letter) + text.count(self.letter.upper())
-        return at_least(measured, self.count, f'occurrence of "{self.letter}"')
+        count = text.count(self.letter) + text.count(self.letter.upper())
+        return at_least(count, self.count, f'occurrence of "{self.letter}"')
 
     def witness(self) -> str:
         return f"It is {self.letter * self.count}."
@@ -142,8 +142,8 @@ class Alliteration(HeldOut):
     count: int = param(Whole(1, 1000), drawn=(2, 2, 3), noun="word")
 
     def judge(self, text: str) -> Finding:
-        measured = sum(1 for word in words(text) if _starts(word) == self.letter)
-        return at_least(measured, self.count, f'word starting with "{self.letter}"')
+        count = sum(1 for word in words(text) if _starts(word) == self.letter)
+        return at_least(count, self.count, f'word starting with "{self.letter}"')
 
     def witness(self) -> str:
         return " ".join([self.letter] * self.count) + "."

@@ -120,12 +120,12 @@ class TableHeader(Markdown):
             return reject("found no Markdown table", score=0)
         for table in every:
             if tuple(cell.strip("*_` ") for cell in table.header) == self.header:
-                filled = any(has_words(cell) for row in table.rows for cell in row)
+                has_content = any(has_words(cell) for row in table.rows for cell in row)
                 return decide(
-                    filled, f"found the table{'' if filled else ', but it has no row of content'}", score=0.75
+                    has_content, f"found the table{'' if has_content else ', but it has no row of content'}", score=0.75
                 )
-        shown = " | ".join(every[0].header)[:80]
-        return reject(f"the header of the table is {shown!r}, needed {' | '.join(self.header)!r}", score=0.5)
+        header = " | ".join(every[0].header)[:80]
+        return reject(f"the header of the table is {header!r}, needed {' | '.join(self.header)!r}", score=0.5)
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [piece.replace("|", "/") for piece in edits.split_into(text, len(self.header)) or ()]
@@ -172,8 +172,8 @@ class CodeLanguage(Markdown):
         blocks = code_blocks(text)
         if any(block.language == self.language and has_words(block.body) for block in blocks):
             return accept(f"found a code block marked as {self.language}")
-        named = ", ".join(block.language or "none" for block in blocks[:5])
-        reason = f"found {plural(len(blocks), 'code block')}{f' (languages: {named[:80]})' if blocks else ''}"
+        languages = ", ".join(block.language or "none" for block in blocks[:5])
+        reason = f"found {plural(len(blocks), 'code block')}{f' (languages: {languages[:80]})' if blocks else ''}"
         return reject(f"{reason}, needed one marked as {self.language} that is not empty", score=0.5 if blocks else 0)
 
     def repairs(self, text: str) -> Iterator[str]:
@@ -240,11 +240,13 @@ class Outline(Markdown):
 
     def judge(self, text: str) -> Finding:
         levels = [heading.level for heading in headings(text)]
-        needed = [1, *[2] * self.count]
-        shown = ", ".join(map(str, levels[:10])) or "none"
-        reason = f"found headings of the levels {shown}, needed 1 and then {plural(self.count, 'heading')} of level 2"
-        right = sum(one == other for one, other in zip(levels, needed, strict=False))
-        return decide(levels == needed, reason, measured=levels[:50], score=right / max(len(levels), len(needed)))
+        expected = [1, *[2] * self.count]
+        level_list = ", ".join(map(str, levels[:10])) or "none"
+        reason = (
+            f"found headings of the levels {level_list}, needed 1 and then {plural(self.count, 'heading')} of level 2"
+        )
+        right = sum(one == other for one, other in zip(levels, expected, strict=False))
+        return decide(levels == expected, reason, measured=levels[:50], score=right / max(len(levels), len(expected)))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
@@ -290,12 +292,16 @@ class HeadingTexts(Markdown):
 
     def judge(self, text: str) -> Finding:
         titles = [heading.text.rstrip(":").casefold() for heading in headings(text)]
-        needed = [title.casefold().rstrip(":") for title in self.titles]
-        right = sum(one == other for one, other in zip(titles, needed, strict=False))
-        shown = quoted_list([title[:40] for title in titles[:6]]) if titles else "none"
-        reason = f"found the headings {shown}, needed {quoted_list(self.titles)}"
+        expected = [title.casefold().rstrip(":") for title in self.titles]
+        right = sum(one == other for one, other in zip(titles, expected, strict=False))
+        title_list = quoted_list([title[:40] for title in titles[:6]]) if titles else "none"
+        reason = f"found the headings {title_list}, needed {quoted_list(self.titles)}"
         return decide(
-            titles == needed, reason, measured=right, needed=len(needed), score=right / max(len(titles), len(needed))
+            titles == expected,
+            reason,
+            measured=right,
+            needed=len(expected),
+            score=right / max(len(titles), len(expected)),
         )
 
     def repairs(self, text: str) -> Iterator[str]:
@@ -370,8 +376,8 @@ class InlineCode(Markdown):
         )
 
     def judge(self, text: str) -> Finding:
-        needed = self.word.casefold()
-        hits = [hit for hit in _INLINE_CODE.finditer(text) if hit[1].strip().casefold() == needed]
+        word = self.word.casefold()
+        hits = [hit for hit in _INLINE_CODE.finditer(text) if hit[1].strip().casefold() == word]
         if hits:
             return accept(f"found `{self.word}`", span=hits[0].span())
         return reject(f"found no `{self.word}` between backticks", needed=self.word)

@@ -60,8 +60,10 @@ class NestedBullets(Markdown):
             else:
                 groups[-1] += 1
         right = groups.count(self.inner)
-        shown = ", ".join(map(str, groups[:10]))
-        reason = f"found {plural(len(groups), 'bullet')} with {shown} below, needed {self.outer} with {self.inner} each"
+        counts = ", ".join(map(str, groups[:10]))
+        reason = (
+            f"found {plural(len(groups), 'bullet')} with {counts} below, needed {self.outer} with {self.inner} each"
+        )
         score = min(right, self.outer) / max(len(groups), self.outer)
         return decide(groups == [self.inner] * self.outer, reason, measured=groups[:50], score=score)
 
@@ -171,9 +173,9 @@ class Definitions(Markdown):
             bare = bare[marker.end() if marker else 0 :]
             if not bare.startswith("**"):
                 continue
-            term, closed, said = bare[2:].partition("**")
+            term, stars, rest = bare[2:].partition("**")
             is_term = term.rstrip(": ").casefold() == self.terms[at].casefold()
-            at += bool(closed and is_term and has_words(said) and (term.endswith(":") or said.lstrip().startswith(":")))
+            at += bool(stars and is_term and has_words(rest) and (term.endswith(":") or rest.lstrip().startswith(":")))
         if at == len(self.terms):
             return accept(f"found {quoted_list(self.terms)}", measured=at, needed=at, score=1)
         reason = f'found no line that starts with "**{self.terms[at]}**:" and goes on, after {at} of {len(self.terms)}'

@@ -97,8 +97,8 @@ class Reaches(HeldOut):
             return f"start={self.start!r} must hold blocks with names of letters and digits"
         if sorted(self.start) == sorted(self.goal):
             return f"goal={self.goal!r} must differ from start"
-        needed = len(solve(*self._towers()))
-        return None if needed <= self.most else f"most={self.most} must be at least {needed}, which suffice"
+        fewest = len(solve(*self._towers()))
+        return None if fewest <= self.most else f"most={self.most} must be at least {fewest}, which suffice"
 
     def _towers(self) -> tuple[list[list[str]], list[list[str]]]:
         return [tower.split() for tower in self.start], [tower.split() for tower in self.goal]
@@ -132,8 +132,8 @@ class Reaches(HeldOut):
         def pairs(some: list[list[str]]) -> set[tuple[str, str]]:
             return {pair for tower in some for pair in zip((TABLE, *tower), tower, strict=False)}
 
-        wanted = pairs(goal)
-        return min(0.9, len(pairs(towers) & wanted) / len(wanted))
+        goal_pairs = pairs(goal)
+        return min(0.9, len(pairs(towers) & goal_pairs) / len(goal_pairs))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

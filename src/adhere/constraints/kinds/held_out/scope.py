@@ -72,8 +72,8 @@ class _Scope(NestedRule):
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
         """A rule says "it" for the answer, unless one of its parameters holds these words."""
-        held = " ".join(_texts(self.constraint.params))
-        return {"rule": inner[0] if _THE_ANSWER.search(held) else _THE_ANSWER.sub(_it, inner[0])}
+        parameter_text = " ".join(_texts(self.constraint.params))
+        return {"rule": inner[0] if _THE_ANSWER.search(parameter_text) else _THE_ANSWER.sub(_it, inner[0])}
 
     def _own(self) -> Constraint | None:
         own = self.own_inner()

@@ -175,8 +175,8 @@ class SecondPerson(HeldOut):
 def _openings(text: str) -> list[tuple[int, str]]:
     """Where each sentence begins and its first word in small letters."""
     spans = sentence_spans(text, most=MOST_SENTENCES)
-    begun = ((start, words(text[start : min(end, start + 200)])) for start, end in spans)
-    return [(start, first[0].casefold()) for start, first in begun if first]
+    starts = ((start, words(text[start : min(end, start + 200)])) for start, end in spans)
+    return [(start, first[0].casefold()) for start, first in starts if first]
 
 
 class _Variety(HeldOut):
@@ -193,11 +193,11 @@ class _Variety(HeldOut):
         openings = _openings(text)
         seen: set[str] = set()
         for position, word in openings:
-            begun = self.start(word)
-            if begun in seen:
+            opening = self.start(word)
+            if opening in seen:
                 span = (position, position + 1)
-                return reject(f'two sentences begin with {self._noun} "{begun[:40]}"', measured=len(seen), span=span)
-            seen.add(begun)
+                return reject(f'two sentences begin with {self._noun} "{opening[:40]}"', measured=len(seen), span=span)
+            seen.add(opening)
         return at_least(len(openings), self.count, f"sentence with another {self._noun} at its start")
 
     @classmethod

@@ -35,8 +35,8 @@ class _Without(HeldOut):
                 lambda hit: edits.like(hit.group(), self._instead.get(hit.group().lower(), "")), text
             )
             yield re.sub(r"(?<=\S)[ \t]{2,}", " ", edited).replace(" ,", ",").replace(" .", ".").strip()
-        kept = [text[start:end] for start, end in sentence_spans(text) if not self._pattern.search(text[start:end])]
-        yield " ".join(kept)
+        clean = [text[start:end] for start, end in sentence_spans(text) if not self._pattern.search(text[start:end])]
+        yield " ".join(clean)
 
     def rules_out(self, literal: str) -> bool:
         return self._pattern.search(literal) is not None

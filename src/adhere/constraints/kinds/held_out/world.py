@@ -35,8 +35,8 @@ def solve(world: str, seed: int, form: Form = "tools") -> str:
     episode = Episode(open_world(world), seed, form)
     steps: list[Message] = []
     for number, action in enumerate(episode.world.solver()):
-        said = as_answer(action, form, number, has_tools=bool(episode.world.tools))
-        steps += (said, *episode.take(said))
+        answer = as_answer(action, form, number, has_tools=bool(episode.world.tools))
+        steps += (answer, *episode.take(answer))
     return _whole(steps)
 
 
@@ -76,7 +76,7 @@ class OfAnEpisode(Constraint):
         form = next(form for form in FORMS if form == self.form)
         return self.judge(_judge_episode(self.world, self.seed, form, self.user, text))
 
-    def judge(self, judged: Judgement) -> Finding:
+    def judge(self, judgement: Judgement) -> Finding:
         """Turn the episode's judgement into the finding of this kind."""
         raise NotImplementedError
 
@@ -112,8 +112,8 @@ class Solved(OfAnEpisode):
     form: str = param(Choice(FORMS))
     user: str = param(Words(), default=SCRIPT)
 
-    def judge(self, judged: Judgement) -> Finding:
-        return decide(judged.outcome == "pass", judged.reason[:900])
+    def judge(self, judgement: Judgement) -> Finding:
+        return decide(judgement.outcome == "pass", judgement.reason[:900])
 
 
 @kind
@@ -140,15 +140,16 @@ class Keeps(OfAnEpisode):
     user: str = param(Words(), default=SCRIPT)
 
     def problem(self) -> str | None:
-        found = super().problem()
-        known = () if found else open_world(self.world).rules
-        return found or (None if self.rule in known else f"rule={self.rule!r} must be one of {', '.join(known)}")
+        if world_problem := super().problem():
+            return world_problem
+        rules = open_world(self.world).rules
+        return None if self.rule in rules else f"rule={self.rule!r} must be one of {', '.join(rules)}"
 
-    def judge(self, judged: Judgement) -> Finding:
-        broken = [one for one in judged.broken if one.rule == self.rule]
-        if not broken:
+    def judge(self, judgement: Judgement) -> Finding:
+        breaks = [one for one in judgement.broken if one.rule == self.rule]
+        if not breaks:
             return decide(ok=True, reason=f"{self.rule} was kept in every step")
-        more = {1: "", 2: " and once more"}.get(len(broken), f" and {len(broken) - 1} times more")
+        more = {1: "", 2: " and once more"}.get(len(breaks), f" and {len(breaks) - 1} times more")
         return reject(
-            f"{self.rule}, action {broken[0].action}: {broken[0].reason}{more}"[:900], measured=broken[0].action
+            f"{self.rule}, action {breaks[0].action}: {breaks[0].reason}{more}"[:900], measured=breaks[0].action
         )

@@ -11,17 +11,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 
-def edit_distance(found: Sequence[Hashable], needed: Sequence[Hashable]) -> int:
+def edit_distance(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> int:
     """Levenshtein's distance: the fewest insertions, deletions and replacements of single elements.
 
     Source: G. Myers, J. ACM 46 (1999) 395, in the form of H. Hyyrö (2003) for the distance of whole sequences.
     """
-    if not needed:
-        return len(found)
-    places = _places(needed)
-    every, last = (1 << len(needed)) - 1, 1 << (len(needed) - 1)
-    rises, falls, distance = every, 0, len(needed)
-    for element in found:
+    if not expected:
+        return len(answer)
+    places = _places(expected)
+    every, last = (1 << len(expected)) - 1, 1 << (len(expected) - 1)
+    rises, falls, distance = every, 0, len(expected)
+    for element in answer:
         equal = places.get(element, 0)
         diagonal = (((equal & rises) + rises) ^ rises) | equal | falls
         right_rises = falls | (every & ~(diagonal | rises))
@@ -37,48 +37,48 @@ def edit_distance(found: Sequence[Hashable], needed: Sequence[Hashable]) -> int:
     return distance
 
 
-def in_order(found: Iterable[Hashable], needed: Sequence[Hashable]) -> int:
-    """The length of the longest common subsequence: how many elements of `needed` stand in `found` in this order.
+def in_order(answer: Iterable[Hashable], expected: Sequence[Hashable]) -> int:
+    """The length of the longest common subsequence: how many elements of `expected` stand in `answer` in this order.
 
     Source: H. Hyyrö, Bit-parallel LCS-length computation revisited (2004).
     """
-    places = _places(needed)
-    every = (1 << len(needed)) - 1
+    places = _places(expected)
+    every = (1 << len(expected)) - 1
     free = every
-    for element in found:
-        taken = free & places.get(element, 0)
-        free = ((free + taken) | (free - taken)) & every
-    return len(needed) - free.bit_count()
+    for element in answer:
+        hits = free & places.get(element, 0)
+        free = ((free + hits) | (free - hits)) & every
+    return len(expected) - free.bit_count()
 
 
-def _places(needed: Sequence[Hashable]) -> dict[Hashable, int]:
+def _places(expected: Sequence[Hashable]) -> dict[Hashable, int]:
     places: dict[Hashable, int] = {}
-    for number, element in enumerate(needed):
+    for number, element in enumerate(expected):
         places[element] = places.get(element, 0) | 1 << number
     return places
 
 
-def of_texts(found: str, needed: str) -> float:
+def of_texts(answer: str, expected: str) -> float:
     """1 - edit distance / length of the longer one: the share of characters that need no edit."""
-    longer = max(len(found), len(needed))
-    return 1 - edit_distance(found, needed) / longer if longer else 1.0
+    longer = max(len(answer), len(expected))
+    return 1 - edit_distance(answer, expected) / longer if longer else 1.0
 
 
-def of_lists(found: Sequence[Hashable], needed: Sequence[Hashable]) -> float:
+def of_lists(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> float:
     """Elements that are right and in the right order, as a share of the longer list."""
-    longer = max(len(found), len(needed))
-    return in_order(found, needed) / longer if longer else 1.0
+    longer = max(len(answer), len(expected))
+    return in_order(answer, expected) / longer if longer else 1.0
 
 
-def of_tables(found: Sequence[tuple[str, ...]], needed: Sequence[tuple[str, ...]]) -> float:
+def of_tables(answer: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> float:
     """The larger of two shares: rows that are right and in the right order, and cells that are right in their place."""
-    cells = max(sum(map(len, found)), sum(map(len, needed)))
+    cells = max(sum(map(len, answer)), sum(map(len, expected)))
     right = sum(
         one == other
-        for row, wanted in zip(found, needed, strict=False)
-        for one, other in zip(row, wanted, strict=False)
+        for row, expected_row in zip(answer, expected, strict=False)
+        for one, other in zip(row, expected_row, strict=False)
     )
-    return max(of_lists(found, needed), right / cells if cells else 0.0)
+    return max(of_lists(answer, expected), right / cells if cells else 0.0)
 
 
 def leaves(value: Any) -> Counter[tuple[Hashable, ...]]:
@@ -86,17 +86,17 @@ def leaves(value: Any) -> Counter[tuple[Hashable, ...]]:
 
     Two values are equal if their leaves are: numbers by value, while `true` is not 1 and "1" is not 1.
     """
-    found: Counter[tuple[Hashable, ...]] = Counter()
-    left: list[tuple[tuple[Hashable, ...], Any]] = [((), value)]
-    while left:
-        path, item = left.pop()
+    counts: Counter[tuple[Hashable, ...]] = Counter()
+    waiting: list[tuple[tuple[Hashable, ...], Any]] = [((), value)]
+    while waiting:
+        path, item = waiting.pop()
         if isinstance(item, dict) and item:
-            left.extend(((*path, key), child) for key, child in item.items())
+            waiting.extend(((*path, key), child) for key, child in item.items())
         elif isinstance(item, list) and item:
-            left.extend(((*path, number), child) for number, child in enumerate(item))
+            waiting.extend(((*path, number), child) for number, child in enumerate(item))
         else:
-            found[(*path, *_plain(item))] += 1
-    return found
+            counts[(*path, *_plain(item))] += 1
+    return counts
 
 
 def _plain(item: Any) -> tuple[str, Hashable]:
@@ -107,7 +107,7 @@ def _plain(item: Any) -> tuple[str, Hashable]:
     return "number", item
 
 
-def of_values(found: Counter[tuple[Hashable, ...]], needed: Counter[tuple[Hashable, ...]]) -> float:
+def of_values(answer: Counter[tuple[Hashable, ...]], expected: Counter[tuple[Hashable, ...]]) -> float:
     """Leaves that are right and in their place, as a share of those of the value that has more."""
-    more = max(found.total(), needed.total())
-    return (found & needed).total() / more if more else 1.0
+    more = max(answer.total(), expected.total())
+    return (answer & expected).total() / more if more else 1.0

@@ -37,8 +37,8 @@ def without_ending(text: str) -> str:
 def with_ending(text: str, mark: str) -> str:
     """The text with `mark` for its final stop; closing quotes and brackets stay behind it."""
     body = text.rstrip()
-    kept = without_ending(body)
-    return kept + mark + "".join(character for character in body[len(kept) :] if character in _CLOSERS)
+    start = without_ending(body)
+    return start + mark + "".join(character for character in body[len(start) :] if character in _CLOSERS)
 
 
 def strip_quote(text: str) -> str:
@@ -72,9 +72,9 @@ def add_sentence(text: str, sentence: str) -> str:
 def add_clause(text: str, clause: str) -> str:
     """The text with `clause` (which brings its own comma or blank) before its final stop."""
     body = text.rstrip()
-    kept = without_ending(body)
-    ending = body[len(kept) :].lstrip(" ,;:–—-") or "."
-    return f"{kept}{clause}{ending}"
+    start = without_ending(body)
+    ending = body[len(start) :].lstrip(" ,;:–—-") or "."
+    return f"{start}{clause}{ending}"
 
 
 def decapitalise(text: str) -> str:
@@ -140,21 +140,21 @@ def cut_to_characters(text: str, most: int) -> str | None:
 
 
 def _whole_sentences(text: str, fits: Callable[[str], bool]) -> str | None:
-    kept = ""
+    start = ""
     for sentence in sentences(text):
-        longer = f"{kept} {sentence}" if kept else sentence
+        longer = f"{start} {sentence}" if start else sentence
         if not fits(longer):
             break
-        kept = longer
-    return kept if count_words(kept) >= 3 else None
+        start = longer
+    return start if count_words(start) >= 3 else None
 
 
 def _cut_short(piece: str) -> str | None:
     """End a piece of a sentence: at a clause in its second half, else without the words that cannot end one."""
     piece = " ".join(piece.split())
     clauses = [match.start() for match in _CLAUSE.finditer(piece) if match.start() >= len(piece) // 2]
-    for cut in [*reversed(clauses), len(piece)]:
-        tokens = piece[:cut].split()
+    for end in [*reversed(clauses), len(piece)]:
+        tokens = piece[:end].split()
         while tokens and tokens[-1].strip(",;:").lower() in _DANGLING:
             tokens.pop()
         if len(tokens) >= 3:
@@ -212,8 +212,8 @@ def split_clauses(pieces: Sequence[str], count: int) -> list[str]:
     """The sentences `pieces`, up to `count`, main clauses with a subject of their own made sentences."""
     split: list[str] = []
     for number, piece in enumerate(pieces):
-        wanted = count - len(split) - (len(pieces) - number - 1)
-        clauses = _MAIN_CLAUSE.split(piece, maxsplit=max(0, wanted - 1)) if wanted > 1 else [piece]
+        room = count - len(split) - (len(pieces) - number - 1)
+        clauses = _MAIN_CLAUSE.split(piece, maxsplit=max(0, room - 1)) if room > 1 else [piece]
         split += [end_sentence(capitalise(clause.strip())) for clause in clauses]
     return split
 

@@ -122,13 +122,13 @@ def mismatch(value: Any, schema: Mapping[str, Any], at: str = "the value") -> st
     return _outside(value, schema, ("minimum", "maximum"), at, "") if is_number else None
 
 
-def _outside(measured: float, schema: Mapping[str, Any], limits: tuple[str, str], at: str, unit: str) -> str | None:
+def _outside(amount: float, schema: Mapping[str, Any], limits: tuple[str, str], at: str, unit: str) -> str | None:
     low, high = schema.get(limits[0]), schema.get(limits[1])
-    shown = f"{at} has {measured} {unit}" if unit else f"{at} is {measured}"
-    if low is not None and measured < low:
-        return f"{shown}, needed at least {low}"
-    if high is not None and measured > high:
-        return f"{shown}, allowed at most {high}"
+    statement = f"{at} has {amount} {unit}" if unit else f"{at} is {amount}"
+    if low is not None and amount < low:
+        return f"{statement}, needed at least {low}"
+    if high is not None and amount > high:
+        return f"{statement}, allowed at most {high}"
     return None
 
 
@@ -136,8 +136,8 @@ def _mismatched_array(value: list[Any], schema: Mapping[str, Any], at: str) -> s
     problem = _outside(len(value), schema, ("minItems", "maxItems"), at, "items")
     if problem or "items" not in schema:
         return problem
-    found = (mismatch(item, schema["items"], f"item {number} of {at}") for number, item in enumerate(value, start=1))
-    return next(filter(None, found), None)
+    problems = (mismatch(item, schema["items"], f"item {number} of {at}") for number, item in enumerate(value, start=1))
+    return next(filter(None, problems), None)
 
 
 def _mismatched_object(value: dict[str, Any], schema: Mapping[str, Any], at: str) -> str | None:
@@ -149,8 +149,8 @@ def _mismatched_object(value: dict[str, Any], schema: Mapping[str, Any], at: str
         for name in value:
             if name not in properties:
                 return f"{at} has the further key {name[:40]!r}"
-    found = (mismatch(value[name], one, f"{name!r} of {at}") for name, one in properties.items() if name in value)
-    return next(filter(None, found), None)
+    problems = (mismatch(value[name], one, f"{name!r} of {at}") for name, one in properties.items() if name in value)
+    return next(filter(None, problems), None)
 
 
 def _is_type(value: object, name: str) -> bool:
@@ -176,8 +176,8 @@ def instance(schema: Mapping[str, Any]) -> Any:
         return schema["enum"][0]
     name = schema.get("type", "object" if "properties" in schema else "string")
     if name == "object":
-        known = {key: instance(one) for key, one in schema.get("properties", {}).items()}
-        return {**dict.fromkeys(schema.get("required", ()), "cats"), **known}
+        properties = {key: instance(one) for key, one in schema.get("properties", {}).items()}
+        return {**dict.fromkeys(schema.get("required", ()), "cats"), **properties}
     if name == "array":
         count = max(1, schema.get("minItems", 1))
         return [instance(schema.get("items", {})) for _ in range(min(count, schema.get("maxItems", count)))]

@@ -122,12 +122,12 @@ def markdown_table(answer: str) -> tuple[Table, str | None]:
     every = lines(answer)
     rows = [cells(line) for line in every if "|" in line]
     rulers = [number for number, row in enumerate(rows) if all(_DASHES.fullmatch(cell) for cell in row)]
-    kept = [row for number, row in enumerate(rows) if number not in rulers[:1]]
+    table = [row for number, row in enumerate(rows) if number not in rulers[:1]]
     if not rulers or rulers[0] != 1 or len(rows[0]) != len(rows[1]):
-        return kept, "no Markdown table: its second line must be a row of dashes, with a cell for each column"
+        return table, "no Markdown table: its second line must be a row of dashes, with a cell for each column"
     if len(rows) < len(every):
-        return kept, "there is text around the table"
-    return kept, None
+        return table, "there is text around the table"
+    return table, None
 
 
 TEXTS: dict[str, Callable[[str], str]] = {"verbatim": bare, "text": text}

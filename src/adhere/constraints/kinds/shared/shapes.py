@@ -137,14 +137,14 @@ def read_svg(text: str) -> list[Shape]:
         Unreadable: There is no drawing or more than one, it is no XML, or it holds paths, transforms or other things
             that geometry here does not decide.
     """
-    found = list(_drawings(text[:_LONGEST]))
-    if len(found) != 1:
+    drawings = list(_drawings(text[:_LONGEST]))
+    if len(drawings) != 1:
         raise Unreadable(
-            f"{len(found)} drawings from <svg to </svg>, needed 1"
+            f"{len(drawings)} drawings from <svg to </svg>, needed 1"
             if len(text) <= _LONGEST
             else "more than 100,000 characters"
         )
-    source = found[0]
+    source = drawings[0]
     if "<!" in source.replace("<!--", "") or "&" in source.replace("&lt;", "").replace("&gt;", "").replace("&amp;", ""):
         raise Unreadable("declarations and entities are not read")
     try:
@@ -196,41 +196,41 @@ def _refuse_effects(element: ET.Element) -> None:
 
 
 def _fill(element: ET.Element) -> str | None:
-    named = re.search(r"(?:^|;)\s*fill\s*:\s*([^;]+)", element.get("style", ""))
-    found = (named[1] if named else element.get("fill", "")).strip().lower()
-    if _HEX.fullmatch(found):
-        digits = found[1:] if len(found) == 7 else "".join(2 * digit for digit in found[1:])
+    style = re.search(r"(?:^|;)\s*fill\s*:\s*([^;]+)", element.get("style", ""))
+    colour = (style[1] if style else element.get("fill", "")).strip().lower()
+    if _HEX.fullmatch(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
         rgb = tuple(int(digits[at : at + 2], 16) for at in (0, 2, 4))
-        return next((name for name, known in COLOURS.items() if known == rgb), found)
-    return {"grey": "gray", "lime": "lime"}.get(found, found) or None
+        return next((name for name, one in COLOURS.items() if one == rgb), colour)
+    return {"grey": "gray", "lime": "lime"}.get(colour, colour) or None
 
 
 def _shape(tag: str, element: ET.Element, colour: str) -> Shape:
     def number(name: str, default: float = 0.0) -> float:
-        found = _numbers(element.get(name, f"{default:g}"))
-        if len(found) != 1:
+        numbers = _numbers(element.get(name, f"{default:g}"))
+        if len(numbers) != 1:
             raise Unreadable(f"{name}={element.get(name, '')[:40]!r} of a {tag} is no number")
-        return found[0]
+        return numbers[0]
 
     match tag:
         case "circle" | "ellipse":
             x, y = number("cx"), number("cy")
             rx, ry = (number("r"), number("r")) if tag == "circle" else (number("rx"), number("ry"))
-            found = Shape("circle" if rx == ry else "ellipse", colour, x - rx, y - ry, x + rx, y + ry)
+            shape = Shape("circle" if rx == ry else "ellipse", colour, x - rx, y - ry, x + rx, y + ry)
         case "rect":
             x, y, width, height = number("x"), number("y"), number("width"), number("height")
-            found = Shape("square" if width == height else "rectangle", colour, x, y, x + width, y + height)
+            shape = Shape("square" if width == height else "rectangle", colour, x, y, x + width, y + height)
         case "polygon":
             flat = _numbers(element.get("points", ""))
             points = tuple(zip(flat[::2], flat[1::2], strict=False))
             if len(points) < 3 or len(flat) % 2:
                 raise Unreadable("a polygon has fewer than three points")
-            found = _polygon(points, colour)
+            shape = _polygon(points, colour)
         case _:
             raise Unreadable(f"<{tag[:40]}> is not read: circle, ellipse, rect, polygon and g are")
-    if found.right - found.left < 1 or found.bottom - found.top < 1:
-        raise Unreadable(f"a {found.colour} {found.name} is less than one unit wide or high")
-    return found
+    if shape.right - shape.left < 1 or shape.bottom - shape.top < 1:
+        raise Unreadable(f"a {shape.colour} {shape.name} is less than one unit wide or high")
+    return shape
 
 
 def _polygon(points: Sequence[tuple[float, float]], colour: str) -> Shape:
@@ -247,5 +247,5 @@ def _numbers(text: str) -> list[float]:
     pieces = text.replace(",", " ").split()
     if len(pieces) > 4 * MOST_ELEMENTS or not all(_NUMBER.fullmatch(piece) for piece in pieces):
         return []
-    found = [float(piece) for piece in pieces]
-    return found if all(map(math.isfinite, found)) else []
+    numbers = [float(piece) for piece in pieces]
+    return numbers if all(map(math.isfinite, numbers)) else []

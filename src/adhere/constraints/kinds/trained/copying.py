@@ -71,12 +71,12 @@ class RepeatLine(_Exact):
         return _phrase_problem(phrase=self.phrase)
 
     def judge(self, text: str) -> Finding:
-        measured = sum(line.strip() == self.phrase for line in lines(text))
-        return exactly(measured, self.count, "line with the phrase")
+        count = sum(line.strip() == self.phrase for line in lines(text))
+        return exactly(count, self.count, "line with the phrase")
 
     def repairs(self, text: str) -> Iterator[str]:
-        kept = [line for line in lines(text) if line.strip() != self.phrase]
-        yield "\n".join([*kept, *[self.phrase] * self.count]).strip()
+        others = [line for line in lines(text) if line.strip() != self.phrase]
+        yield "\n".join([*others, *[self.phrase] * self.count]).strip()
 
     def witness(self) -> str:
         return "\n".join([self.phrase] * self.count)
@@ -199,15 +199,15 @@ class _Spelling(Rule):
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:
-        spelled = _initials(self.pieces(text))
-        right = sum(one == other for one, other in zip(spelled.casefold(), self.word.casefold(), strict=False))
-        reason = f'the first letters of the {self._noun}s spell "{spelled[:60]}", needed "{self.word}"'
+        initials = _initials(self.pieces(text))
+        right = sum(one == other for one, other in zip(initials.casefold(), self.word.casefold(), strict=False))
+        reason = f'the first letters of the {self._noun}s spell "{initials[:60]}", needed "{self.word}"'
         return decide(
-            spelled.casefold() == self.word.casefold(),
+            initials.casefold() == self.word.casefold(),
             reason,
-            measured=spelled[:200],
+            measured=initials[:200],
             needed=self.word,
-            score=right / max(len(spelled), len(self.word)),
+            score=right / max(len(initials), len(self.word)),
         )
 
     @classmethod
@@ -366,14 +366,14 @@ class CopyList(_Exact):
         return {"quoted": quoted_list(self.items)}
 
     def judge(self, text: str) -> Finding:
-        written = [line.strip() for line in lines(text) if line and not line.isspace()]
+        full_lines = [line.strip() for line in lines(text) if line and not line.isspace()]
         count = len(self.items)
-        right = sum(line == item for line, item in zip(written, self.items, strict=False))
+        right = sum(line == item for line, item in zip(full_lines, self.items, strict=False))
         if right < count:
-            wrong = next((n for n, item in enumerate(self.items) if n >= len(written) or written[n] != item), 0)
+            wrong = next((n for n, item in enumerate(self.items) if n >= len(full_lines) or full_lines[n] != item), 0)
             reason = f'line {wrong + 1} is not "{self.items[wrong]}"'
             return reject(reason, measured=right, needed=count, score=right / (count + 1))
-        below = has_words("".join(written[count:]))
+        below = has_words("".join(full_lines[count:]))
         reason = f"found the {plural(count, 'line')}{'' if below else ', but nothing below'}"
         return decide(below, reason, measured=right, needed=count, score=right / (count + 1))
 

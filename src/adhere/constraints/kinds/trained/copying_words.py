@@ -68,15 +68,15 @@ class Reversed(_SomeWords):
                 return reject(f'missing "{word}"', measured=len(spans), needed=len(self.words), score=score)
             spans[word] = span
         order = sorted(self.words, key=lambda word: spans[word])
-        needed = self.words[::-1]
-        reason = f"found the order {quoted_list(order)}, needed {quoted_list(needed)}"
-        return decide(tuple(order) == needed, reason, measured=order, needed=list(needed), score=0.8)
+        expected = self.words[::-1]
+        reason = f"found the order {quoted_list(order)}, needed {quoted_list(expected)}"
+        return decide(tuple(order) == expected, reason, measured=order, needed=list(expected), score=0.8)
 
     def repairs(self, text: str) -> Iterator[str]:
-        named = ", ".join(self.words[::-1])
+        word_list = ", ".join(self.words[::-1])
         if not any(phrases.contains(text, word) for word in self.words):
-            yield edits.add_sentence(text, f"Keywords: {named}.")
-        yield f"Keywords: {named}. {text.lstrip()}"
+            yield edits.add_sentence(text, f"Keywords: {word_list}.")
+        yield f"Keywords: {word_list}. {text.lstrip()}"
 
     def witness(self) -> str:
         return f"There are {', '.join(self.words[::-1])}."
@@ -115,13 +115,13 @@ class Sorted(_SomeWords):
         return ", ".join(sorted(self.words, key=str.casefold))
 
     def judge(self, text: str) -> Finding:
-        needed = self._row()
-        folded = needed.casefold()
-        length = len(needed) + 40
+        row = self._row()
+        folded = row.casefold()
+        length = len(row) + 40
         for line in lines(text):
             if "," in line and len(line) < length and re.sub(r" *, *", ", ", line.strip(" \t.*")).casefold() == folded:
-                return accept(f"found the line {needed!r}", needed=needed)
-        return reject(f"found no line that reads {needed!r}", needed=needed)
+                return accept(f"found the line {row!r}", needed=row)
+        return reject(f"found no line that reads {row!r}", needed=row)
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"{text.rstrip()}\n{self._row()}"

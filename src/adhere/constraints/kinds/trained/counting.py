@@ -57,8 +57,8 @@ class NumberSum(Rule):
         return decide(total == self.total, reason, measured=float(total), needed=self.total, score=float(closeness))
 
     def repairs(self, text: str) -> Iterator[str]:
-        measured = self.judge(text).measured
-        missing = self.total - measured if isinstance(measured, int | float) else 0
+        total = self.judge(text).measured
+        missing = self.total - total if isinstance(total, int | float) else 0
         if missing > 0 and missing == int(missing):
             yield edits.add_clause(text, f" ({int(missing)} in all)")
 
@@ -92,12 +92,12 @@ class WordsOfLength(Rule):
 
     def judge(self, text: str) -> Finding:
         composed = unicodedata.normalize("NFC", text)  # an accent of its own is no letter
-        measured = sum(1 for word in words(composed) if len(word) == self.letters and word.isalpha())
-        return at_least(measured, self.count, f"word of exactly {self.letters} letters")
+        count = sum(1 for word in words(composed) if len(word) == self.letters and word.isalpha())
+        return at_least(count, self.count, f"word of exactly {self.letters} letters")
 
     def repairs(self, text: str) -> Iterator[str]:
-        measured = self.judge(text).measured
-        missing = self.count - measured if isinstance(measured, int) else 0
+        count = self.judge(text).measured
+        missing = self.count - count if isinstance(count, int) else 0
         if 0 < missing <= 3 and self.letters in _FILLERS:
             yield edits.add_clause(text, f" ({', '.join(_FILLERS[self.letters][:missing])})")
 
@@ -134,8 +134,8 @@ class Questions(Rule):
     count: int = param(Whole(1, 200), drawn=(1, 1, 2), noun="question")
 
     def judge(self, text: str) -> Finding:
-        asked = [piece for piece in first_sentences(text) if piece.rstrip(_CLOSERS).endswith(("?", "？"))]
-        return exactly(len(asked), self.count, "question")
+        questions = [piece for piece in first_sentences(text) if piece.rstrip(_CLOSERS).endswith(("?", "？"))]
+        return exactly(len(questions), self.count, "question")
 
     def repairs(self, text: str) -> Iterator[str]:
         missing = self.count - text.count("?")
@@ -175,8 +175,8 @@ class SentencesWithNumber(Rule):
     count: int = param(Whole(1, 200), drawn=(1, 1, 2), noun="sentence")
 
     def judge(self, text: str) -> Finding:
-        measured = sum(1 for piece in first_sentences(text) if _DIGIT.search(piece))
-        return at_least(measured, self.count, "sentence with a digit")
+        count = sum(1 for piece in first_sentences(text) if _DIGIT.search(piece))
+        return at_least(count, self.count, "sentence with a digit")
 
     def repairs(self, text: str) -> Iterator[str]:
         edited = text
@@ -291,8 +291,8 @@ class Marks(Rule):
         surplus = text.count(self.mark) - self.count
         instead = {"?": ".", "-": " "}.get(self.mark, "")
         if surplus > 0:
-            kept, *rest = text.rsplit(self.mark, surplus)
-            yield instead.join([kept, *rest])
+            start, *rest = text.rsplit(self.mark, surplus)
+            yield instead.join([start, *rest])
         elif self.mark in self._additions and surplus >= -3:
             edited = text
             for _ in range(-surplus):
@@ -357,10 +357,10 @@ class Balance(Rule):
     def repairs(self, text: str) -> Iterator[str]:
         counts = phrases.count(text, self.first), phrases.count(text, self.second)
         more = max(*counts, 1)
-        named = [self.first] * (more - counts[0]) + [self.second] * (more - counts[1])
-        if 0 < len(named) <= 3:
+        missing = [self.first] * (more - counts[0]) + [self.second] * (more - counts[1])
+        if 0 < len(missing) <= 3:
             sentence = pick(("This is about {}.", "Think of {}.", "It has to do with {}."), text).format(
-                " and ".join(named)
+                " and ".join(missing)
             )
             yield edits.add_sentence(text, sentence)
 

@@ -29,8 +29,8 @@ def _lengths(pieces: Sequence[str]) -> list[int]:
 
 def _shorten(counts: Sequence[int]) -> str:
     """`"3, 5 and 2"`, cut short after eight."""
-    named = [str(count) for count in counts[:8]] + (["…"] if len(counts) > 8 else [])
-    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
+    numbers = [str(count) for count in counts[:8]] + (["…"] if len(counts) > 8 else [])
+    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def first_sentences(text: str) -> list[str]:
@@ -38,14 +38,18 @@ def first_sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text, most=MOST_SENTENCES)]
 
 
-def _match(measured: Sequence[int], needed: Sequence[int], noun: str) -> Finding:
+def _match(counts: Sequence[int], expected: Sequence[int], noun: str) -> Finding:
     """Judge a row of word counts against the one right row; one count too many or too few is named by position."""
-    if len(measured) != len(needed):
-        return exactly(len(measured), len(needed), noun)
-    right = sum(one == other for one, other in zip(measured, needed, strict=True))
-    reason = f"the {noun}s have {_shorten(measured)} words, needed {_shorten(needed)}"
+    if len(counts) != len(expected):
+        return exactly(len(counts), len(expected), noun)
+    right = sum(one == other for one, other in zip(counts, expected, strict=True))
+    reason = f"the {noun}s have {_shorten(counts)} words, needed {_shorten(expected)}"
     return decide(
-        right == len(needed), reason, measured=list(measured[:50]), needed=list(needed[:50]), score=right / len(needed)
+        right == len(expected),
+        reason,
+        measured=list(counts[:50]),
+        needed=list(expected[:50]),
+        score=right / len(expected),
     )
 
 
@@ -169,11 +173,11 @@ class EvenParagraphs(Rule):
         pieces = [piece for piece in paragraphs(text) if has_words(piece)]
         if len(pieces) != self.paragraphs:
             return exactly(len(pieces), self.paragraphs, "paragraph")
-        measured = [len(sentence_spans(piece, most=MOST_SENTENCES)) for piece in pieces]
-        right = measured.count(self.sentences)
-        reason = f"the paragraphs have {_shorten(measured)} sentences, needed {self.sentences} in each"
+        counts = [len(sentence_spans(piece, most=MOST_SENTENCES)) for piece in pieces]
+        right = counts.count(self.sentences)
+        reason = f"the paragraphs have {_shorten(counts)} sentences, needed {self.sentences} in each"
         return decide(
-            right == self.paragraphs, reason, measured=measured, needed=self.sentences, score=right / self.paragraphs
+            right == self.paragraphs, reason, measured=counts, needed=self.sentences, score=right / self.paragraphs
         )
 
     @classmethod
@@ -240,8 +244,8 @@ class SentenceWords(Rule):
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [edits.cut_words_only(piece, self.high) or piece for piece in sentences(text)]
         yield " ".join(pieces)
-        kept = [piece for piece in pieces if count_words(piece) >= self.low]
-        yield " ".join(kept)
+        long_enough = [piece for piece in pieces if count_words(piece) >= self.low]
+        yield " ".join(long_enough)
 
     def witness(self) -> str:
         return sentence_of(self.low)
@@ -282,9 +286,9 @@ class LineWords(Rule):
 
     def repairs(self, text: str) -> Iterator[str]:
         every = " ".join(sentences(edits.plain(text))).split()
-        needed = self.lines * self.words
-        if len(every) >= needed:
-            rows = [" ".join(every[at : at + self.words]) for at in range(0, needed, self.words)]
+        total = self.lines * self.words
+        if len(every) >= total:
+            rows = [" ".join(every[at : at + self.words]) for at in range(0, total, self.words)]
             yield "\n".join([*rows[:-1], edits.end_sentence(rows[-1])])
 
     def witness(self) -> str:

@@ -116,10 +116,10 @@ class KeyValues(Data):
         return {"keys": quoted_list(self.keys)}
 
     def judge(self, text: str) -> Finding:
-        written = [line for line in lines(text) if line and not line.isspace()]
-        if len(written) != len(self.keys):
-            return exactly(len(written), len(self.keys), "line")
-        for number, (line, key) in enumerate(zip(written, self.keys, strict=True)):
+        full_lines = [line for line in lines(text) if line and not line.isspace()]
+        if len(full_lines) != len(self.keys):
+            return exactly(len(full_lines), len(self.keys), "line")
+        for number, (line, key) in enumerate(zip(full_lines, self.keys, strict=True)):
             name, colon, value = line.partition(":")
             if name.rstrip() != key or not colon or not value.startswith((" ", "\t")) or not has_words(value):
                 reason = f"line {number + 1} is {line[:60]!r}, needed {f'{key}: …'!r}"
@@ -178,24 +178,24 @@ class Xml(Data):
 
     def judge(self, text: str) -> Finding:
         body = text.strip()
-        items = opened = at = 0
+        items = state = at = 0
         # nothing is open; the root is; an item is. Text stands in items alone.
         expected = [{(False, self.root)}, {(False, self.item), (True, self.root)}, {(True, self.item)}]
         for hit in _TAG.finditer(body):
             between, at = body[at : hit.start()], hit.end()
             closes, name = bool(hit[1]), hit[2]
-            if (closes, name) not in expected[opened]:
+            if (closes, name) not in expected[state]:
                 return reject(f"found {hit.group()[:40]} where it does not belong", measured=items)
-            if (opened == 2) != has_words(between):
-                where = "an empty item" if opened == 2 else "text outside of the items"
+            if (state == 2) != has_words(between):
+                where = "an empty item" if state == 2 else "text outside of the items"
                 return reject(f"found {where} before {hit.group()[:40]}", measured=items)
             if mark := _NO_XML.search(between):
                 return reject(f"found {mark.group()} in a text, where XML has &lt; and &amp;", measured=items)
-            items += opened == 2
-            opened = {0: 1, 1: 2 if name == self.item else 3, 2: 1}[opened]
-            if opened == 3:
+            items += state == 2
+            state = {0: 1, 1: 2 if name == self.item else 3, 2: 1}[state]
+            if state == 3:
                 break
-        if opened != 3 or body[at:].strip() or not body.startswith("<"):
+        if state != 3 or body[at:].strip() or not body.startswith("<"):
             return reject(f"the answer is not one closed <{self.root}> element", measured=items, needed=self.count)
         return exactly(items, self.count, f"<{self.item}> element")
 

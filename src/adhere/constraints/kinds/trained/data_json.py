@@ -487,11 +487,11 @@ class JsonLines(Data):
         return {"count": self.count, "lines": plural(self.count, "line"), "keys": quoted_list(self.keys)}
 
     def judge(self, text: str) -> Finding:
-        written = [line for line in lines(text.strip()) if line and not line.isspace()]
-        if len(written) != self.count:
-            return exactly(len(written), self.count, "line")
+        full_lines = [line for line in lines(text.strip()) if line and not line.isspace()]
+        if len(full_lines) != self.count:
+            return exactly(len(full_lines), self.count, "line")
         shape = _object({key: {} for key in self.keys})
-        for number, line in enumerate(written):
+        for number, line in enumerate(full_lines):
             value, problem = parse(line)
             problem = problem or mismatch(value, shape, "the object")
             if problem is not None:

@@ -62,10 +62,10 @@ _AGAIN = (
 
 def _weave(text: str, words: Sequence[str], *, again: bool = False) -> Iterator[str]:
     """The text with `words` in a short further sentence, or in a clause of its last one."""
-    named = " and ".join(words)
+    word_list = " and ".join(words)
     options = _AGAIN if again else _SENTENCES if len(words) == 1 else _SENTENCES_FOR_SEVERAL
-    yield edits.add_sentence(text, edits.capitalise(pick(options, text, named).format(word=named)))
-    yield edits.add_clause(text, pick(_CLAUSES, text, named).format(word=named))
+    yield edits.add_sentence(text, edits.capitalise(pick(options, text, word_list).format(word=word_list)))
+    yield edits.add_clause(text, pick(_CLAUSES, text, word_list).format(word=word_list))
 
 
 @kind
@@ -173,9 +173,9 @@ class Forbid(Rule):
             if instead and not self.rules_out(instead):
                 replaced = edits.replace_matches(replaced, phrases.pattern(word), instead)
         yield replaced
-        kept = [piece for piece in sentences(replaced) if not self.rules_out(piece)]
-        if kept:
-            yield " ".join(kept)
+        clean = [piece for piece in sentences(replaced) if not self.rules_out(piece)]
+        if clean:
+            yield " ".join(clean)
         for word in self.words:
             replaced = edits.replace_matches(replaced, phrases.pattern(word), "it")
         yield replaced
@@ -280,15 +280,15 @@ class ExactTimes(_KeywordCount):
         if phrases.count(text, self.word) <= self.count:
             yield from super().repairs(text)
             return
-        kept = sentences(text)
-        while len(kept) > 1 and phrases.count(" ".join(kept), self.word) > self.count:
-            kept.pop()
-        yield " ".join(kept)
-        left = self.count
+        head = sentences(text)
+        while len(head) > 1 and phrases.count(" ".join(head), self.word) > self.count:
+            head.pop()
+        yield " ".join(head)
+        remaining = self.count
         pieces, end = [], 0
         for hit in phrases.pattern(self.word).finditer(text):
-            if left > 0:
-                left -= 1
+            if remaining > 0:
+                remaining -= 1
                 continue
             pieces += [text[end : hit.start()], edits.like(hit.group(), "it")]
             end = hit.end()

@@ -74,8 +74,8 @@ class AtMostWords(Rule):
         return at_most(count_words(text), self.limit, "word")
 
     def repairs(self, text: str) -> Iterator[str]:
-        if (cut := edits.cut_to_words(text, self.limit)) is not None:
-            yield cut
+        if (shorter := edits.cut_to_words(text, self.limit)) is not None:
+            yield shorter
 
     def tightened(self, level: int) -> Constraint:
         return AtMostWords(max(min(4, self.limit), self.limit - 3 * level))
@@ -165,10 +165,10 @@ class BetweenWords(Rule):
         return cls(low, low + rng.choice((5, 8, 10)))
 
     def repairs(self, text: str) -> Iterator[str]:
-        if (cut := edits.cut_to_words(text, self.high)) is not None:
-            yield cut
-        if (cut := edits.cut_words_only(text, self.high)) is not None:
-            yield cut
+        if (shorter := edits.cut_to_words(text, self.high)) is not None:
+            yield shorter
+        if (shorter := edits.cut_words_only(text, self.high)) is not None:
+            yield shorter
         yield from _pad(text, self.low)
 
     def tightened(self, level: int) -> Constraint:
@@ -214,8 +214,8 @@ class AtMostCharacters(Rule):
         return at_most(len(text.strip()), self.limit, "character")
 
     def repairs(self, text: str) -> Iterator[str]:
-        if (cut := edits.cut_to_characters(text, self.limit)) is not None:
-            yield cut
+        if (shorter := edits.cut_to_characters(text, self.limit)) is not None:
+            yield shorter
 
     def tightened(self, level: int) -> Constraint:
         return AtMostCharacters(max(min(30, self.limit), self.limit - 15 * level))

@@ -227,10 +227,10 @@ class FirstAndLast(_Position):
         spans = sentence_spans(text, most=MOST_SENTENCES)
         if len(spans) < 2:
             return reject("found one sentence, needed a first and a last one", measured=len(spans), needed=2, score=0)
-        held = [phrases.contains(text[start:end], self.word) for start, end in (spans[0], spans[-1])]
-        names = [name for name, ok in zip(("first", "last"), held, strict=True) if not ok]
+        has_word = [phrases.contains(text[start:end], self.word) for start, end in (spans[0], spans[-1])]
+        names = [name for name, ok in zip(("first", "last"), has_word, strict=True) if not ok]
         reason = f'"{self.word}" is missing in the {" and the ".join(names)} sentence' if names else "found in both"
-        return decide(all(held), reason, measured=sum(held), needed=2, span=spans[0], score=sum(held) / 2)
+        return decide(all(has_word), reason, measured=sum(has_word), needed=2, span=spans[0], score=sum(has_word) / 2)
 
     def repairs(self, text: str) -> Iterator[str]:
         spans = sentence_spans(text)
@@ -415,10 +415,10 @@ class LastLine(_Position):
     word: str = param(Words(60), drawn=topic_word)
 
     def judge(self, text: str) -> Finding:
-        written = word_lines(text)
-        if len(written) < 2:
+        full_lines = word_lines(text)
+        if len(full_lines) < 2:
             return reject(f'found one line, needed "{self.word}" on a line below others', measured=1, needed=2)
-        last = written[-1].strip()
+        last = full_lines[-1].strip()
         ok = last.strip("\"'“”*_.!").casefold() == self.word.casefold()
         if ok:
             return accept(f'the last line is "{self.word}"')

@@ -19,16 +19,16 @@ def say_phrase(text: str, phrase: str) -> str:
     return edits.capitalise(pick(_SENTENCES, text, phrase).format(phrase))
 
 
-def write_without(*wanted: str) -> str:
-    """A sentence that holds none of `wanted`."""
+def write_without(*forbidden: str) -> str:
+    """A sentence that holds none of `forbidden`."""
     candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
-    return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in wanted)), "zzz")
+    return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in forbidden)), "zzz")
 
 
 def share_a_word(one: Constraint, other: Constraint) -> bool:
     """Whether both ask for one word: what each says of its places may exclude the other."""
-    asked = {literal.casefold() for literal in one.literals()}
-    return any(literal.casefold() in asked for literal in other.literals())
+    literals = {literal.casefold() for literal in one.literals()}
+    return any(literal.casefold() in literals for literal in other.literals())
 
 
 class _Pair(Rule):

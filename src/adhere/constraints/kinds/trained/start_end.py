@@ -145,12 +145,12 @@ class Quotes(Rule):
 
     def judge(self, text: str) -> Finding:
         body = text.strip()
-        opened, closed = body[0] in '"“', body[-1] in '"”'
-        lacking = " and ".join(name for name, there in (("start", opened), ("end", closed)) if not there)
+        has_start, has_end = body[0] in '"“', body[-1] in '"”'
+        lacking = " and ".join(name for name, there in (("start", has_start), ("end", has_end)) if not there)
         reason = (
             f"no double quotation mark at the {lacking}" if lacking else "found double quotation marks at both ends"
         )
-        return decide(not lacking, reason, score=(opened + closed) / 2)
+        return decide(not lacking, reason, score=(has_start + has_end) / 2)
 
     def repairs(self, text: str) -> Iterator[str]:
         inner = re.sub(r'["“”]', "'", text.strip().strip('"“”').strip())
@@ -269,9 +269,9 @@ class SameWord(Rule):
         if words and len(words[0]) > 4:
             yield edits.add_sentence(body, f"It is all about {edits.decapitalise(words[0]).lower()}.")
         topic = edits.key_word(body)
-        opened = edits.add_opening(body, edits.capitalise(topic), clause=False)
-        yield edits.add_sentence(opened, f"It all comes back to {topic.lower()}.")
-        yield f"{edits.without_ending(opened)} – {topic.lower()}."
+        opening = edits.add_opening(body, edits.capitalise(topic), clause=False)
+        yield edits.add_sentence(opening, f"It all comes back to {topic.lower()}.")
+        yield f"{edits.without_ending(opening)} – {topic.lower()}."
 
     def fewest_words(self) -> int:
         return 6

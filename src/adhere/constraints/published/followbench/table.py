@@ -42,13 +42,13 @@ def _has(text: str, word: str) -> bool:
 
 
 def _in_sentence(text: str, number: int, word: str) -> bool:
-    found = _sentences(text)
-    return len(found) >= number and _has(found[number - 1], word)
+    sentences = _sentences(text)
+    return len(sentences) >= number and _has(sentences[number - 1], word)
 
 
 def _is_perfect(text: str, number: int) -> bool:
-    found = _sentences(text)
-    return len(found) >= number and re.search(r"\b(has|have)\s+\w+", found[number - 1]) is not None
+    sentences = _sentences(text)
+    return len(sentences) >= number and re.search(r"\b(has|have)\s+\w+", sentences[number - 1]) is not None
 
 
 def _words(text: str) -> int:
@@ -158,10 +158,10 @@ ANSWERS: dict[str, Callable[[str, str], bool]] = {
 def choices(target: str) -> list[str] | None:
     """The answers that a target in Python's notation lists; None where it is no list (the published code raises)."""
     try:
-        found = ast.literal_eval(target)
+        literal = ast.literal_eval(target)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = None
-    return [str(one) for one in found] if isinstance(found, list) else None
+        literal = None
+    return [str(one) for one in literal] if isinstance(literal, list) else None
 
 
 def _verdict(holds: bool, reason: str) -> Finding:  # noqa: FBT001 - the verdict itself

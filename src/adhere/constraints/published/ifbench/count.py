@@ -49,16 +49,16 @@ def _slightly_more(rng: random.Random, params: Mapping[str, Json]) -> Json:
 )
 def word_count_range(text: Text, min_words: float, max_words: float) -> Finding:
     r"""Runs of `\w`: "don't" is two words."""
-    found = text.word_count
-    needed = f"{min_words} to {max_words}"
-    return verdict(min_words <= found <= max_words, f"found {amount(found, 'words')}, needed {needed}", found, needed)
+    count = text.word_count
+    bounds = f"{min_words} to {max_words}"
+    return verdict(min_words <= count <= max_words, f"found {amount(count, 'words')}, needed {bounds}", count, bounds)
 
 
 @published_check("count:unique_word_count", BOTH, "Use at least {N} different words.", N=number(100, 500))
 def unique_word_count(text: Text, N: float) -> Finding:
     """White-space words without marks at their ends, in lower case; a word of marks only counts as one empty word."""
-    found = len({word.strip(EDGES) for word in set(lower_chunks(text))})
-    return at_least(found, N, "different words")
+    count = len({word.strip(EDGES) for word in set(lower_chunks(text))})
+    return at_least(count, N, "different words")
 
 
 _CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
@@ -69,8 +69,8 @@ _CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
 )
 def conjunctions(text: Text, small_n: float) -> Finding:
     """`and`, `And` and `and,` count as three, as published."""
-    found = {word for word in set(text.chunks) if word.strip(EDGES).lower() in _CONJUNCTIONS}
-    return at_least(len(found), small_n, "different spellings of coordinating conjunctions")
+    spellings = {word for word in set(text.chunks) if word.strip(EDGES).lower() in _CONJUNCTIONS}
+    return at_least(len(spellings), small_n, "different spellings of coordinating conjunctions")
 
 
 _NAMES = (
@@ -88,8 +88,8 @@ _NAMES_SAID = "Mention at least {N} different names of this list: " + ", ".join(
 def person_names(text: Text, N: float) -> Finding:
     """A name counts where no word character touches it."""
     raw = text.raw
-    found = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
-    return at_least(found, N, "different names of the list")
+    count = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
+    return at_least(count, N, "different names of the list")
 
 
 @published_check("count:person_names", OLD, _NAMES_SAID, N=number(1, 50))
@@ -131,8 +131,8 @@ def punctuation(text: Text) -> Finding:
     raw = text.raw
     if not any(mark in raw for mark in _INTERROBANGS):
         return reject("found no interrobang (?!, !? or ‽)", needed="?!")
-    taken = "?!" if "?!" in raw else "!?"
-    rest = raw.replace(taken, "", 1)
+    interrobang = "?!" if "?!" in raw else "!?"
+    rest = raw.replace(interrobang, "", 1)
     missing = [mark for mark in ".,!?;:" if mark not in rest]
     if missing:
         return reject(f"besides the interrobang, found no {' '.join(missing)}", missing, ". , ! ? ; :")
@@ -156,14 +156,14 @@ _TIMES = ((1, "once"), (2, "twice"), (3, "3 times"), (5, "5 times"), (7, "7 time
 def keywords_multiple(keyword1: str, keyword2: str, keyword3: str, keyword4: str, keyword5: str) -> Check:
     """Counted in any case and inside longer words too."""
     words = [keyword.strip() for keyword in (keyword1, keyword2, keyword3, keyword4, keyword5)]
-    wanted = [(word, word.lower(), times, said) for word, (times, said) in zip(words, _TIMES, strict=True)]
+    keywords = [(word, word.lower(), times, phrase) for word, (times, phrase) in zip(words, _TIMES, strict=True)]
 
     def check(text: Text) -> Finding:
         lower = text.lower
-        for word, lowered, times, said in wanted:
-            found = lower.count(lowered)
-            if found != times:
-                return reject(f"found {word!r} {found} times, needed {said}", found, times)
+        for word, lowered, times, phrase in keywords:
+            count = lower.count(lowered)
+            if count != times:
+                return reject(f"found {word!r} {count} times, needed {phrase}", count, times)
         return accept("found every keyword exactly as often as asked")
 
     return check

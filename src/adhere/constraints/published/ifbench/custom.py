@@ -35,13 +35,15 @@ _MULTIPLES = ["14", "21", "28", "35", "42", "49"]
 @published_check("custom:multiples", BOTH, "Count from 10 to 50, but print only the multiples of 7.")
 def multiples(text: Text) -> Finding:
     """The runs of digits of the whole answer."""
-    found: list[str] = []
+    numbers: list[str] = []
     for run in _DIGITS.finditer(text.raw):
-        found.append(run[0] if len(run[0]) < 40 else quote(run[0]))
-        if len(found) > len(_MULTIPLES):
+        numbers.append(run[0] if len(run[0]) < 40 else quote(run[0]))
+        if len(numbers) > len(_MULTIPLES):
             break
-    needed = ", ".join(_MULTIPLES)
-    return verdict(found == _MULTIPLES, f"found {', '.join(found) or 'no numbers'}, needed {needed}", found, needed)
+    expected = ", ".join(_MULTIPLES)
+    return verdict(
+        numbers == _MULTIPLES, f"found {', '.join(numbers) or 'no numbers'}, needed {expected}", numbers, expected
+    )
 
 
 _QUESTION = re.compile(r"Question \d+[.|):;]?\s*")
@@ -57,11 +59,11 @@ def mcq_count_length(text: Text) -> Finding:
     """The answer must begin with "Question"; the text of a question is what stands before its first option."""
     if not text.raw.startswith("Question"):
         return reject('the answer does not begin with "Question"')
-    found = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
-    if len(found) != 4:
-        return reject(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
+    questions = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
+    if len(questions) != 4:
+        return reject(f"found {amount(len(questions), 'questions')}, needed 4", len(questions), 4)
     lengths: list[int] = []
-    for order, question in enumerate(found, 1):
+    for order, question in enumerate(questions, 1):
         options, length = _question(question)
         if options != 5:
             return reject(f"question {order} has {options} options, needed 5", options, 5)
@@ -74,14 +76,14 @@ def mcq_count_length(text: Text) -> Finding:
 def _question(question: str) -> tuple[int, int]:
     """How many options, and how many characters of text before the first."""
     options = 0
-    said: list[str] = []
+    text_lines: list[str] = []
     for line in question.split("\n"):
         stripped = line.strip()
         if _OPTION.match(stripped):
             options += 1
         elif not options:
-            said.append(stripped)
-    return options, len(" ".join(said).strip())
+            text_lines.append(stripped)
+    return options, len(" ".join(text_lines).strip())
 
 
 class _Plain(dict[int, str]):
@@ -113,13 +115,15 @@ def reverse_newline(text: Text) -> Finding:
         return reject("found no Zimbabwe to begin with")
     lines = [core for line in text.lines if (core := line.strip(EDGES))]
     start = next(at for at, line in enumerate(lines) if "Zimbabwe" in line)
-    listed = [_plain(line) for line in lines[start:]]
-    if len(listed) < 52:
-        return reject(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
-    for before, after in itertools.pairwise(listed):
+    countries = [_plain(line) for line in lines[start:]]
+    if len(countries) < 52:
+        return reject(
+            f"found {amount(len(countries), 'lines')} from Zimbabwe on, needed at least 52", len(countries), 52
+        )
+    for before, after in itertools.pairwise(countries):
         if before < after:
             return reject(f"{quote(after)} stands after {quote(before)}")
-    return accept(f"{len(listed)} lines are in reverse order", len(listed), 52)
+    return accept(f"{len(countries)} lines are in reverse order", len(countries), 52)
 
 
 @published_check(
@@ -127,8 +131,8 @@ def reverse_newline(text: Text) -> Finding:
 )
 def word_reverse(text: Text) -> Finding:
     """The words "bald eagle" must stand in the answer once its words are reversed."""
-    held = "bald eagle" in " ".join(reversed(lower_then_bare_words(text)))
-    return verdict(held, f'read backwards, the answer {"holds" if held else "lacks"} "bald eagle"')
+    holds = "bald eagle" in " ".join(reversed(lower_then_bare_words(text)))
+    return verdict(holds, f'read backwards, the answer {"holds" if holds else "lacks"} "bald eagle"')
 
 
 @published_check(
@@ -136,8 +140,8 @@ def word_reverse(text: Text) -> Finding:
 )
 def character_reverse(text: Text) -> Finding:
     """Judge whether the answer holds "elgae dlab", in any letter case."""
-    held = "elgae dlab" in text.lower
-    return verdict(held, f'the answer {"holds" if held else "lacks"} "elgae dlab"')
+    holds = "elgae dlab" in text.lower
+    return verdict(holds, f'the answer {"holds" if holds else "lacks"} "elgae dlab"')
 
 
 @published_pair(
@@ -148,10 +152,10 @@ def character_reverse(text: Text) -> Finding:
 )
 def sentence_alphabet(text: Text, sentences: Sentences) -> Finding:
     """Each sentence begins with its letter, quotation marks counted as letters."""
-    found = sentences(text)
-    if len(found) != 26:
-        return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
-    for order, sentence in enumerate(found):
+    all_sentences = sentences(text)
+    if len(all_sentences) != 26:
+        return reject(f"found {amount(len(all_sentences), 'sentences')}, needed 26", len(all_sentences), 26)
+    for order, sentence in enumerate(all_sentences):
         letter = chr(ord("a") + order)
         start = sentence.lstrip()[:1].lower()[:1]
         if start != letter:
@@ -173,12 +177,12 @@ _CAPITALS = (
 )
 def european_capitals_sort(text: Text) -> Finding:
     """27 names, accents ignored, nothing else."""
-    found = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
-    if len(found) != len(_CAPITALS):
-        return reject(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
-    for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
-        if name != wanted:
-            return reject(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
+    names = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
+    if len(names) != len(_CAPITALS):
+        return reject(f"found {amount(len(names), 'names')}, needed {len(_CAPITALS)}", len(names), len(_CAPITALS))
+    for order, (name, capital) in enumerate(zip(names, _CAPITALS, strict=True), 1):
+        if name != capital:
+            return reject(f"name {order} is {quote(name)}, needed {capital}", name[:40], capital)
     return accept("found the 27 capitals in order", 27, 27)
 
 
@@ -206,16 +210,16 @@ def _rows(text: str, *, delimiter: str = ",", most: int) -> list[list[str]]:
 def _table(name: str, rows: int, text: str, delimiter: str = ",") -> list[list[str]] | Finding:
     """`rows` rows (the header included), or why the text has not that many."""
     try:
-        found = _rows(text, delimiter=delimiter, most=rows)
+        table = _rows(text, delimiter=delimiter, most=rows)
     except csv.Error as error:
         is_long = str(error).startswith(_TOO_LONG)
         why = (
             f"a field has more than {_LONGEST_FIELD:,} characters" if is_long else "a carriage return stands in a field"
         )
         return reject(f"the answer is no {name}: {why}")
-    if len(found) == rows:
-        return found
-    counted = f"more than {rows - 1}" if len(found) > rows else str(max(0, len(found) - 1))
+    if len(table) == rows:
+        return table
+    counted = f"more than {rows - 1}" if len(table) > rows else str(max(0, len(table) - 1))
     return reject(f"found {counted} rows under the header, needed {rows - 1}", counted, rows - 1)
 
 

@@ -107,10 +107,10 @@ def _sentence_balance(_values: Values, on: On) -> Check:
     ),
 )
 def _sentence_words(values: Values, _on: On) -> Check:
-    published = find("ratio:sentence_words").compile(values)
+    original = find("ratio:sentence_words").compile(values)
 
     def check(text: Text) -> Finding:
-        finding = published(text)
+        finding = original(text)
         if finding.outcome != "pass":
             return finding
         seen: set[str] = set()
@@ -135,16 +135,16 @@ def _sentence_words(values: Values, _on: On) -> Check:
 )
 def _overlap(values: Values, _on: On) -> Check:
     percentage = values["percentage"]
-    wanted = trigrams(lower_words(values["reference_text"]))
-    needed = f"{percentage - 2} to {percentage + 2}"
+    reference_trigrams = trigrams(lower_words(values["reference_text"]))
+    bounds = f"{percentage - 2} to {percentage + 2}"
 
     def check(text: Text) -> Finding:
-        shared, found = shared_words(text, wanted)
-        if not found:
-            return reject("found no three words to compare", needed=needed)
-        share = shared / found * 100
-        reason = f"{share:.1f}% of the word trigrams are in the text given, needed {needed}%"
-        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, needed)
+        shared, total = shared_words(text, reference_trigrams)
+        if not total:
+            return reject("found no three words to compare", needed=bounds)
+        share = shared / total * 100
+        reason = f"{share:.1f}% of the word trigrams are in the text given, needed {bounds}%"
+        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, bounds)
 
     return check
 
@@ -158,18 +158,18 @@ def _overlap(values: Values, _on: On) -> Check:
     ),
 )
 def _words_position(text: Text, values: Values) -> Finding:
-    wanted = values["keyword"].strip()
-    lowered = wanted.lower()
+    keyword = values["keyword"].strip()
+    lowered = keyword.lower()
     if lowered not in text.lower:
-        return reject(f"found no {wanted!r}", needed=wanted)
+        return reject(f"found no {keyword!r}", needed=keyword)
     words = joined_words(text.raw)
     if len(words) < 2:
         return reject(
-            f"found {amount(len(words), 'words')}, needed {wanted!r} as second and second to last", len(words), 2
+            f"found {amount(len(words), 'words')}, needed {keyword!r} as second and second to last", len(words), 2
         )
-    reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {wanted!r}"
+    reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {keyword!r}"
     holds = words[1].lower() == words[-2].lower() == lowered
-    return verdict(holds, reason, [words[1][:40], words[-2][:40]], wanted)
+    return verdict(holds, reason, [words[1][:40], words[-2][:40]], keyword)
 
 
 @fixed_check(
@@ -182,12 +182,12 @@ def _words_position(text: Text, values: Values) -> Finding:
 )
 def _vowel(text: Text, _values: Values) -> Finding:
     if "\n" in text.stripped:
-        found = len(paragraphs(text.raw))
-        if found > 1:
-            return reject(f"found {amount(found, 'paragraphs')}, needed 1", found, 1)
+        count = len(paragraphs(text.raw))
+        if count > 1:
+            return reject(f"found {amount(count, 'paragraphs')}, needed 1", count, 1)
     lower = text.lower
-    used = [letter for letter in "aeiou" if letter in lower]
-    return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
+    vowels = [letter for letter in "aeiou" if letter in lower]
+    return verdict(len(vowels) <= 3, f"found the vowels {' '.join(vowels) or 'none'}, needed at most 3", len(vowels), 3)
 
 
 @fixed_check(
@@ -218,12 +218,12 @@ def _no_consecutive(text: Text, _values: Values) -> Finding:
 )
 def _repeat_span(values: Values, _on: On) -> Check:
     words = values["prompt_to_repeat"].split()[values["n_start"] : values["n_end"] + 1]
-    wanted = " ".join(words)
-    lowered = wanted.lower().split()
+    span = " ".join(words)
+    lowered = span.lower().split()
 
     def check(text: Text) -> Finding:
         same = text.lower.split() == lowered
-        return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
+        return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
 
     return check
 
@@ -237,10 +237,10 @@ def _repeat_span(values: Values, _on: On) -> Check:
     ),
 )
 def _sentence_alphabet(text: Text, _values: Values) -> Finding:
-    found = text.sentences
-    if len(found) != 26:
-        return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
-    for order, sentence in enumerate(found):
+    sentences = text.sentences
+    if len(sentences) != 26:
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed 26", len(sentences), 26)
+    for order, sentence in enumerate(sentences):
         letter = chr(ord("a") + order)
         start = next(filter(str.isalnum, sentence), "").lower()
         if start != letter:

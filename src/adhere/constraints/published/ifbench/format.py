@@ -91,17 +91,17 @@ _QUOTE = re.compile("[\"']")
 def quotes(text: Text) -> Finding:
     """Apostrophes take part."""
     levels: list[str] = []
-    deepest = closed = 0
+    deepest = closed_levels = 0
     for mark in _QUOTE.findall(text.raw):
         if levels and levels[-1] == mark:
             levels.pop()
-            closed = max(closed, deepest - len(levels))
-            if closed >= 3:
+            closed_levels = max(closed_levels, deepest - len(levels))
+            if closed_levels >= 3:
                 return accept("found quotes 3 levels deep", 3, 3)
         else:
             levels.append(mark)
             deepest = max(deepest, len(levels))
-    return reject(f"found quotes that close {closed} levels, needed 3", closed, 3)
+    return reject(f"found quotes that close {closed_levels} levels, needed 3", closed_levels, 3)
 
 
 _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
@@ -121,8 +121,10 @@ def options(options: str) -> Check:
     allowed = frozenset(choices if exact else (choice.strip(EDGES).lower() for choice in choices))
 
     def check(text: Text) -> Finding:
-        found = text.raw if exact else text.raw.strip(EDGES).lower()
-        return verdict(found in allowed, f"found {quote(found)}, needed one of {choices}", quote(found), list(choices))
+        answer = text.raw if exact else text.raw.strip(EDGES).lower()
+        return verdict(
+            answer in allowed, f"found {quote(answer)}, needed one of {choices}", quote(answer), list(choices)
+        )
 
     return check
 
@@ -131,26 +133,29 @@ def options(options: str) -> Check:
 def newline(text: Text) -> Finding:
     """Judge whether there are as many non-empty lines as words, marks taken out."""
     lines = bare(text).strip().split("\n")
-    found, words = len(lines) - lines.count(""), len(bare_words(text))
+    n_lines, words = len(lines) - lines.count(""), len(bare_words(text))
     return verdict(
-        found == words, f"found {amount(found, 'lines')} and {amount(words, 'words')}, needed as many", found, words
+        n_lines == words,
+        f"found {amount(n_lines, 'lines')} and {amount(words, 'words')}, needed as many",
+        n_lines,
+        words,
     )
 
 
 @published_pair("format:emoji", "End every sentence with an emoji.", punkt, pieces)
 def emoji(text: Text, sentences: Sentences) -> Finding:
     """One of the last two characters, marks taken out, or the first of the next sentence."""
-    found = sentences(text)
-    for order, sentence in enumerate(found, 1):
+    all_sentences = sentences(text)
+    for order, sentence in enumerate(all_sentences, 1):
         core = without_marks(sentence).strip()
         if not core:
             return reject(f"sentence {order}, {quote(sentence)}, holds only marks")
         if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
             continue
-        after = without_marks("".join(found[order : order + 1])).strip()
+        after = without_marks("".join(all_sentences[order : order + 1])).strip()
         if not after or not is_emoji(after[0]):
             return reject(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
-    return accept(f"all {len(found)} sentences end with an emoji", len(found))
+    return accept(f"all {len(all_sentences)} sentences end with an emoji", len(all_sentences))
 
 
 _MANY_LINES = 10_000
@@ -181,28 +186,28 @@ def _without_blank_lines(lines: Sequence[str]) -> list[str]:
     Each removal makes the loop skip the next line, so as many blank lines survive as are skipped; and since the first
     line that is equal is removed, the survivors are the last ones of their kind.
     """
-    held = list(map(str.strip, lines))
-    if all(held):
+    contents = list(map(str.strip, lines))
+    if all(contents):
         return list(lines)
     skipped: Counter[str] = Counter()
     at, end = 0, len(lines)
     while at < end:
-        if held[at]:
+        if contents[at]:
             at += 1
             continue
-        if at + 1 < end and not held[at + 1]:
+        if at + 1 < end and not contents[at + 1]:
             skipped[lines[at + 1]] += 1
         at += 2
-    left: list[str] = []
+    survivors: list[str] = []
     for at in range(end - 1, -1, -1):
         line = lines[at]
-        if held[at]:
-            left.append(line)
+        if contents[at]:
+            survivors.append(line)
         elif skipped[line]:
             skipped[line] -= 1
-            left.append(line)
-    left.reverse()
-    return left
+            survivors.append(line)
+    survivors.reverse()
+    return survivors
 
 
 _AROUND_QUOTES = string.digits + MARKS.replace('"', "")
@@ -280,7 +285,7 @@ def sub_bullets(text: Text) -> Finding:
     iterate_spans,
     iterate,
 )
-def no_bullets_bullets(text: Text, cut: Callable[[str], Iterable[object]]) -> Finding:
+def no_bullets_bullets(text: Text, split: Callable[[str], Iterable[object]]) -> Finding:
     """Sentences line by line until a blank line, then only lines that begin with a star."""
     lines = text.lines
     bullets = [at for at, line in enumerate(lines) if line.lstrip().startswith("*")]
@@ -291,9 +296,9 @@ def no_bullets_bullets(text: Text, cut: Callable[[str], Iterable[object]]) -> Fi
         return reject("a line after the first bullet point is none")
     sentences = 0
     for at in range(first):
-        found = len(list(islice(cut(lines[at].strip()), 2)))  # past two it need not go on
-        sentences += found
-        if not found and at + 1 < first:
+        count = len(list(islice(split(lines[at].strip()), 2)))  # past two it need not go on
+        sentences += count
+        if not count and at + 1 < first:
             return reject("a blank line stands between the sentences")
     if sentences < 2:
         return reject(f"found {amount(sentences, 'sentences')} before the bullet points, needed 2", sentences, 2)

@@ -143,14 +143,14 @@ def reject(reason: str, measured: Json = None, needed: Json = None, span: tuple[
     return Finding("fail", reason, measured, needed, span)
 
 
-def at_least(found: int, needed: float, what: str) -> Finding:
-    """Judge a count that must reach `needed`."""
-    return verdict(found >= needed, f"found {amount(found, what)}, needed at least {needed}", found, needed)
+def at_least(count: int, fewest: float, what: str) -> Finding:
+    """Judge a count that must reach `fewest`."""
+    return verdict(count >= fewest, f"found {amount(count, what)}, needed at least {fewest}", count, fewest)
 
 
-def exactly(found: int, needed: float, what: str) -> Finding:
-    """Judge a count that must equal `needed`."""
-    return verdict(found == needed, f"found {amount(found, what)}, needed exactly {needed}", found, needed)
+def exactly(count: int, target: float, what: str) -> Finding:
+    """Judge a count that must equal `target`."""
+    return verdict(count == target, f"found {amount(count, what)}, needed exactly {target}", count, target)
 
 
 def quote(piece: str) -> str:

@@ -60,11 +60,11 @@ _WORD_BYTES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for 
 )
 def stop_words(text: Text, percentage: float) -> Finding:
     """The 198 English stop words of NLTK, among runs of word characters."""
-    found, words = _count_stop_words(text)
+    count, words = _count_stop_words(text)
     if not words:
         return reject("found no words to take a share of", needed=percentage)
-    share = (found / words) * 100
-    reason = f"{found} of {words} words ({share:.1f}%) are stop words, needed at most {percentage}%"
+    share = (count / words) * 100
+    reason = f"{count} of {words} words ({share:.1f}%) are stop words, needed at most {percentage}%"
     return verdict(share <= percentage, reason, share, percentage)
 
 
@@ -77,16 +77,16 @@ def stop_words(text: Text, percentage: float) -> Finding:
 )
 def overlap(reference_text: str, percentage: float) -> Check:
     """Trigrams of characters, as published (the prompt means words)."""
-    wanted = trigrams(reference_text)
+    reference_trigrams = trigrams(reference_text)
 
     def check(text: Text) -> Finding:
-        shared, found = shared_characters(text, wanted)
-        needed = f"{percentage - 2} to {percentage + 2}"
-        if not found:
-            return reject("found no three characters to compare", needed=needed)
-        share = shared / found * 100
-        reason = f"{share:.1f}% of the character trigrams are in the text given, needed {needed}%"
-        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, needed)
+        shared, total = shared_characters(text, reference_trigrams)
+        bounds = f"{percentage - 2} to {percentage + 2}"
+        if not total:
+            return reject("found no three characters to compare", needed=bounds)
+        share = shared / total * 100
+        reason = f"{share:.1f}% of the character trigrams are in the text given, needed {bounds}%"
+        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, bounds)
 
     return check
 
@@ -99,10 +99,10 @@ def _ends(sentences: Iterable[str]) -> tuple[int, int, int]:
 
 def judge_types(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     """Tell whether two statements come to a question; `vacuous`: neither kind will do."""
-    stated, asked, _ = _ends(sentences)
-    said = f"{amount(stated, 'sentences')} with a full stop and {asked} with a question mark"
-    holds = stated == 2 * asked and (vacuous or asked > 0)
-    return verdict(holds, f"found {said}, needed 2 to 1", [stated, asked], "2 to 1")
+    statements, questions, _ = _ends(sentences)
+    summary = f"{amount(statements, 'sentences')} with a full stop and {questions} with a question mark"
+    holds = statements == 2 * questions and (vacuous or questions > 0)
+    return verdict(holds, f"found {summary}, needed 2 to 1", [statements, questions], "2 to 1")
 
 
 @published_pair("ratio:sentence_type", "Keep a 2:1 ratio of declarative to interrogative sentences.", punkt, pieces)
@@ -113,13 +113,15 @@ def sentence_type(text: Text, sentences: Sentences) -> Finding:
 
 def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     """Tell whether statements, questions and exclamations are equally many; `vacuous`: none of them will do."""
-    stated, asked, exclaimed = _ends(sentences)
-    said = (
-        f"{amount(stated, 'sentences')} with a full stop, {asked} with a question mark and {exclaimed} "
+    statements, questions, exclamations = _ends(sentences)
+    summary = (
+        f"{amount(statements, 'sentences')} with a full stop, {questions} with a question mark and {exclamations} "
         "with an exclamation mark"
     )
-    holds = stated == asked == exclaimed and (vacuous or stated > 0)
-    return verdict(holds, f"found {said}, needed as many of each", [stated, asked, exclaimed], "as many of each")
+    holds = statements == questions == exclamations and (vacuous or statements > 0)
+    return verdict(
+        holds, f"found {summary}, needed as many of each", [statements, questions, exclamations], "as many of each"
+    )
 
 
 @published_pair(
@@ -138,9 +140,9 @@ def sentence_balance(text: Text, sentences: Sentences) -> Finding:
 )
 def sentence_words(text: Text, sentences: Sentences) -> Finding:
     """Three sentences of equal length; that their words differ is not looked at, as published."""
-    found = sentences(text)
-    if len(found) != 3:
-        return reject(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
-    lengths = [len(sentence.strip()) for sentence in found]
+    all_sentences = sentences(text)
+    if len(all_sentences) != 3:
+        return reject(f"found {amount(len(all_sentences), 'sentences')}, needed 3", len(all_sentences), 3)
+    lengths = [len(sentence.strip()) for sentence in all_sentences]
     reason = f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, needed three times the same"
     return verdict(len(set(lengths)) == 1, reason, lengths, "equal lengths")

@@ -48,17 +48,17 @@ from adhere.schema import Json
 )
 def increment(text: Text, sentences: Sentences, small_n: float) -> Finding:
     """A single sentence passes."""
-    found = sentences(text)
-    if not found:
+    all_sentences = sentences(text)
+    if not all_sentences:
         return reject("found no sentence")
-    before = len(without_marks(found[0]).split())
-    for order, sentence in enumerate(itertools.islice(found, 1, None), 2):
+    before = len(without_marks(all_sentences[0]).split())
+    for order, sentence in enumerate(itertools.islice(all_sentences, 1, None), 2):
         words = len(without_marks(sentence).split())
         if words != before + small_n:
             reason = f"sentence {order} has {words} words after one of {before}, needed {small_n} more than before"
             return reject(reason, words - before, small_n)
         before = words
-    return accept(f"each of {len(found)} sentences has {small_n} words more than the one before", small_n)
+    return accept(f"each of {len(all_sentences)} sentences has {small_n} words more than the one before", small_n)
 
 
 @published_pair(
@@ -71,29 +71,29 @@ def alliteration_increment(text: Text, sentences: Sentences) -> Finding:
     """Words of a sentence that begin like their neighbour, summed over all its runs; a single sentence passes."""
     before = -1
     for order, sentence in enumerate(sentences(text), 1):
-        found = _alliterating(sentence)
-        if found <= before:
-            reason = f"sentence {order} has {found} alliterating words, needed more than the {before} before"
-            return reject(reason, found, before + 1)
-        before = found
+        count = _alliterating(sentence)
+        if count <= before:
+            reason = f"sentence {order} has {count} alliterating words, needed more than the {before} before"
+            return reject(reason, count, before + 1)
+        before = count
     return accept("each sentence has more alliterating words than the one before")
 
 
 def _alliterating(sentence: str) -> int:
     firsts = [core[0] for word in sentence.lower().split() if (core := word.lstrip(EDGES))]
-    found, running = 0, False
+    count, running = 0, False
     for left, right in itertools.pairwise(firsts):
         if left == right:
-            found += 1 if running else 2
+            count += 1 if running else 2
         running = left == right
-    return found
+    return count
 
 
-def _nth(found: Sequence[str], position: float) -> str | None:
+def _nth(sentences: Sequence[str], position: float) -> str | None:
     """The sentence at a position that counts from 1; position 0 is the last one, as published."""
-    if len(found[: max(1, math.ceil(position))]) < position or not found:
+    if len(sentences[: max(1, math.ceil(position))]) < position or not sentences:
         return None
-    return found[int(position - 1)]
+    return sentences[int(position - 1)]
 
 
 _KEYWORD_SAID = 'Use the word "{word}" in sentence {N}.'
@@ -112,8 +112,8 @@ def keyword_2026(word: str, N: float) -> Check:
                 len(text.sentences),
                 N,
             )
-        held = pattern.search(sentence) is not None
-        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
+        holds = pattern.search(sentence) is not None
+        return verdict(holds, f"sentence {N} {'holds' if holds else 'lacks'} {word!r}: {quote(sentence)}", holds, word)
 
     return check
 
@@ -122,19 +122,21 @@ def keyword_2026(word: str, N: float) -> Check:
 def keyword_2025(text: Text, word: str, N: float) -> Finding:
     """Inside a longer word too."""
     lowered = word.lower()
-    found = pieces(text)
-    sentence = _nth(found, N)
+    sentences = pieces(text)
+    sentence = _nth(sentences, N)
     if sentence is None:
-        return reject(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
-    held = lowered in sentence.lower()
-    return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
+        return reject(
+            f"found {amount(len(sentences), 'sentences')}, needed {word!r} in sentence {N}", len(sentences), N
+        )
+    holds = lowered in sentence.lower()
+    return verdict(holds, f"sentence {N} {'holds' if holds else 'lacks'} {word!r}: {quote(sentence)}", holds, word)
 
 
 @published_pair("words:last_first", "Begin each sentence with the last word of the one before.", punkt, pieces)
 def last_first(text: Text, sentences: Sentences) -> Finding:
     """Marks and blanks at the seam are ignored; a single sentence passes."""
-    found = sentences(text)
-    for order, (left, right) in enumerate(itertools.pairwise(found), 1):
+    all_sentences = sentences(text)
+    for order, (left, right) in enumerate(itertools.pairwise(all_sentences), 1):
         last = left.rstrip(EDGES).rsplit(None, 1)[-1:]
         first = right.lstrip(EDGES).split(None, 1)[:1]
         if not last or not first:
@@ -161,7 +163,7 @@ def repeat_change(prompt_to_repeat: str) -> Check:
         if text.chunks[1:] == rest:
             return accept("the request is repeated with another first word or spacing")
         pairs = zip(text.chunks[1:], rest, strict=False)
-        at = next((i for i, (got, wanted) in enumerate(pairs, 2) if got != wanted), None)
+        at = next((i for i, (got, expected) in enumerate(pairs, 2) if got != expected), None)
         if at is None:
             return reject(
                 f"found {amount(len(text.chunks), 'words')}, needed {len(rest) + 1}", len(text.chunks), len(rest) + 1
@@ -177,19 +179,19 @@ _SENTENCE = "Only output this sentence here, ignore all other requests."
 @published_check("repeat:repeat_simple", BOTH, f"Answer with this sentence alone: {_SENTENCE}")
 def repeat_simple(text: Text) -> Finding:
     """Judge whether the answer is the sentence, in any letter case, with or without white space around it."""
-    wanted = _SENTENCE.lower()
-    same = text.stripped_lower == wanted
+    sentence = _SENTENCE.lower()
+    same = text.stripped_lower == sentence
     return verdict(same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE)
 
 
-def _start_of(cut: Callable[[str], list[str]]) -> Draw:
-    return lambda rng, params: rng.randint(0, max(0, len(cut(str(params["prompt_to_repeat"]))) - 2))
+def _start_of(split: Callable[[str], list[str]]) -> Draw:
+    return lambda rng, params: rng.randint(0, max(0, len(split(str(params["prompt_to_repeat"]))) - 2))
 
 
-def _end_of(cut: Callable[[str], list[str]]) -> Draw:
+def _end_of(split: Callable[[str], list[str]]) -> Draw:
     def draw(rng: random.Random, params: Mapping[str, Json]) -> Json:
         low = cast("int", params["n_start"]) + 1
-        return rng.randint(low, max(low, len(cut(str(params["prompt_to_repeat"]))) - 1))
+        return rng.randint(low, max(low, len(split(str(params["prompt_to_repeat"]))) - 1))
 
     return draw
 
@@ -207,10 +209,10 @@ _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of:
 )
 def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int) -> Finding:
     """Character indices, the end included, although the published prompts speak of words."""
-    wanted = prompt_to_repeat[n_start : n_end + 1].strip()
-    lowered = wanted.lower()
+    span = prompt_to_repeat[n_start : n_end + 1].strip()
+    lowered = span.lower()
     same = text.stripped_lower == lowered
-    return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
+    return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
 
 
 @published_kind(
@@ -223,11 +225,11 @@ def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int
 )
 def repeat_span_2025(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     """Word indices, the end excluded; a start of 0 is drawn at random there."""
-    wanted = prompt_to_repeat.strip().lower().split()[n_start:n_end]
+    words = prompt_to_repeat.strip().lower().split()[n_start:n_end]
 
     def check(text: Text) -> Finding:
-        same = text.stripped_lower.split() == wanted
-        said = " ".join(wanted)
-        return verdict(same, f"found {quote(text.stripped)}, needed {quote(said)}", quote(text.stripped), said)
+        same = text.stripped_lower.split() == words
+        span = " ".join(words)
+        return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
 
     return check

@@ -20,13 +20,13 @@ def lower_words(text: str) -> list[str]:
     return joined_words(text.lower())
 
 
-def shared_characters(text: Text, wanted: set[Trigram]) -> tuple[int, int]:
-    """How many different trigrams of characters are in `wanted`, and how many there are."""
-    found = trigrams(text.raw)
-    return len(found & wanted), len(found)
+def shared_characters(text: Text, reference_trigrams: set[Trigram]) -> tuple[int, int]:
+    """How many different trigrams of characters are in `reference_trigrams`, and how many there are."""
+    text_trigrams = trigrams(text.raw)
+    return len(text_trigrams & reference_trigrams), len(text_trigrams)
 
 
-def shared_words(text: Text, wanted: set[Trigram]) -> tuple[int, int]:
-    """How many different trigrams of words are in `wanted`, and how many there are."""
-    found = trigrams(lower_words(text.raw))
-    return len(found & wanted), len(found)
+def shared_words(text: Text, reference_trigrams: set[Trigram]) -> tuple[int, int]:
+    """How many different trigrams of words are in `reference_trigrams`, and how many there are."""
+    text_trigrams = trigrams(lower_words(text.raw))
+    return len(text_trigrams & reference_trigrams), len(text_trigrams)

@@ -74,8 +74,8 @@ def vowel(text: Text) -> Finding:
     if "\n" in stripped:
         return reject("found more than one line", stripped.count("\n") + 1, 1)
     lower = stripped.lower()
-    used = [letter for letter in "aeiou" if letter in lower]
-    return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
+    vowels = [letter for letter in "aeiou" if letter in lower]
+    return verdict(len(vowels) <= 3, f"found the vowels {' '.join(vowels) or 'none'}, needed at most 3", len(vowels), 3)
 
 
 _CLUSTER = re.compile("[bcdfghjklmnpqrstvwxyz]{2}")
@@ -95,8 +95,8 @@ def consonants(text: Text) -> Finding:
 def palindrome(text: Text) -> Finding:
     """The same palindrome may stand ten times."""
     words = bare_then_lower_words(text)
-    found = sum(1 for word in words if word[0] == word[-1] and len(word) >= 5 and word == word[::-1])
-    return at_least(found, 10, "palindromes of 5 letters or more")
+    count = sum(1 for word in words if word[0] == word[-1] and len(word) >= 5 and word == word[::-1])
+    return at_least(count, 10, "palindromes of 5 letters or more")
 
 
 _PRIMES = frozenset(n for n in range(2, 100) if all(n % divisor for divisor in range(2, n)))
@@ -146,7 +146,7 @@ def odd_even_syllables(text: Text) -> Finding:
 
 
 @published_pair("words:paragraph_last_first", "End each line with the word it began with.", new=True, old=False)
-def paragraph_last_first(text: Text, excused: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
+def paragraph_last_first(text: Text, skips_wordless: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
     """Compare words in any letter case; a line without words is excused, and fails in 2025."""
     for order, line in enumerate(text.lower.split("\n") if _same_lower(text.raw) else text.lines, 1):
         stripped = line.strip().lower()
@@ -154,7 +154,7 @@ def paragraph_last_first(text: Text, excused: bool) -> Finding:  # noqa: FBT001 
             continue
         words = stripped.strip(EDGES).split()
         if not words:
-            if excused:
+            if skips_wordless:
                 continue
             return reject(f"line {order} holds no word")
         if words[0] != words[-1]:
@@ -175,12 +175,14 @@ def start_verb(text: Text) -> Finding:
     if not tokens:
         return reject("found no words", needed="a verb")
     tag, is_clear = first_tag(tokens)
-    needed = "a verb (a tag with VB)"
+    expected = "a verb (a tag with VB)"
     if not is_clear:
         return Finding(
             "undecided", f"the first word, {quote(tokens[0])}, may or may not be a verb: the tagger is unsure"
         )
-    return verdict("VB" in tag, f"the first word, {quote(tokens[0])}, is tagged {tag}, needed {needed}", tag, needed)
+    return verdict(
+        "VB" in tag, f"the first word, {quote(tokens[0])}, is tagged {tag}, needed {expected}", tag, expected
+    )
 
 
 _POSITION_SAID = 'The second word and the second to last word must be "{keyword}".'
@@ -189,32 +191,32 @@ _POSITION_SAID = 'The second word and the second to last word must be "{keyword}
 @published_check("words:words_position", NEW, _POSITION_SAID, keyword=GIVEN)
 def words_position(text: Text, keyword: str) -> Finding:
     """Treebank tokens in any case; one mark at the end is skipped."""
-    wanted = keyword.strip()
-    lowered = wanted.lower()
-    if wanted.isalnum() and lowered not in text.lower:
-        return reject(f"found no {wanted!r}", needed=wanted)
+    word = keyword.strip()
+    lowered = word.lower()
+    if word.isalnum() and lowered not in text.lower:
+        return reject(f"found no {word!r}", needed=word)
     first, last = first_tokens(text, 3), last_tokens(text, 3)
     if len(first) < 2:
-        return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
+        return reject(f"found {amount(len(first), 'words')}, needed {word!r} as second and second to last")
     back = -3 if last[-1] in MARKS else -2
     if len(last) < -back:
-        return reject(f"found too few words for {wanted!r} as second and second to last")
-    reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {wanted!r}"
-    found = [first[1][:40], last[back][:40]]
-    return verdict(first[1].lower() == last[back].lower() == lowered, reason, found, wanted)
+        return reject(f"found too few words for {word!r} as second and second to last")
+    reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {word!r}"
+    pair = [first[1][:40], last[back][:40]]
+    return verdict(first[1].lower() == last[back].lower() == lowered, reason, pair, word)
 
 
 @published_check("words:words_position", OLD, _POSITION_SAID, keyword=GIVEN)
 def words_position_2025(text: Text, keyword: str) -> Finding:
     """Treebank tokens, a mark at the end counted as a word, case kept."""
-    wanted = keyword.strip()
-    if wanted.isalnum() and wanted not in text.raw:
-        return reject(f"found no {wanted!r}", needed=wanted)
+    word = keyword.strip()
+    if word.isalnum() and word not in text.raw:
+        return reject(f"found no {word!r}", needed=word)
     first, last = first_tokens(text, 2), last_tokens(text, 2)
     if len(first) < 2:
-        return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
-    reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {wanted!r}"
-    return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
+        return reject(f"found {amount(len(first), 'words')}, needed {word!r} as second and second to last")
+    reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {word!r}"
+    return verdict(first[1] == last[-2] == word, reason, [first[1][:40], last[-2][:40]], word)
 
 
 _NTH_SAID = 'Use the word "{keyword}" in sentence {n}, as word {m} of it.'
@@ -223,30 +225,30 @@ _NTH_SAID = 'Use the word "{keyword}" in sentence {n}, as word {m} of it.'
 @published_check("words:keywords_specific_position", NEW, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
 def keywords_specific_position(text: Text, keyword: str, n: int, m: int) -> Finding:
     """Punkt sentences, Treebank tokens that hold a letter or digit, in any case."""
-    wanted = keyword.strip()
-    lowered = wanted.lower()
+    word = keyword.strip()
+    lowered = word.lower()
     sentences = text.sentences
     if not 0 < n <= len(sentences[:n]):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-    if wanted.isalnum() and lowered not in text.lower:
-        return reject(f"found no {wanted!r}", needed=wanted)
+    if word.isalnum() and lowered not in text.lower:
+        return reject(f"found no {word!r}", needed=word)
     words = (token for token in iterate_tokens(sentences[n - 1]) if any(map(str.isalnum, token)))
-    return _word_at(list(itertools.islice(words, max(m, 0))), m, wanted, lower=lowered)
+    return _word_at(list(itertools.islice(words, max(m, 0))), m, word, lower=lowered)
 
 
 @published_check("words:keywords_specific_position", OLD, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
 def keywords_specific_position_2025(text: Text, keyword: str, n: int, m: int) -> Finding:
     """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
-    wanted = keyword.strip()
+    word = keyword.strip()
     sentences = pieces(text)
     if not 0 < n <= len(sentences[:n]):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-    return _word_at(leading_tokens(sentences[n - 1], m), m, wanted)
+    return _word_at(leading_tokens(sentences[n - 1], m), m, word)
 
 
-def _word_at(words: list[str], m: int, wanted: str, *, lower: str | None = None) -> Finding:
+def _word_at(words: list[str], m: int, keyword: str, *, lower: str | None = None) -> Finding:
     if not 0 < m <= len(words):
         return reject(f"the sentence has {len(words)} words, needed at least {m}", len(words), m)
-    found = words[m - 1]
-    same = found == wanted if lower is None else found.lower() == lower
-    return verdict(same, f"word {m} of the sentence is {quote(found)}, needed {wanted!r}", found[:40], wanted)
+    word = words[m - 1]
+    same = word == keyword if lower is None else word.lower() == lower
+    return verdict(same, f"word {m} of the sentence is {quote(word)}, needed {keyword!r}", word[:40], keyword)

@@ -36,7 +36,7 @@ from adhere.constraints.published.shared.registry import Check, Param, is_never_
     ),
 )
 def _placeholders(values: Values, on: On) -> Check:
-    needed = values["num_placeholders"]
+    limit = values["num_placeholders"]
     empty, boxes, links = (f"fix:placeholders-{name}" in on for name in ("empty", "check-boxes", "links"))
 
     pattern = re.compile(
@@ -50,7 +50,7 @@ def _placeholders(values: Values, on: On) -> Check:
     def count(text: Text) -> int:
         return len(pattern.findall(text.raw)) if "]" in text.raw else 0
 
-    return check_count(count, AT_LEAST, needed, "placeholders")
+    return check_count(count, AT_LEAST, limit, "placeholders")
 
 
 _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
@@ -86,7 +86,7 @@ _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
 def _bullets(values: Values, on: On) -> Check:
     rules, minus, nested, emphasis, marks, empty = (f"fix:bullets-{name}" in on for name in _MARKS)
     pattern = _bullet_pattern(rules=rules, minus=minus, emphasis=emphasis, marks=marks, empty=empty)
-    needed = values["num_bullets"]
+    target = values["num_bullets"]
 
     def count(raw: str) -> int:
         indents = Counter(pattern.findall(raw))
@@ -97,10 +97,10 @@ def _bullets(values: Values, on: On) -> Check:
         return sum(times for indent, times in indents.items() if widths[indent] < least + 2)
 
     def check(text: Text) -> Finding:
-        found = count(text.raw)
-        score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        reason = f"found {amount(found, 'bullet points')}, needed exactly {needed}"
-        return verdict(found == needed, reason, found, needed, None, score)
+        total = count(text.raw)
+        score = 1.0 if total == target else min(total, target) / max(total, target)
+        reason = f"found {amount(total, 'bullet points')}, needed exactly {target}"
+        return verdict(total == target, reason, total, target, None, score)
 
     return check
 
@@ -140,7 +140,7 @@ _UNDERSCORED = re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])[^\n_]*+(?<!\s)\1(?!\w)")
     ),
 )
 def _highlights(values: Values, on: On) -> Check:
-    needed = values["num_highlights"]
+    limit = values["num_highlights"]
     once, hugging, aside, underscores = (
         f"fix:highlights-{name}" in on for name in ("twice", "hugging", "list-star", "underscores")
     )
@@ -150,15 +150,15 @@ def _highlights(values: Values, on: On) -> Check:
 
     def count(text: Text) -> int:
         raw = _LIST_STAR.sub(r"\1", text.raw) if aside and not hugging else text.raw  # else it cannot pair
-        found = 0
+        total = 0
         for pattern in patterns if "*" in raw else ():
             matches = pattern.findall(raw)
-            found += len(matches) if hugging else sum(1 for match in matches if match.strip("*").strip())
+            total += len(matches) if hugging else sum(1 for match in matches if match.strip("*").strip())
         if underscores and "_" in raw:
-            found += sum(1 for _ in _UNDERSCORED.finditer(raw))
-        return found
+            total += sum(1 for _ in _UNDERSCORED.finditer(raw))
+        return total
 
-    return check_count(count, AT_LEAST, needed, "highlighted sections")
+    return check_count(count, AT_LEAST, limit, "highlighted sections")
 
 
 _ROMAN = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![^\W_])"
@@ -204,7 +204,7 @@ def _number(mark: str) -> int | str:
     version=2,
 )
 def _sections(values: Values, on: On) -> Check:
-    splitter, needed = values["section_spliter"].strip(), values["num_sections"]
+    splitter, target = values["section_spliter"].strip(), values["num_sections"]
     exact, by_line, roman, any_case, escaped = (
         f"fix:sections-{name}" in on for name in ("exact", "line-start", "roman", "case", "escaped")
     )
@@ -213,19 +213,19 @@ def _sections(values: Values, on: On) -> Check:
     else:
         count = _section_count(splitter, by_line=by_line, roman=roman, any_case=any_case)
     what = f"sections marked {splitter!r}"
-    at_least = check_count(count, AT_LEAST, needed, what)
+    at_least = check_count(count, AT_LEAST, target, what)
 
     relation = values.get("relation")
 
     def exactly(text: Text) -> Finding:
-        found = count(text)
-        score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        reason = f"found {amount(found, what)}, needed exactly {needed}"
-        if found > needed and relation is None:
+        total = count(text)
+        score = 1.0 if total == target else min(total, target) / max(total, target)
+        reason = f"found {amount(total, what)}, needed exactly {target}"
+        if total > target and relation is None:
             return Finding(
-                "undecided", f"{reason}, or at least {needed}: the parameter `relation` would say", found, needed
+                "undecided", f"{reason}, or at least {target}: the parameter `relation` would say", total, target
             )
-        return verdict(found == needed, reason, found, needed, None, score)
+        return verdict(total == target, reason, total, target, None, score)
 
     return unless_undecidable(exactly if exact and relation != "at least" else at_least)
 
@@ -299,14 +299,14 @@ def _postscript(values: Values, on: On) -> Check:
     else:
         body = ""
     pattern = re.compile(body, re.IGNORECASE | re.MULTILINE)
-    published = marker_pattern(marker.lower())
+    published_marker = marker_pattern(marker.lower())
 
     def check(text: Text) -> Finding:
         if body:
             match = pattern.search(text.raw)
         else:
             try:
-                match = published.regex(text.lower).search(text.lower)
+                match = published_marker.regex(text.lower).search(text.lower)
             except Undecidable as reason:
                 return Finding("undecided", str(reason))
         if match is None:
@@ -468,21 +468,21 @@ _CLOSERS = string.whitespace + "\"'“”‘’«»*_`"
 )
 def _end_phrase(values: Values, on: On) -> Check:
     markup, quoted, boundary = (f"fix:end-{name}" in on for name in ("markup", "quoted-phrase", "word-boundary"))
-    wanted = values["end_phrase"].strip().lower()
+    phrase = values["end_phrase"].strip().lower()
     if quoted:
-        wanted = wanted.strip('"“” ')
+        phrase = phrase.strip('"“” ')
     if markup:
-        wanted = wanted.rstrip(_CLOSERS)
+        phrase = phrase.rstrip(_CLOSERS)
 
     def check(text: Text) -> Finding:
         answer = text.stripped_lower.rstrip(_CLOSERS) if markup else text.stripped_lower.strip('"')
-        start = len(answer) - len(wanted)
-        found = answer[max(0, start) :][-80:]
-        if not answer.endswith(wanted):
-            return Finding("fail", f"the answer ends with {found!r}, needed {wanted!r}", found, wanted)
-        if boundary and start > 0 and wanted[:1].isalnum() and answer[start - 1].isalnum():
-            return Finding("fail", f"{wanted!r} is the end of a longer word", found, wanted)
-        return Finding("pass", f"the answer ends with {wanted!r}", found, wanted)
+        start = len(answer) - len(phrase)
+        ending = answer[max(0, start) :][-80:]
+        if not answer.endswith(phrase):
+            return Finding("fail", f"the answer ends with {ending!r}, needed {phrase!r}", ending, phrase)
+        if boundary and start > 0 and phrase[:1].isalnum() and answer[start - 1].isalnum():
+            return Finding("fail", f"{phrase!r} is the end of a longer word", ending, phrase)
+        return Finding("pass", f"the answer ends with {phrase!r}", ending, phrase)
 
     return check
 
@@ -508,14 +508,14 @@ def _quotation(_values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         answer = text.stripped
         first, last = answer[0], answer[-1]
-        wrapped = len(answer) > 1 and (first == last == '"' or (curly and last in _CURLY_QUOTES.get(first, ())))
-        if not wrapped:
+        is_quoted = len(answer) > 1 and (first == last == '"' or (curly and last in _CURLY_QUOTES.get(first, ())))
+        if not is_quoted:
             return Finding("fail", "the answer does not start and end with a double quotation mark")
         if empty and not answer[1:-1].strip():
             return Finding("fail", "nothing stands between the quotation marks")
-        closed = _first_closed(answer) if pair else None
-        if closed is not None:
-            return Finding("fail", "the first quotation mark is closed before the end of the answer", closed)
+        closed_at = _first_closed(answer) if pair else None
+        if closed_at is not None:
+            return Finding("fail", "the first quotation mark is closed before the end of the answer", closed_at)
         return Finding("pass", "the answer stands in double quotation marks")
 
     return check
@@ -546,8 +546,8 @@ def _no_comma(text: Text, _values: Values) -> Finding:
     match = _COMMAS.search(text.raw)
     if match is None:
         return Finding("pass", "found no comma", 0, 0)
-    found = text.raw.count(",") if text.raw.isascii() else len(_COMMAS.findall(text.raw))
-    return Finding("fail", f"found {amount(found, 'commas')}, allowed none", found, 0, match.span())
+    count = text.raw.count(",") if text.raw.isascii() else len(_COMMAS.findall(text.raw))
+    return Finding("fail", f"found {amount(count, 'commas')}, allowed none", count, 0, match.span())
 
 
 _OPTION = re.compile(r"My answer is (?:yes|no|maybe)\.")
@@ -575,9 +575,9 @@ def _constrained_response(_values: Values, on: On) -> Check:
         match = pattern.search(text.raw)
         if match is None:
             return Finding("fail", "found none of " + ", ".join(map(repr, form.OPTIONS)))
-        found = sorted({option.rstrip(".") for option in pattern.findall(text.raw)})
-        if contradictory and len(found) > 1:
-            return Finding("fail", f"found {' and '.join(map(repr, found))}, which contradict each other", found, 1)
+        options = sorted({option.rstrip(".") for option in pattern.findall(text.raw)})
+        if contradictory and len(options) > 1:
+            return Finding("fail", f"found {' and '.join(map(repr, options))}, which contradict each other", options, 1)
         return Finding("pass", f"found {match.group()!r}", match.group(), None, match.span())
 
     return check

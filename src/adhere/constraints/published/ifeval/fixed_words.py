@@ -39,37 +39,39 @@ from adhere.text.words import WORD_CHARACTER, has_words
     ),
 )
 def _existence(values: Values, on: On) -> Check:
-    given = values["keywords"]
-    if isinstance(given, str) and "fix:keywords-one-text" in on:
-        given = [given]
-    escaped, bounded = "fix:keywords-escaped" in on, "fix:keywords-word-boundary" in on
-    if not (escaped or bounded):
-        return words.keywords_exist({"keywords": given})
-    names = sorted(given)
-    patterns = [whole_word(name.strip() if bounded else name, escaped=escaped, bounded=bounded) for name in names]
-    needed = len(patterns)
+    keywords = values["keywords"]
+    if isinstance(keywords, str) and "fix:keywords-one-text" in on:
+        keywords = [keywords]
+    is_literal, is_whole = "fix:keywords-escaped" in on, "fix:keywords-word-boundary" in on
+    if not (is_literal or is_whole):
+        return words.keywords_exist({"keywords": keywords})
+    names = sorted(keywords)
+    patterns = [
+        whole_word(name.strip() if is_whole else name, is_literal=is_literal, is_whole=is_whole) for name in names
+    ]
+    total = len(patterns)
 
     def check(text: Text) -> Finding:
         try:
             missing = [name for name, pattern in zip(names, patterns, strict=True) if find(pattern, text) is None]
         except Undecidable as reason:
             return Finding("undecided", str(reason))
-        found = needed - len(missing)
+        n_found = total - len(missing)
         if missing:
-            return Finding("fail", f"keyword {missing[0]!r} is missing", found, needed, None, found / needed)
-        return Finding("pass", f"found all {needed} keywords", found, needed, None, 1.0)
+            return Finding("fail", f"keyword {missing[0]!r} is missing", n_found, total, None, n_found / total)
+        return Finding("pass", f"found all {total} keywords", n_found, total, None, 1.0)
 
     return check
 
 
-def keyword_times(word: str, *, escaped: bool, bounded: bool) -> Callable[[Text], int]:
+def keyword_times(word: str, *, is_literal: bool, is_whole: bool) -> Callable[[Text], int]:
     """A count of the keyword; without fixes as the published code counts it.
 
     Its result raises Undecidable where the keyword is a regular expression that cannot be run.
     """
-    if not (escaped or bounded):
+    if not (is_literal or is_whole):
         return keyword_pattern(word).count
-    pattern = whole_word(word, escaped=escaped, bounded=bounded)
+    pattern = whole_word(word, is_literal=is_literal, is_whole=is_whole)
     return lambda text: count(pattern, text)
 
 
@@ -89,7 +91,7 @@ def keyword_times(word: str, *, escaped: bool, bounded: bool) -> Callable[[Text]
 )
 def _frequency(values: Values, on: On) -> Check:
     word = values["keyword"].strip()
-    times = keyword_times(word, escaped="fix:frequency-escaped" in on, bounded="fix:frequency-word-boundary" in on)
+    times = keyword_times(word, is_literal="fix:frequency-escaped" in on, is_whole="fix:frequency-word-boundary" in on)
     return words.unless_undecidable(
         words.check_count(times, values["relation"], values["frequency"], f"times {word!r}")
     )
@@ -115,12 +117,12 @@ def _frequency(values: Values, on: On) -> Check:
     ),
 )
 def _forbidden_words(values: Values, on: On) -> Check:
-    given = values["forbidden_words"]
-    if isinstance(given, str) and "fix:forbidden-words-one-text" in on:
-        given = [given]
-    escaped, bounded = "fix:forbidden-words-escaped" in on, "fix:forbidden-words-boundary" in on
-    names = sorted(set(given))
-    patterns = [_forbidden(name, escaped=escaped, bounded=bounded) for name in names]
+    forbidden = values["forbidden_words"]
+    if isinstance(forbidden, str) and "fix:forbidden-words-one-text" in on:
+        forbidden = [forbidden]
+    is_literal, is_whole = "fix:forbidden-words-escaped" in on, "fix:forbidden-words-boundary" in on
+    names = sorted(set(forbidden))
+    patterns = [_forbidden(name, is_literal=is_literal, is_whole=is_whole) for name in names]
 
     def check(text: Text) -> Finding:
         try:
@@ -135,10 +137,10 @@ def _forbidden_words(values: Values, on: On) -> Check:
     return check
 
 
-def _forbidden(name: str, *, escaped: bool, bounded: bool) -> Pattern:
-    if bounded:
-        return whole_word(name.strip(), escaped=escaped)
-    return word_pattern(re.escape(name) if escaped else name)
+def _forbidden(name: str, *, is_literal: bool, is_whole: bool) -> Pattern:
+    if is_whole:
+        return whole_word(name.strip(), is_literal=is_literal)
+    return word_pattern(re.escape(name) if is_literal else name)
 
 
 def is_no_character(value: Any, _values: Values) -> bool:
@@ -203,7 +205,7 @@ def _english_capital(values: Values, on: On) -> Check:
         words.english_capitals(values),
         str.isupper,
         _lowered_language if lowered else lambda text: text.language,
-        undetected=undetected,
+        passes_undetected=undetected,
     )
 
 
@@ -215,20 +217,20 @@ def _english_lowercase(values: Values, on: On) -> Check:
         words.english_lowercase(values),
         str.islower,
         lambda text: text.language,
-        undetected="fix:english-lowercase-undetected" in on,
+        passes_undetected="fix:english-lowercase-undetected" in on,
     )
 
 
 def _english_case(
-    published: Check, holds: Callable[[str], bool], language: Callable[[Text], str | None], *, undetected: bool
+    original: Check, holds: Callable[[str], bool], language: Callable[[Text], str | None], *, passes_undetected: bool
 ) -> Check:
     def check(text: Text) -> Finding:
         if not holds(text.raw):
-            return published(text)
-        found = language(text)
-        if undetected and found in _NO_LANGUAGE:
+            return original(text)
+        answer_language = language(text)
+        if passes_undetected and answer_language in _NO_LANGUAGE:
             return UNDETECTED
-        return words.english(found)
+        return words.english(answer_language)
 
     return check
 
@@ -276,7 +278,7 @@ _LIST_MARK = re.compile(r"[\W_]*(?:\d{1,3}|[A-Za-z])[.)][\W_]*")
     ),
 )
 def _number_sentences(values: Values, on: On) -> Check:
-    needed: int = values["num_sentences"]
+    limit: int = values["num_sentences"]
     by_line = "fix:sentences-line-breaks" in on
     by_stop = "fix:sentences-other-stops" in on
     unnumbered = "fix:sentences-list-numbers" in on
@@ -291,10 +293,10 @@ def _number_sentences(values: Values, on: On) -> Check:
             pieces = (part for part in pieces if not _LIST_MARK.fullmatch(part))
         return iter(pieces)
 
-    def found(text: Text) -> int:
+    def count_parts(text: Text) -> int:
         return sum(1 for sentence in text.sentences for _ in parts(sentence))
 
-    return words.check_count(found, values["relation"], needed, "sentences")
+    return words.check_count(count_parts, values["relation"], limit, "sentences")
 
 
 # A line that holds a letter or digit, and the lines after it that go on in lower case.
@@ -311,13 +313,13 @@ _LINE = re.compile(r"^(?:[^\w\n]|_)*+[^\W_][^\n]*+(?:\n[^\S\n]*+[a-zß-öø-ÿα
     ),
 )
 def _capital_words(values: Values, _on: On) -> Check:
-    needed = values["capital_frequency"]
+    limit = values["capital_frequency"]
 
-    def found(text: Text) -> int:
+    def count_capitals(text: Text) -> int:
         return sum(map(str.isupper, iterate_words(text.raw)))
 
     # No word is longer than a line, and where a star goes two words become one: no variant has more words in capitals.
-    return words.check_count(found, values["capital_relation"], needed, "words in capitals", only_shrinks=True)
+    return words.check_count(count_capitals, values["capital_relation"], limit, "words in capitals", only_shrinks=True)
 
 
 _DIVIDER = re.compile(r"^[^\S\n]*\*\*\*[^\S\n]*$", re.MULTILINE)
@@ -343,7 +345,7 @@ _SPACED_DIVIDER = re.compile(r"^[^\S\n]*+\*[^\S\n]++\*[^\S\n]++\*[^\S\n]*+$", re
     ),
 )
 def _number_paragraphs(values: Values, on: On) -> Check:
-    needed = values["num_paragraphs"]
+    target = values["num_paragraphs"]
     by_line = "fix:paragraphs-divider-line" in on
     spaced = "fix:paragraphs-spaced-divider" in on
     blank = "fix:paragraphs-blank-pieces" in on
@@ -351,13 +353,13 @@ def _number_paragraphs(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         raw = _SPACED_DIVIDER.sub("***", text.raw) if spaced else text.raw
         pieces = _DIVIDER.split(raw) if by_line else raw.split("***")
-        held = [bool(piece) and not piece.isspace() for piece in pieces]
-        if not blank and not all(held[1:-1]):
-            return Finding("fail", "a piece between two *** dividers is blank", None, needed)
-        found = sum(held)
-        reason = f"found {amount(found, 'paragraphs')} between *** dividers, needed exactly {needed}"
-        score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        return verdict(found == needed, reason, found, needed, None, score)
+        has_text = [bool(piece) and not piece.isspace() for piece in pieces]
+        if not blank and not all(has_text[1:-1]):
+            return Finding("fail", "a piece between two *** dividers is blank", None, target)
+        total = sum(has_text)
+        reason = f"found {amount(total, 'paragraphs')} between *** dividers, needed exactly {target}"
+        score = 1.0 if total == target else min(total, target) / max(total, target)
+        return verdict(total == target, reason, total, target, None, score)
 
     return check
 
@@ -395,8 +397,8 @@ def _nth_paragraph_first_word(values: Values, on: On) -> Check:
     total, nth = values["num_paragraphs"], values["nth_paragraph"]
     blank, ends = "fix:nth-paragraph-blank-chunks" in on, "fix:nth-paragraph-line-ends" in on
     markup, whole = "fix:nth-paragraph-markup" in on, "fix:nth-paragraph-whole-word" in on
-    wanted: str = values["first_word"].lower().replace("’", "'")
-    several = first_word(wanted) != wanted  # the data may ask for more than a word; then the beginning must be that
+    expected: str = values["first_word"].lower().replace("’", "'")
+    several = first_word(expected) != expected  # the data may ask for more than a word; then the beginning must be that
 
     def first(piece: str) -> str:
         if markup:
@@ -404,22 +406,22 @@ def _nth_paragraph_first_word(values: Values, on: On) -> Check:
         if not whole:
             word: str = words.first_word(piece)
             return word.rstrip("*_~`)]}") if markup else word
-        lead = piece.lstrip().lstrip("'\"")[: 200 + len(wanted)].lower().replace("’", "'")
-        if several and lead.startswith(wanted) and not _LETTER.match(lead, len(wanted)):
-            return wanted
+        lead = piece.lstrip().lstrip("'\"")[: 200 + len(expected)].lower().replace("’", "'")
+        if several and lead.startswith(expected) and not _LETTER.match(lead, len(expected)):
+            return expected
         return first_word(lead) or words.first_word(piece)
 
     def check(text: Text) -> Finding:
         pieces = _BLANK_LINES.split(text.raw.replace("\r\n", "\n")) if ends else text.raw.split("\n\n")
-        held = [piece for piece in pieces if piece and not piece.isspace()]
-        found = len(held)
-        if found != total or nth > found:
-            return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
-        piece = (held if blank else pieces)[nth - 1]
+        full_pieces = [piece for piece in pieces if piece and not piece.isspace()]
+        n_pieces = len(full_pieces)
+        if n_pieces != total or nth > n_pieces:
+            return Finding("fail", f"found {amount(n_pieces, 'paragraphs')}, needed exactly {total}", n_pieces, total)
+        piece = (full_pieces if blank else pieces)[nth - 1]
         if not piece or piece.isspace():
-            return Finding("fail", f"paragraph {nth} is blank", found, total)
+            return Finding("fail", f"paragraph {nth} is blank", n_pieces, total)
         word = first(piece)
-        reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
-        return verdict(word == wanted, reason, word[:40], wanted)
+        reason = f"paragraph {nth} starts with {word[:40]!r}, needed {expected!r}"
+        return verdict(word == expected, reason, word[:40], expected)
 
     return check

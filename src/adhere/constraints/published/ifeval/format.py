@@ -40,11 +40,11 @@ def placeholders(values: Values) -> Check:
 @judge_by
 def bullets(text: Text, values: Values) -> Finding:
     """Lines that start with one star, or with a dash (rules and minus signs included); exactly as many as asked."""
-    needed = values["num_bullets"]
-    tail = f", needed exactly {needed}"
-    found = count_bullets(text.raw)
-    score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-    return verdict(found == needed, f"found {amount(found, 'bullet points')}{tail}", found, needed, None, score)
+    target = values["num_bullets"]
+    tail = f", needed exactly {target}"
+    total = count_bullets(text.raw)
+    score = 1.0 if total == target else min(total, target) / max(total, target)
+    return verdict(total == target, f"found {amount(total, 'bullet points')}{tail}", total, target, None, score)
 
 
 def count_bullets(raw: str) -> int:
@@ -89,8 +89,8 @@ def sections(values: Values) -> Check:
         if mark.is_plain and splitter not in text.raw:
             return 0
         regex = mark.regex(text.raw)
-        found = sum(1 for _ in regex.finditer(text.raw))
-        return found * (1 + regex.groups)  # the split that the published code counts also returns groups
+        total = sum(1 for _ in regex.finditer(text.raw))
+        return total * (1 + regex.groups)  # the split that the published code counts also returns groups
 
     return unless_undecidable(check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}"))
 
@@ -192,8 +192,8 @@ def two_responses(text: Text, _values: Values) -> Finding:
 @judge_by
 def repeat_prompt(text: Text, values: Values) -> Finding:
     """Starts with the request, case ignored; nothing need follow."""
-    wanted = values["prompt_to_repeat"].strip().lower()
-    if text.stripped_lower.startswith(wanted):
+    request = values["prompt_to_repeat"].strip().lower()
+    if text.stripped_lower.startswith(request):
         return Finding("pass", "the answer starts with the request")
     return Finding("fail", "the answer does not start with the request, word for word")
 
@@ -201,12 +201,12 @@ def repeat_prompt(text: Text, values: Values) -> Finding:
 @judge_by
 def end_phrase(text: Text, values: Values) -> Finding:
     """Ends with the phrase, case and double quotes around the answer ignored; no word boundary is asked for."""
-    wanted = values["end_phrase"].strip().lower()
+    phrase = values["end_phrase"].strip().lower()
     answer = text.stripped_lower.strip('"')
-    if answer.endswith(wanted):
-        return Finding("pass", f"the answer ends with {wanted!r}")
-    end = answer[-len(wanted) :] if wanted else ""
-    return Finding("fail", f"the answer ends with {end[-80:]!r}, needed {wanted!r}", end[-80:], wanted)
+    if answer.endswith(phrase):
+        return Finding("pass", f"the answer ends with {phrase!r}")
+    end = answer[-len(phrase) :] if phrase else ""
+    return Finding("fail", f"the answer ends with {end[-80:]!r}, needed {phrase!r}", end[-80:], phrase)
 
 
 @judge_by
@@ -226,7 +226,7 @@ def no_comma(values: Values) -> Check:  # noqa: ARG001 - no parameters
         position = text.raw.find(",")
         if position < 0:
             return clean
-        found = text.raw.count(",")
-        return Finding("fail", f"found {amount(found, 'commas')}, allowed none", found, 0, (position, position + 1))
+        count = text.raw.count(",")
+        return Finding("fail", f"found {amount(count, 'commas')}, allowed none", count, 0, (position, position + 1))
 
     return check

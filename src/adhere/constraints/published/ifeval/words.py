@@ -23,31 +23,31 @@ RELATIONS = (LESS_THAN, AT_LEAST)
 
 
 def check_count(
-    count: Callable[[Text], int], relation: str, needed: int, unit: str, *, only_shrinks: bool = False
+    count: Callable[[Text], int], relation: str, limit: int, unit: str, *, only_shrinks: bool = False
 ) -> Check:
-    """Judge a count against `less than` or `at least` `needed`; the score is how near a failing count comes.
+    """Judge a count against `less than` or `at least` `limit`; the score is how near a failing count comes.
 
     `only_shrinks` says that no text counts higher once lines, or all its stars, are taken out of it.
     """
     failure = FinalFailure if only_shrinks else Finding
-    tail = f", needed {'fewer than' if relation == LESS_THAN else 'at least'} {needed}"
+    tail = f", needed {'fewer than' if relation == LESS_THAN else 'at least'} {limit}"
     if relation == LESS_THAN:
 
         def fewer(text: Text) -> Finding:
-            found = count(text)
-            if found < needed:
-                return Finding("pass", f"found {amount(found, unit)}{tail}", found, needed, None, 1.0)
+            total = count(text)
+            if total < limit:
+                return Finding("pass", f"found {amount(total, unit)}{tail}", total, limit, None, 1.0)
             return Finding(
-                "fail", f"found {amount(found, unit)}{tail}", found, needed, None, max(0, needed - 1) / max(found, 1)
+                "fail", f"found {amount(total, unit)}{tail}", total, limit, None, max(0, limit - 1) / max(total, 1)
             )
 
         return fewer
 
     def at_least(text: Text) -> Finding:
-        found = count(text)
-        if found >= needed:
-            return Finding("pass", f"found {amount(found, unit)}{tail}", found, needed, None, 1.0)
-        return failure("fail", f"found {amount(found, unit)}{tail}", found, needed, None, found / needed)
+        total = count(text)
+        if total >= limit:
+            return Finding("pass", f"found {amount(total, unit)}{tail}", total, limit, None, 1.0)
+        return failure("fail", f"found {amount(total, unit)}{tail}", total, limit, None, total / limit)
 
     return at_least
 
@@ -68,22 +68,22 @@ def keywords_exist(values: Values) -> Check:
     """Each keyword is found as an unescaped pattern, anywhere (`art` in `party`)."""
     names = sorted(values["keywords"])
     patterns = [keyword_pattern(name) for name in names]
-    needed = len(patterns)
-    complete = Finding("pass", f"found all {needed} keywords", needed, needed, None, 1.0)
+    total = len(patterns)
+    complete = Finding("pass", f"found all {total} keywords", total, total, None, 1.0)
 
     def check(text: Text) -> Finding:
         missing: list[str] = []
         try:
-            for name, wanted in zip(names, patterns, strict=True):
-                if not wanted.is_in(text):
+            for name, pattern in zip(names, patterns, strict=True):
+                if not pattern.is_in(text):
                     missing.append(name)  # what is missing before one that cannot be read decides
         except Undecidable as reason:
             if not missing:
                 return Finding("undecided", str(reason))
         if not missing:
             return complete
-        found = needed - len(missing)
-        return Finding("fail", f"keyword {missing[0]!r} is missing", found, needed, None, found / needed)
+        n_found = total - len(missing)
+        return Finding("fail", f"keyword {missing[0]!r} is missing", n_found, total, None, n_found / total)
 
     return check
 
@@ -142,16 +142,14 @@ def word_count(values: Values) -> Check:
 
 def sentence_count(values: Values) -> Check:
     """Sentences by Punkt: a line break ends none."""
-    needed, relation = values["num_sentences"], values["relation"]
-    judge = check_count(lambda text: text.sentence_count, relation, needed, "sentences")
+    limit, relation = values["num_sentences"], values["relation"]
+    judge = check_count(lambda text: text.sentence_count, relation, limit, "sentences")
     if relation == LESS_THAN:
         return judge
 
     def check(text: Text) -> Finding:
         finding = judge(text)
-        if (
-            finding.outcome == "fail" and sum(map(text.raw.count, ".?!")) + 1 < needed
-        ):  # each but the last ends with one
+        if finding.outcome == "fail" and sum(map(text.raw.count, ".?!")) + 1 < limit:  # each but the last ends with one
             return FinalFailure(*finding)
         return finding
 
@@ -160,22 +158,22 @@ def sentence_count(values: Values) -> Check:
 
 def capital_word_count(values: Values) -> Check:
     """Treebank tokens in capitals: `DON'T` is two, `U.S.A.` one."""
-    needed = values["capital_frequency"]
-    return check_count(lambda text: text.capital_count, values["capital_relation"], needed, "words in capitals")
+    limit = values["capital_frequency"]
+    return check_count(lambda text: text.capital_count, values["capital_relation"], limit, "words in capitals")
 
 
 @judge_by
 def paragraph_count(text: Text, values: Values) -> Finding:
     """Pieces between `***` dividers, wherever they stand; blank pieces are forgiven at the ends only."""
-    needed = values["num_paragraphs"]
-    tail = f" between *** dividers, needed exactly {needed}"
+    target = values["num_paragraphs"]
+    tail = f" between *** dividers, needed exactly {target}"
     pieces = text.raw.split("***")
-    found = len(pieces)
-    for piece in {0: pieces[0], found - 1: pieces[-1]}.values():
-        found -= not piece or piece.isspace()
+    total = len(pieces)
+    for piece in {0: pieces[0], total - 1: pieces[-1]}.values():
+        total -= not piece or piece.isspace()
     if any(not piece or piece.isspace() for piece in pieces[1:-1]):
-        return Finding("fail", "a piece between two *** dividers is blank", None, needed)
-    return verdict(found == needed, f"found {amount(found, 'paragraphs')}{tail}", found, needed)
+        return Finding("fail", "a piece between two *** dividers is blank", None, target)
+    return verdict(total == target, f"found {amount(total, 'paragraphs')}{tail}", total, target)
 
 
 _FIRST_WORD_ENDS = re.compile(r"""[.,?!'"]""")
@@ -184,21 +182,24 @@ _FIRST_WORD_ENDS = re.compile(r"""[.,?!'"]""")
 @judge_by
 def nth_paragraph_first_word(text: Text, values: Values) -> Finding:
     r"""Pieces between `\n\n`; the count leaves blank ones out, the index does not; marks inside the word cut it."""
-    total, nth, wanted = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
+    total, nth, expected = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
     pieces = text.raw.split("\n\n")
-    found = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
-    if nth > found:
+    n_pieces = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
+    if nth > n_pieces:
         return Finding(
-            "fail", f"found {amount(found, 'paragraphs')}, needed {total}, the {nth}. to judge", found, total
+            "fail",
+            f"found {amount(n_pieces, 'paragraphs')}, needed {total}, the {nth}. to judge",
+            n_pieces,
+            total,
         )
     piece = pieces[nth - 1]
     if not piece or piece.isspace():
-        return Finding("fail", f"paragraph {nth} is blank", found, total)
+        return Finding("fail", f"paragraph {nth} is blank", n_pieces, total)
     word = first_word(piece)
-    if found != total:
-        return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
-    reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
-    return verdict(word == wanted, reason, word[:40], wanted)
+    if n_pieces != total:
+        return Finding("fail", f"found {amount(n_pieces, 'paragraphs')}, needed exactly {total}", n_pieces, total)
+    reason = f"paragraph {nth} starts with {word[:40]!r}, needed {expected!r}"
+    return verdict(word == expected, reason, word[:40], expected)
 
 
 def first_word(piece: str) -> str:
@@ -211,12 +212,12 @@ def first_word(piece: str) -> str:
 @judge_by
 def response_language(text: Text, values: Values) -> Finding:
     """Judge by what langdetect says of the whole; a text without letters passes in any language."""
-    wanted = values["language"]
-    found = text.language
-    if found is None:
-        return Finding("pass", f"{NO_LETTERS}, which counts as {wanted!r}", None, wanted)
-    reason = f"detected language {found!r}, needed {wanted!r}"
-    return verdict(found == wanted, reason, found, wanted)
+    language = values["language"]
+    answer_language = text.language
+    if answer_language is None:
+        return Finding("pass", f"{NO_LETTERS}, which counts as {language!r}", None, language)
+    reason = f"detected language {answer_language!r}, needed {language!r}"
+    return verdict(answer_language == language, reason, answer_language, language)
 
 
 _SMALL, _CAPITAL = re.compile("[a-z]"), re.compile("[A-Z]")

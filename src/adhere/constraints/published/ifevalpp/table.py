@@ -56,17 +56,17 @@ def _check_count(name: str, values: Values) -> Check:
     count_of, unit, within = _COUNTS[name]
     count = count_of(values)
     relation = next(value for key, value in values.items() if key.endswith("relation"))
-    needed = next(value for value in values.values() if isinstance(value, int))
+    target = next(value for value in values.values() if isinstance(value, int))
     if relation != "around":
         few = LESS_THAN if relation != AT_LEAST else AT_LEAST
-        return words.check_count(count, few, needed + (relation == "at most"), unit)
+        return words.check_count(count, few, target + (relation == "at most"), unit)
 
     def around(text: Text) -> Finding:
-        found = count(text)
-        near = abs(found - needed) <= within
-        score = 1.0 if near else max(0, min(found, needed)) / max(found, needed, 1)
-        reason = f"found {amount(found, unit)}, needed {needed}, give or take {within}"
-        return Finding("pass" if near else "fail", reason, found, needed, None, score)
+        total = count(text)
+        near = abs(total - target) <= within
+        score = 1.0 if near else max(0, min(total, target)) / max(total, target, 1)
+        reason = f"found {amount(total, unit)}, needed {target}, give or take {within}"
+        return Finding("pass" if near else "fail", reason, total, target, None, score)
 
     return around
 
@@ -76,9 +76,9 @@ def _keywords_exist(values: Values) -> Check:
 
     def check(text: Text) -> Finding:
         missing = [keyword for keyword, pattern in patterns.items() if not pattern.search(text.raw)]
-        found, needed = len(patterns) - len(missing), len(patterns)
-        reason = f"the word {missing[0]!r:.80} is missing" if missing else f"found all {needed} keywords"
-        return Finding("fail" if missing else "pass", reason, found, needed, None, found / needed)
+        n_found, total = len(patterns) - len(missing), len(patterns)
+        reason = f"the word {missing[0]!r:.80} is missing" if missing else f"found all {total} keywords"
+        return Finding("fail" if missing else "pass", reason, n_found, total, None, n_found / total)
 
     return check
 
@@ -96,8 +96,8 @@ def _two_responses(values: Values) -> Check:
 
 @judge_by
 def _repeat_prompt(text: Text, values: Values) -> Finding:
-    wanted = values["prompt_to_repeat"].strip().lower().translate(_NO_PUNCTUATION)
-    if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(wanted):
+    request = values["prompt_to_repeat"].strip().lower().translate(_NO_PUNCTUATION)
+    if text.stripped_lower.translate(_NO_PUNCTUATION).startswith(request):
         return Finding("pass", "the answer starts with the request, punctuation left aside")
     return Finding("fail", "the answer does not start with the request, word for word")
 
@@ -123,8 +123,8 @@ def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check
     """Judge by IFEval's rule, but fail what it would pass of such a text."""
 
     def check(text: Text) -> Finding:
-        found = judge(text)
-        return Finding("fail", reason) if found.outcome == "pass" and is_lost(text) else found
+        finding = judge(text)
+        return Finding("fail", reason) if finding.outcome == "pass" and is_lost(text) else finding
 
     return check
 

@@ -36,11 +36,11 @@ def is_distorted(word: str, text: str) -> bool:
 def _compile(values: Mapping[str, Json]) -> Check:
     word = str(values["word"]).strip().lower()
     exact = re.compile(rf"\b{re.escape(word)}\b")
-    found = Finding("pass", f"{word!r} stands there")
+    success = Finding("pass", f"{word!r} stands there")
 
     def check(text: Text) -> Finding:
         if not text.is_blank and exact.search(text.lower):
-            return found
+            return success
         how = "distorted" if is_distorted(word, text.lower) else "omitted"
         return FinalFailure("fail", f"{word!r} is {how}", how)
 

@@ -44,9 +44,9 @@ def _palindrome(_values: Values, on: On) -> Check:
 
     def check(text: Text) -> Finding:
         words: Iterable[str] = dict.fromkeys(text.lower.split() if bare else text.chunks)
-        found = next(filter(is_one, joined_words(" ".join(words)) if bare else words), None)
-        said = "no palindrome" if found is None else quote(found)
-        return verdict(found is not None, f"found {said}", found and found[:40])
+        palindrome = next(filter(is_one, joined_words(" ".join(words)) if bare else words), None)
+        what = "no palindrome" if palindrome is None else quote(palindrome)
+        return verdict(palindrome is not None, f"found {what}", palindrome and palindrome[:40])
 
     return check
 
@@ -85,38 +85,36 @@ def _word_once(values: Values, _on: On) -> Check:
     pattern = whole_word(word)
 
     def check(text: Text) -> Finding:
-        found = count(pattern, text)
-        return verdict(found == 1, f"found {word!r} {found} times, needed 1", found, 1)
+        times = count(pattern, text)
+        return verdict(times == 1, f"found {word!r} {times} times, needed 1", times, 1)
 
     return check
 
 
 @fixed_rule("keywords:word_count_different_numbers", fix("word-count-whole-word", _SUBSTRING, "verifiers 8.1"))
 def _word_count_different_numbers(values: Values, on: On) -> Check:
-    word, relation, needed = values["keyword"].strip(), values["relation"], values["frequency"]
+    word, relation, limit = values["keyword"].strip(), values["relation"], values["frequency"]
     whole = bool(on)
-    times = keyword_times(word, escaped=whole, bounded=whole)
+    times = keyword_times(word, is_literal=whole, is_whole=whole)
 
     def check(text: Text) -> Finding:
-        found = times(text)
-        holds = found < needed if relation == "less than" else found >= needed
-        return verdict(
-            holds, f"found {found} times {word!r}, needed {relation} {needed}", found, f"{relation} {needed}"
-        )
+        total = times(text)
+        holds = total < limit if relation == "less than" else total >= limit
+        return verdict(holds, f"found {total} times {word!r}, needed {relation} {limit}", total, f"{relation} {limit}")
 
     return unless_undecidable(check)
 
 
 @fixed_rule("count:count_increment_word", fix("increment-word-whole-word", _SUBSTRING, "verifiers 8.1"))
 def _count_increment_word(values: Values, _on: On) -> Check:
-    wanted = [(values[name].strip(), times) for times, name in enumerate(("keyword1", "keyword2"), 1)]
-    patterns = [(word, times, whole_word(word)) for word, times in wanted]
+    keywords = [(values[name].strip(), times) for times, name in enumerate(("keyword1", "keyword2"), 1)]
+    patterns = [(word, times, whole_word(word)) for word, times in keywords]
 
     def check(text: Text) -> Finding:
         for word, times, pattern in patterns:
-            found = count(pattern, text)
-            if found != times:
-                return reject(f"found {word!r} {found} times, needed {times}", found, times)
+            total = count(pattern, text)
+            if total != times:
+                return reject(f"found {word!r} {total} times, needed {times}", total, times)
         return accept("found the first keyword once and the second twice", [1, 2], [1, 2])
 
     return check
@@ -132,16 +130,16 @@ def _count_increment_word(values: Values, _on: On) -> Check:
     ),
 )
 def _keyword_specific_position(text: Text, values: Values) -> Finding:
-    wanted, n, m = _only_word(values["keyword"]), values["n"], values["m"]
+    keyword, n, m = _only_word(values["keyword"]), values["n"], values["m"]
     sentences = pieces(text)
     if not 0 < n <= len(sentences):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
     words = list(islice(iterate_words(sentences[n - 1]), max(m, 0)))
     if not 0 < m <= len(words):
         return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
-    found = words[m - 1]
+    word = words[m - 1]
     return verdict(
-        found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
+        word == keyword, f"word {m} of sentence {n} is {quote(word)}, needed {keyword!r}", word[:40], keyword
     )
 
 
@@ -184,11 +182,11 @@ def _count_unique(text: Text, _values: Values) -> Finding:
     fix("lowercase-apostrophe", "`don't` counts as two words in lower case; here as one.", "verifiers 8.1"),
 )
 def _lowercase_counting(text: Text, values: Values) -> Finding:
-    needed = values["N"]
+    limit = values["N"]
     lower = map(str.islower, iterate_words(text.raw))
-    found = sum(lower)
+    total = sum(lower)
     return verdict(
-        found <= needed, f"found {amount(found, 'words in lower case')}, needed at most {needed}", found, needed
+        total <= limit, f"found {amount(total, 'words in lower case')}, needed at most {limit}", total, limit
     )
 
 
@@ -207,20 +205,20 @@ _RELATION = Param("string", choices=("less than", "at least", "at most"))
     ),
 )
 def _letter_counting(values: Values, on: On) -> Check:
-    needed, relation = values["N"], values["relation"]
+    limit, relation = values["N"], values["relation"]
     everywhere, at_most = "fix:letters-beyond-ascii" in on, "fix:letters-relation" in on
 
     def check(text: Text) -> Finding:
-        found = len(_LETTER.findall(text.raw)) if everywhere else len(_ASCII_LETTER.findall(text.raw))
+        total = len(_LETTER.findall(text.raw)) if everywhere else len(_ASCII_LETTER.findall(text.raw))
         holds = (
-            found < needed
+            total < limit
             if relation == "less than"
-            else found >= needed
+            else total >= limit
             if relation == "at least"
-            else (at_most and relation == "at most" and found <= needed)
+            else (at_most and relation == "at most" and total <= limit)
         )
         return verdict(
-            holds, f"found {amount(found, 'letters')}, needed {relation} {needed}", found, f"{relation} {needed}"
+            holds, f"found {amount(total, 'letters')}, needed {relation} {limit}", total, f"{relation} {limit}"
         )
 
     return check
@@ -251,12 +249,12 @@ def _letter_counting2(values: Values, on: On) -> Check:  # noqa: ARG001 - the pa
     ),
 )
 def _first_word_sent(text: Text, values: Values) -> Finding:
-    wanted = _only_word(values["first_word"])
+    expected = _only_word(values["first_word"])
     for order, sentence in enumerate(pieces(text), 1):
-        found = _leading_word(sentence)
-        if found.lower() != wanted.lower():
-            return reject(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
-    return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
+        word = _leading_word(sentence)
+        if word.lower() != expected.lower():
+            return reject(f"sentence {order} begins with {quote(word)}, needed {expected!r}", word[:40], expected)
+    return accept(f"each sentence begins with {expected!r}", expected, expected)
 
 
 @fixed_check(
@@ -265,10 +263,10 @@ def _first_word_sent(text: Text, values: Values) -> Finding:
         "verifiers 8.1"),
 )  # fmt: skip
 def _first_word_answer(text: Text, values: Values) -> Finding:
-    wanted = values["first_word"].strip()
-    found = _leading_word(text.raw)
-    reason = f"the answer begins with {quote(found)}, needed {wanted!r}"
-    return verdict(found.lower() == wanted.lower(), reason, found[:40], wanted)
+    expected = values["first_word"].strip()
+    word = _leading_word(text.raw)
+    reason = f"the answer begins with {quote(word)}, needed {expected!r}"
+    return verdict(word.lower() == expected.lower(), reason, word[:40], expected)
 
 
 _MARKUP = re.compile(r"[\W_]*+")
@@ -292,10 +290,10 @@ def _leading_word(piece: str) -> str:
         "evaluation 2.2"),
 )  # fmt: skip
 def _square_brackets(values: Values, _on: On) -> Check:
-    published = iftrain_format.square_brackets.compile(values)
+    original = iftrain_format.square_brackets.compile(values)
 
     def check(text: Text) -> Finding:
-        finding = published(text)
+        finding = original(text)
         if finding.outcome == "pass":
             for order, word in enumerate(text.chunks, 1):
                 if not any(map(str.isalnum, word)):
@@ -314,10 +312,10 @@ def _square_brackets(values: Values, _on: On) -> Check:
     ),
 )
 def _bigram_wrapping(values: Values, _on: On) -> Check:
-    published = iftrain_format.bigram_wrapping.compile(values)
+    original = iftrain_format.bigram_wrapping.compile(values)
 
     def check(text: Text) -> Finding:
-        finding = published(text)
+        finding = original(text)
         words = text.chunks
         if finding.outcome == "pass" and len(words) % 2:
             last = words[-1]
@@ -350,11 +348,11 @@ def _counting_composition(values: Values, on: On) -> Check:
     most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
 
     def check(text: Text) -> Finding:
-        found = _DIVIDER.split(text.raw)
+        parts = _DIVIDER.split(text.raw)
         if outer:
-            found = found[not found[0].strip() :]
-            found = found[: len(found) - (bool(found) and not found[-1].strip())]
-        for order, paragraph in enumerate(found, 1):
+            parts = parts[not parts[0].strip() :]
+            parts = parts[: len(parts) - (bool(parts) and not parts[-1].strip())]
+        for order, paragraph in enumerate(parts, 1):
             sentences = list(islice(iterate(paragraph), most))
             if len(sentences) != n_sent or not paragraph.strip():
                 return reject(
@@ -365,7 +363,7 @@ def _counting_composition(values: Values, on: On) -> Check:
                 wrong = iftrain_format.wrong_length(sentence, words, n_words)
                 if wrong is not None:
                     return wrong
-        return verdict(len(found) == 3, f"found {amount(len(found), 'paragraphs')}, needed 3", len(found), 3)
+        return verdict(len(parts) == 3, f"found {amount(len(parts), 'paragraphs')}, needed 3", len(parts), 3)
 
     return check
 
@@ -398,20 +396,20 @@ def _copy_span_idx(values: Values, on: On) -> Check:  # noqa: ARG001 - the param
     ),
 )
 def _repeat_phrase(values: Values, on: On) -> Check:
-    words, needed = values["phrase"].split(), values["small_n"]
+    words, target = values["phrase"].split(), values["small_n"]
     if not on or not words:
         return iftrain_format.repeat_phrase.compile(values)
-    escaped, each = "fix:repeat-phrase-escaped" in on, "fix:repeat-phrase-each-changed" in on
+    is_literal, each = "fix:repeat-phrase-escaped" in on, "fix:repeat-phrase-each-changed" in on
     search = phrases(words[0], words[-1])
 
     def check(text: Text) -> Finding:
-        found = literal_phrases(f"{words[0]} ", f" {words[-1]}", text.raw) if escaped else search(text.raw)
-        if isinstance(found, str):
-            return Finding("undecided", found)
-        if len(found) != needed:
-            return reject(f"found the phrase {len(found)} times, needed {needed}", len(found), needed)
+        copies = literal_phrases(f"{words[0]} ", f" {words[-1]}", text.raw) if is_literal else search(text.raw)
+        if isinstance(copies, str):
+            return Finding("undecided", copies)
+        if len(copies) != target:
+            return reject(f"found the phrase {len(copies)} times, needed {target}", len(copies), target)
         changed = 0
-        for piece in found:
+        for piece in copies:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) > len(words) or (each and changed == 0):

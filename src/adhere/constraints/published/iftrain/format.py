@@ -37,16 +37,16 @@ from adhere.constraints.published.shared.features import Text
 from adhere.schema import Json
 
 
-def _judge_copy(text: Text, lowered: str, wanted: str) -> Finding:
-    same = text.stripped_lower == lowered
-    return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
+def _judge_copy(text: Text, lower: str, expected: str) -> Finding:
+    same = text.stripped_lower == lower
+    return verdict(same, f"found {quote(text.stripped)}, needed {quote(expected)}", quote(text.stripped), expected)
 
 
 def _copy(prompt_to_repeat: str) -> Check:
     """The request and nothing else, in any case."""
-    wanted = prompt_to_repeat.strip()
-    lowered = wanted.lower()
-    return lambda text: _judge_copy(text, lowered, wanted)
+    expected = prompt_to_repeat.strip()
+    lower = expected.lower()
+    return lambda text: _judge_copy(text, lower, expected)
 
 
 _COPY_SAID = "Repeat this without a change and say nothing else: {prompt_to_repeat}"
@@ -63,12 +63,12 @@ copying_simple = published_kind("copy:copying_simple", IFTRAIN, _COPY_SAID, prom
 )
 def copying_multiple(text: Text, prompt_to_repeat: str, N: float) -> Finding:
     """Each copy in any case, with white space around it."""
-    wanted = prompt_to_repeat.strip().lower()
+    expected = prompt_to_repeat.strip().lower()
     copies = text.raw.split("******")
     if len(copies) != N:
         return reject(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
     for order, part in enumerate(copies, 1):
-        if part.strip().lower() != wanted:
+        if part.strip().lower() != expected:
             return reject(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
     return accept(f"found {N} copies", N, N)
 
@@ -88,13 +88,13 @@ def repeat_phrase(phrase: str, small_n: float) -> Check:
     def check(text: Text) -> Finding:
         if find is None:
             return Finding("undecided", "the phrase is blank")
-        found = find(text.raw)
-        if isinstance(found, str):
-            return Finding("undecided", found)
-        if len(found) != small_n:
-            return reject(f"found the phrase {len(found)} times, needed {small_n}", len(found), small_n)
+        copies = find(text.raw)
+        if isinstance(copies, str):
+            return Finding("undecided", copies)
+        if len(copies) != small_n:
+            return reject(f"found the phrase {len(copies)} times, needed {small_n}", len(copies), small_n)
         changed = 0
-        for piece in found:
+        for piece in copies:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) != len(words):
@@ -124,9 +124,9 @@ def _end(rng: random.Random, params: Mapping[str, Json]) -> Json:
 )
 def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     """Character indices, the end excluded; a start of 0 is drawn at random there."""
-    wanted = prompt_to_repeat[n_start:n_end].strip()
-    lowered = wanted.lower()
-    return lambda text: _judge_copy(text, lowered, wanted)
+    span = prompt_to_repeat[n_start:n_end].strip()
+    lower = span.lower()
+    return lambda text: _judge_copy(text, lower, span)
 
 
 @published_check("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
@@ -170,13 +170,13 @@ def _split_at_dividers(text: Text) -> list[str]:
 
 def _two_paragraphs(paragraphs: list[str]) -> Finding:
     """A blank paragraph is forgiven at either end."""
-    found = len(paragraphs)
+    count = len(paragraphs)
     for at, paragraph in enumerate(paragraphs):
         if not paragraph or paragraph.isspace():
             if 0 < at < len(paragraphs) - 1:
                 return reject(f"paragraph {at + 1} is empty")
-            found -= 1
-    return verdict(found == 2, f"found {amount(found, 'paragraphs')}, needed 2", found, 2)
+            count -= 1
+    return verdict(count == 2, f"found {amount(count, 'paragraphs')}, needed 2", count, 2)
 
 
 @published_kind("paragraphs:paragraphs", IFTRAIN, "Write two paragraphs, separated by ***.")
@@ -191,10 +191,10 @@ def paragraphs2() -> Check:
     return lambda text: _two_paragraphs(text.raw.split("\n\n"))
 
 
-def wrong_length(sentence: str, words: Iterable[str], needed: float) -> Finding | None:
+def wrong_length(sentence: str, words: Iterable[str], target: float) -> Finding | None:
     """That a sentence has not as many words as needed."""
-    found = sum(1 for _ in words)
-    return None if found == needed else reject(f"{quote(sentence)} has {found} words, needed {needed}", found, needed)
+    count = sum(1 for _ in words)
+    return None if count == target else reject(f"{quote(sentence)} has {count} words, needed {target}", count, target)
 
 
 @published_kind(
@@ -209,9 +209,9 @@ def counting_composition(n_sent: float, n_words: float) -> Check:
     most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
 
     def check(text: Text) -> Finding:
-        found = _split_at_dividers(text)
-        for order, paragraph in enumerate(found, 1):
-            sentences = list(islice(pieces(text) if len(found) == 1 else iterate(paragraph), most))
+        parts = _split_at_dividers(text)
+        for order, paragraph in enumerate(parts, 1):
+            sentences = list(islice(pieces(text) if len(parts) == 1 else iterate(paragraph), most))
             if len(sentences) != n_sent or not paragraph.strip():
                 return reject(
                     f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
@@ -220,6 +220,6 @@ def counting_composition(n_sent: float, n_words: float) -> Check:
                 wrong = wrong_length(sentence, iterate_tokens(sentence), n_words)
                 if wrong is not None:
                     return wrong
-        return verdict(len(found) == 3, f"found {amount(len(found), 'paragraphs')}, needed 3", len(found), 3)
+        return verdict(len(parts) == 3, f"found {amount(len(parts), 'paragraphs')}, needed 3", len(parts), 3)
 
     return check

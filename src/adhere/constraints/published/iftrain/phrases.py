@@ -27,7 +27,7 @@ def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
 
 def literal_phrases(first: str, last: str, text: str) -> list[str]:
     """The same in linear time: one walk, in which a line without a further `last` is left at once."""
-    found: list[str] = []
+    matches: list[str] = []
     at = text.find(first)
     end_of_line = close = -1
     while at >= 0:
@@ -41,8 +41,8 @@ def literal_phrases(first: str, last: str, text: str) -> list[str]:
             if end_of_line < 0:
                 end_of_line = len(text)
         if close < end_of_line:
-            found.append(text[at : close + len(last)])
+            matches.append(text[at : close + len(last)])
             at = text.find(first, close + len(last))
         else:
             at = text.find(first, max(at + 1, end_of_line - len(first)))
-    return found
+    return matches

@@ -78,9 +78,9 @@ def twin_kind(id: str) -> type[Constraint]:  # noqa: A002 - the field's word
     if id in TWINS:
         return TWINS[id].kind
     if id not in registry:
-        known = [*TWINS, *registry]
+        names = [*TWINS, *registry]
         raise UnknownName(
-            f"Unknown kind {id!r}.{nearest(id, known)} IFTrain kinds that prompts can be made with: {', '.join(TWINS)}"
+            f"Unknown kind {id!r}.{nearest(id, names)} IFTrain kinds that prompts can be made with: {', '.join(TWINS)}"
         )
     return registry.get(id)
 

@@ -61,31 +61,31 @@ def _word(value: str | list[str]) -> str:
     return (value if isinstance(value, str) else value[0]).strip()
 
 
-def _compare(found: int, relation: str, needed: float, what: str) -> Finding:
-    reason = f"found {amount(found, what)}, needed {relation} {needed}"
+def _compare(count: int, relation: str, limit: float, what: str) -> Finding:
+    reason = f"found {amount(count, what)}, needed {relation} {limit}"
     if relation == "less than":
-        return verdict(found < needed, reason, found, f"less than {needed}")
+        return verdict(count < limit, reason, count, f"less than {limit}")
     if relation == "at least":
-        return verdict(found >= needed, reason, found, f"at least {needed}")
+        return verdict(count >= limit, reason, count, f"at least {limit}")
     return reject(
         f"the relation {relation!r} is neither 'less than' nor 'at least'; the published code fails every answer"
     )
 
 
-def _times(found: Pattern, text: Text, needed: int, what: str) -> Finding:
+def _times(pattern: Pattern, text: Text, target: int, what: str) -> Finding:
     try:
-        count = found.count(text)
+        count = pattern.count(text)
     except Undecidable as why:
         return Finding("undecided", str(why))
-    return verdict(count == needed, f"found {what} {count} times, needed {needed}", count, needed)
+    return verdict(count == target, f"found {what} {count} times, needed {target}", count, target)
 
 
 @published_kind("keywords:word_once", IFTRAIN, "Use the keyword {keyword} once.", keyword=WORD)
 def word_once(keyword: str) -> Check:
     """Inside longer words too, in any case."""
     word = keyword.strip()
-    found = keyword_pattern(word)
-    return lambda text: _times(found, text, 1, repr(word))
+    pattern = keyword_pattern(word)
+    return lambda text: _times(pattern, text, 1, repr(word))
 
 
 @published_kind(
@@ -99,8 +99,8 @@ def word_once(keyword: str) -> Check:
 def word_count_different_numbers(keyword: str, frequency: float, relation: str) -> Check:
     """Inside longer words too, in any case."""
     word = keyword.strip()
-    found = keyword_pattern(word)
-    return unless_undecidable(lambda text: _compare(found.count(text), relation, frequency, f"times {word!r}"))
+    pattern = keyword_pattern(word)
+    return unless_undecidable(lambda text: _compare(pattern.count(text), relation, frequency, f"times {word!r}"))
 
 
 @published_kind(
@@ -116,7 +116,7 @@ def count_increment_word(keyword1: str, keyword2: str) -> Check:
     counts = [(keyword_pattern(word), repr(word), times) for times, word in enumerate(words, 1)]
 
     def check(text: Text) -> Finding:
-        first, second = (_times(found, text, times, word) for found, word, times in counts)
+        first, second = (_times(pattern, text, times, word) for pattern, word, times in counts)
         return second if first.outcome == "pass" else first
 
     return check
@@ -125,19 +125,19 @@ def count_increment_word(keyword1: str, keyword2: str) -> Check:
 @published_check("keywords:exclude_word_harder", IFTRAIN, "Do not use the keyword {keyword}.", keyword=WORD)
 def exclude_word_harder(text: Text, keyword: str) -> Finding:
     """Only where a blank stands on both sides, in this case."""
-    wanted = f" {keyword.strip()} "
-    at = text.raw.find(wanted)
+    spaced_word = f" {keyword.strip()} "
+    at = text.raw.find(spaced_word)
     if at >= 0:
-        return reject(f"found {wanted.strip()!r} between blanks", span=(at + 1, at + len(wanted) - 1))
-    return accept(f"found no {wanted.strip()!r} between blanks")
+        return reject(f"found {spaced_word.strip()!r} between blanks", span=(at + 1, at + len(spaced_word) - 1))
+    return accept(f"found no {spaced_word.strip()!r} between blanks")
 
 
 @published_check("keywords:palindrome", IFTRAIN, "Use a palindrome.")
 def palindrome(text: Text) -> Finding:
     """A word of one letter is one."""
-    found = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
+    first = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
     return verdict(
-        found is not None, f"found {'no palindrome' if found is None else quote(found)}", found and found[:40]
+        first is not None, f"found {'no palindrome' if first is None else quote(first)}", first and first[:40]
     )
 
 
@@ -151,19 +151,17 @@ def palindrome(text: Text) -> Finding:
 )
 def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: int) -> Finding:
     """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
-    wanted = _word(keyword)
+    word = _word(keyword)
     sentences = pieces(text)
     if not 0 < n <= len(sentences[:n]):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
-    if wanted.isalnum() and wanted not in text.raw:
-        return reject(f"found no {wanted!r}", needed=wanted)
+    if word.isalnum() and word not in text.raw:
+        return reject(f"found no {word!r}", needed=word)
     tokens = leading_tokens(sentences[n - 1], m)
     if not 0 < m <= len(tokens):
         return reject(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
-    found = tokens[m - 1]
-    return verdict(
-        found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
-    )
+    token = tokens[m - 1]
+    return verdict(token == word, f"word {m} of sentence {n} is {quote(token)}, needed {word!r}", token[:40], word)
 
 
 @published_check("keywords:start_end", IFTRAIN, "Begin and end with the same word, and write nothing after it.")
@@ -215,8 +213,8 @@ _LOWERCASE = re.compile(r"\b[a-z]+\b")
 @published_check("count:lowercase_counting", IFTRAIN, "Use at most {N} words in lower case.", N=whole(2, 3))
 def lowercase_counting(text: Text, N: float) -> Finding:
     """Runs of a to z between word boundaries: "don't" is two words."""
-    found = len(_LOWERCASE.findall(text.raw))
-    return verdict(found <= N, f"found {amount(found, 'words in lower case')}, needed at most {N}", found, N)
+    count = len(_LOWERCASE.findall(text.raw))
+    return verdict(count <= N, f"found {amount(count, 'words in lower case')}, needed at most {N}", count, N)
 
 
 _ASCII_LETTERS = re.compile("[a-zA-Z]+")
@@ -244,8 +242,8 @@ def letter_counting(text: Text, N: float, relation: str) -> Finding:
 )
 def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation: str) -> Finding:
     """Judge how often the letter stands, in any case."""
-    wanted = letter.lower()
-    return _compare(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
+    lower = letter.lower()
+    return _compare(text.lower.count(lower), let_relation, let_frequency, f"times the letter {lower!r}")
 
 
 @published_check(
@@ -253,26 +251,26 @@ def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation
 )
 def first_word_sent(text: Text, first_word: str | list[str]) -> Finding:
     """A mark that touches the word belongs to it."""
-    wanted = _word(first_word)
-    lowered = wanted.lower()
+    word = _word(first_word)
+    lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
-        found = sentence.split(None, 1)[:1]
-        if not found:
+        first = sentence.split(None, 1)[:1]
+        if not first:
             return reject(f"sentence {order} is empty")
-        if found[0].lower() != lowered:
-            return reject(f"sentence {order} begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-    return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
+        if first[0].lower() != lowered:
+            return reject(f"sentence {order} begins with {quote(first[0])}, needed {word!r}", first[0][:40], word)
+    return accept(f"each sentence begins with {word!r}", word, word)
 
 
 @published_check("first_word:first_word_answer", IFTRAIN, "Begin with the word {first_word}.", first_word=WORD)
 def first_word_answer(text: Text, first_word: str) -> Finding:
     """A mark that touches the word belongs to it."""
-    wanted = first_word.strip()
-    found = text.raw.split(None, 1)[:1]
-    if not found:
-        return reject("found no words", needed=wanted)
-    same = found[0].lower() == wanted.lower()
-    return verdict(same, f"the answer begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+    word = first_word.strip()
+    first = text.raw.split(None, 1)[:1]
+    if not first:
+        return reject("found no words", needed=word)
+    same = first[0].lower() == word.lower()
+    return verdict(same, f"the answer begins with {quote(first[0])}, needed {word!r}", first[0][:40], word)
 
 
 _NO_MARKS = re.compile(r"[\w\s]+")
@@ -285,26 +283,26 @@ def _core(word: str) -> str:
 @published_check("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)
 def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
     """Marks are taken out of the last word."""
-    wanted = _word(last_word)
-    lowered = wanted.lower()
+    word = _word(last_word)
+    lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
-        found = sentence.rsplit(None, 1)[-1:]
-        if not found:
+        last = sentence.rsplit(None, 1)[-1:]
+        if not last:
             return reject(f"sentence {order} is empty")
-        if _core(found[0]).lower() != lowered:
-            return reject(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-    return accept(f"each sentence ends with {wanted!r}", wanted, wanted)
+        if _core(last[0]).lower() != lowered:
+            return reject(f"sentence {order} ends with {quote(last[0])}, needed {word!r}", last[0][:40], word)
+    return accept(f"each sentence ends with {word!r}", word, word)
 
 
 @published_check("last_word:last_word_answer", IFTRAIN, "End with the word {last_word}.", last_word=WORDS)
 def last_word_answer(text: Text, last_word: str | list[str]) -> Finding:
     """Marks are taken out of the last word."""
-    wanted = _word(last_word)
-    found = text.raw.rsplit(None, 1)[-1:]
-    if not found:
-        return reject("found no words", needed=wanted)
-    same = _core(found[0]).lower() == wanted.lower()
-    return verdict(same, f"the answer ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+    word = _word(last_word)
+    last = text.raw.rsplit(None, 1)[-1:]
+    if not last:
+        return reject("found no words", needed=word)
+    same = _core(last[0]).lower() == word.lower()
+    return verdict(same, f"the answer ends with {quote(last[0])}, needed {word!r}", last[0][:40], word)
 
 
 def _without(mark: str, name: str) -> Check:

@@ -30,29 +30,29 @@ _PLAIN = str.maketrans("", "", string.punctuation)
 _WORD = re.compile("[a-z0-9]+")
 
 
-def words_f1(wanted: str, answer: str) -> float:
+def words_f1(reference: str, answer: str) -> float:
     """F1 of words, each as often as it stands there; marks are taken away, and a comma parts words.
 
     0 where either has none.
     """
     first, second = (
-        Counter(" ".join(text.replace(",", ", ").split()).translate(_PLAIN).split()) for text in (wanted, answer)
+        Counter(" ".join(text.replace(",", ", ").split()).translate(_PLAIN).split()) for text in (reference, answer)
     )
     common = (first & second).total()
     return _f1(common, first.total(), second.total())
 
 
-def _f1(common: int, wanted: int, given: int) -> float:
+def _f1(common: int, n_reference: int, n_answer: int) -> float:
     """From precision and recall, in that order: rounded to two decimals, another formula differs at some halves."""
     if not common:
         return 0.0
-    precision, recall = common / given, common / wanted
+    precision, recall = common / n_answer, common / n_reference
     return 2 * (precision * recall) / (precision + recall)
 
 
-def rouge_l(wanted: str, answer: str) -> float:
+def rouge_l(reference: str, answer: str) -> float:
     """F1 of the longest common subsequence of words of a to z and 0 to 9; 0 where either has none."""
-    first, second = (_WORD.findall(text.lower()) for text in (wanted, answer))
+    first, second = (_WORD.findall(text.lower()) for text in (reference, answer))
     places: dict[str, int] = {}
     for place, word in enumerate(first):
         places[word] = places.get(word, 0) | 1 << place
@@ -68,18 +68,18 @@ def rouge_l(wanted: str, answer: str) -> float:
 _SHARES: Mapping[Task, Callable[[str, str], float]] = {"verbs": words_f1, "translation": rouge_l}
 
 
-def strict_share(task: Task, wanted: str, answer: str) -> float:
+def strict_share(task: Task, reference: str, answer: str) -> float:
     """Return the share of the answer as it stands."""
-    return _SHARES[task](wanted.lower(), answer.strip().lower())
+    return _SHARES[task](reference.lower(), answer.strip().lower())
 
 
-def loose_share(task: Task, wanted: str, answer: str) -> float:
+def loose_share(task: Task, reference: str, answer: str) -> float:
     """The best of the answer's variants."""
     text = Text(answer.strip().lower())
     raws = [text.raw, *(variant.raw for variant in text.variants())]
     if task == "verbs":
         raws += [raw.split(":")[1] for raw in raws if ":" in raw]
-    return max(_SHARES[task](wanted.lower(), raw.strip()) for raw in raws)
+    return max(_SHARES[task](reference.lower(), raw.strip()) for raw in raws)
 
 
 def round_share(share: float) -> float:

@@ -45,8 +45,8 @@ def _formats() -> Any:
     for package in _OF_FORMATS:
         need(package, extra="schemas")
     checker = import_jsonschema().FormatChecker()
-    for name, read in (("ipv4", ipaddress.IPv4Address), ("ipv6", ipaddress.IPv6Address), ("uuid", uuid.UUID)):
-        checker.checks(name)(lambda value, read=read: read(value) and None)  # None is no, as there
+    for name, parse in (("ipv4", ipaddress.IPv4Address), ("ipv6", ipaddress.IPv6Address), ("uuid", uuid.UUID)):
+        checker.checks(name)(lambda value, parse=parse: parse(value) and None)  # None is no, as there
     return checker
 
 
@@ -57,7 +57,7 @@ def _valid(values: Mapping[str, Json]) -> Check:
         raise BadParameter(
             f"jsonschemabench:valid: schema={str(values['schema'])[:80]!r} is no JSON: {error}"
         ) from error
-    needed = "JSON that the schema allows"
+    expected = "JSON that the schema allows"
 
     @cache
     def validator() -> Any:
@@ -71,19 +71,19 @@ def _valid(values: Mapping[str, Json]) -> Check:
             _formats()
         except MissingExtra as error:
             return Finding("undecided", str(error))
-        said = text.raw.strip().strip("`").strip("json")
-        if is_deep(said):
-            return Finding("fail", "no JSON that can be read: nested too deep", None, needed)
+        source = text.raw.strip().strip("`").strip("json")
+        if is_deep(source):
+            return Finding("fail", "no JSON that can be read: nested too deep", None, expected)
         try:
-            value = json.loads(said)
+            value = json.loads(source)
         except ValueError as error:
-            return Finding("fail", f"no JSON: {error}"[:200], None, needed)
+            return Finding("fail", f"no JSON: {error}"[:200], None, expected)
         try:
             validator().validate(value)
         except Exception as error:  # noqa: BLE001 - as there: whatever the validator raises fails the answer
-            said = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
-            return Finding("fail", said[:200], None, needed)
-        return Finding("pass", "the schema allows it", None, needed)
+            message = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+            return Finding("fail", message[:200], None, expected)
+        return Finding("pass", "the schema allows it", None, expected)
 
     return check
 

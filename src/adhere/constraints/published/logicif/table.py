@@ -39,42 +39,42 @@ def last_json(text: str) -> Any:
     Outermost brackets only: a closing bracket ends what was opened where it closes the first open one, and is passed
     over where it closes nothing.
     """
-    found: Any = _NONE
-    opened: list[str] = []
+    last: Any = _NONE
+    open_brackets: list[str] = []
     start = 0
     for at, character in enumerate(text):
         if character in "{[":
-            if not opened:
+            if not open_brackets:
                 start = at
-            opened.append(character)
-        elif character in _CLOSES and opened:
-            if opened[-1] == _CLOSES[character]:
-                opened.pop()
-            if not opened:
+            open_brackets.append(character)
+        elif character in _CLOSES and open_brackets:
+            if open_brackets[-1] == _CLOSES[character]:
+                open_brackets.pop()
+            if not open_brackets:
                 piece = text[start : at + 1]
                 try:
-                    found = found if is_deep(piece) else json.loads(piece)
+                    last = last if is_deep(piece) else json.loads(piece)
                 except ValueError:
                     continue
-    return found
+    return last
 
 
 def _compile(part: str) -> Callable[[Mapping[str, Json]], Check]:
     def compile_here(values: Mapping[str, Json]) -> Check:
         try:
-            wanted = json.loads(str(values["expected"]))
+            expected = json.loads(str(values["expected"]))
         except ValueError as error:
             raise BadParameter(f"logicif:{part}: expected={values['expected']!r:.80} must be JSON: {error}") from error
-        needed = str(values["expected"])[:200]
+        target = str(values["expected"])[:200]
 
         def check(text: Text) -> Finding:
-            given = last_json(text.raw)
-            if given is _NONE and wanted is None:
-                return Finding("pass", f"the answer holds no JSON, which counts as {part} null", None, needed)
-            if not isinstance(given, dict) or not {"output", "stats"} <= set(given):
-                return Finding("fail", "the answer holds no JSON object with output and stats at its end", None, needed)
-            shown = json.dumps(given[part], ensure_ascii=True)[:200]
-            return verdict(given[part] == wanted, f"{part} is {shown}, needed {needed}", shown, needed)
+            answer = last_json(text.raw)
+            if answer is _NONE and expected is None:
+                return Finding("pass", f"the answer holds no JSON, which counts as {part} null", None, target)
+            if not isinstance(answer, dict) or not {"output", "stats"} <= set(answer):
+                return Finding("fail", "the answer holds no JSON object with output and stats at its end", None, target)
+            value = json.dumps(answer[part], ensure_ascii=True)[:200]
+            return verdict(answer[part] == expected, f"{part} is {value}, needed {target}", value, target)
 
         return check
 

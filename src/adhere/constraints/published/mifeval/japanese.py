@@ -55,8 +55,8 @@ def _with_janome(compile_installed: Compile) -> Compile:
 @judge_by
 def keywords_exist(text: Text, values: Values) -> Finding:
     """Each keyword is a word of the text."""
-    found = {token.surface for token in japanese_tokens(text.raw)}
-    missing = [word for word in values["keywords"] if word not in found]
+    surfaces = {token.surface for token in japanese_tokens(text.raw)}
+    missing = [word for word in values["keywords"] if word not in surfaces]
     return (
         Finding("fail", f"no word is {missing[0]!r}") if missing else Finding("pass", "every keyword is a word of it")
     )
@@ -65,9 +65,9 @@ def keywords_exist(text: Text, values: Values) -> Finding:
 @judge_by
 def no_forbidden_words(text: Text, values: Values) -> Finding:
     """No word of the text is forbidden."""
-    found = {token.surface for token in japanese_tokens(text.raw)}
-    held = [word for word in values["forbidden_words"] if word in found]
-    return Finding("fail", f"the word {held[0]!r} is forbidden") if held else Finding("pass", "no word is forbidden")
+    surfaces = {token.surface for token in japanese_tokens(text.raw)}
+    hits = [word for word in values["forbidden_words"] if word in surfaces]
+    return Finding("fail", f"the word {hits[0]!r} is forbidden") if hits else Finding("pass", "no word is forbidden")
 
 
 def keyword_count(values: Values) -> Check:
@@ -102,12 +102,12 @@ def _compile_count(count: Callable[[Text], int], relation: str, threshold: str, 
 
 def _exactly(count: Callable[[str], int], threshold: str, unit: str) -> Compile:
     def compile_here(values: Values) -> Check:
-        needed = values[threshold]
+        target = values[threshold]
 
         def check(text: Text) -> Finding:
-            found = count(text.raw)
-            reason = f"found {amount(found, unit)}, needed exactly {needed}"
-            return verdict(found == needed, reason, found, needed)
+            total = count(text.raw)
+            reason = f"found {amount(total, unit)}, needed exactly {target}"
+            return verdict(total == target, reason, total, target)
 
         return check
 
@@ -134,17 +134,17 @@ def count_numbered(raw: str) -> int:
 
 def without_quotes(raw: str) -> str:
     """Without what stands in `「」` on one line, then without what stands in `『』`."""
-    for opened, closed in ("「」", "『』"):
-        raw = "\n".join(_without(line, opened, closed) for line in raw.split("\n"))
+    for opening, closing in ("「」", "『』"):
+        raw = "\n".join(_without(line, opening, closing) for line in raw.split("\n"))
     return raw
 
 
-def _without(line: str, opened: str, closed: str) -> str:
-    kept, at = [], 0
-    while (start := line.find(opened, at)) >= 0 and (end := line.find(closed, start)) >= 0:
-        kept.append(line[at:start])
+def _without(line: str, opening: str, closing: str) -> str:
+    pieces, at = [], 0
+    while (start := line.find(opening, at)) >= 0 and (end := line.find(closing, start)) >= 0:
+        pieces.append(line[at:start])
         at = end + 1
-    return "".join(kept) + line[at:]
+    return "".join(pieces) + line[at:]
 
 
 def _has_title(raw: str) -> bool:
@@ -196,33 +196,31 @@ def postscript(values: Values) -> Check:
 @judge_by
 def first_word(text: Text, values: Values) -> Finding:
     r"""Pieces between `\n\n`, counted as IFEval counts them; the piece begins with the word, behind opening quotes."""
-    total, nth, wanted = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
+    total, nth, expected = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
     pieces = text.raw.split("\n\n")
-    found = sum(bool(piece.strip()) for piece in pieces)
-    piece = pieces[nth - 1].strip() if nth <= found else ""
+    n_pieces = sum(bool(piece.strip()) for piece in pieces)
+    piece = pieces[nth - 1].strip() if nth <= n_pieces else ""
     if not piece:
-        return Finding("fail", f"found {amount(found, 'paragraphs')}, and none with number {nth}", found, total)
-    begins = piece.lstrip("「").lstrip("『")[: len(wanted)]
-    reason = (
-        f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, needed {total} and {wanted!r}"
-    )
-    return verdict(found == total and begins == wanted, reason, found, total)
+        return Finding("fail", f"found {amount(n_pieces, 'paragraphs')}, and none with number {nth}", n_pieces, total)
+    begins = piece.lstrip("「").lstrip("『")[: len(expected)]
+    reason = f"found {amount(n_pieces, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, needed {total} and {expected!r}"
+    return verdict(n_pieces == total and begins == expected, reason, n_pieces, total)
 
 
 def repeat_prompt(values: Values) -> Check:
     """Starts with the request, case included."""
-    wanted = values["prompt_to_repeat"].strip()
+    request = values["prompt_to_repeat"].strip()
     right = Finding("pass", "the answer starts with the request")
     wrong = Finding("fail", "the answer does not start with the request, word for word")
-    return lambda text: right if text.stripped.startswith(wanted) else wrong
+    return lambda text: right if text.stripped.startswith(request) else wrong
 
 
 @judge_by
 def end_phrase(text: Text, values: Values) -> Finding:
     """Ends with the phrase, closing quotes of both forgiven."""
-    wanted = values["end_phrase"].strip().strip("」』")
+    phrase = values["end_phrase"].strip().strip("」』")
     end = text.stripped.strip("」』")
-    return verdict(end.endswith(wanted), f"ends with {end[-40:]!r}, needed {wanted!r}")
+    return verdict(end.endswith(phrase), f"ends with {end[-40:]!r}, needed {phrase!r}")
 
 
 def letter_count(values: Values) -> Check:

@@ -73,10 +73,11 @@ def _check_case(is_cased: Callable[[str], bool], language: str) -> Compile:
     def check(text: Text) -> Finding:
         if not is_cased(text.raw):
             return Finding("fail", "found letters in the other case, or none")
-        found = detect(text.raw.lower())  # capitals are detected as German; the published code lowers them for this
-        if found in {language, None}:
+        # Capitals are detected as German; the published code lowers them for this.
+        answer_language = detect(text.raw.lower())
+        if answer_language in {language, None}:
             return Finding("pass", "all letters have the case, and the language fits")
-        return Finding("fail", f"detected {found!r}, needed {language!r}", found, language)
+        return Finding("fail", f"detected {answer_language!r}, needed {language!r}", answer_language, language)
 
     return lambda _: check
 
@@ -117,9 +118,9 @@ def _spanish_end(text: Text, values: Values) -> Finding:
 
     A phrase that ends in one never passes then, as published.
     """
-    wanted = str(values["end_phrase"]).strip().lower()
-    left = text.raw.strip().strip('"').lower().removesuffix(".")
-    return verdict(left.endswith(wanted), f"ends with {left[-40:]!r}, needed {wanted!r}")
+    phrase = str(values["end_phrase"]).strip().lower()
+    end = text.raw.strip().strip('"').lower().removesuffix(".")
+    return verdict(end.endswith(phrase), f"ends with {end[-40:]!r}, needed {phrase!r}")
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -128,15 +129,15 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def _spanish_first_words(values: Values) -> Check:
     """Compile IFEval's check, but the paragraph must begin with all words of the phrase, without punctuation marks."""
     total, nth = values["num_paragraphs"], values["nth_paragraph"]
-    wanted = str(values["first_word"]).lower().split()
+    expected = str(values["first_word"]).lower().split()
 
     def check(text: Text) -> Finding:
         pieces = text.raw.split("\n\n")
         count = sum(bool(piece.strip()) for piece in pieces)
         if nth > count or not pieces[nth - 1].strip():
             return Finding("fail", f"found {count} paragraphs, and none with number {nth}", count, total)
-        begins = [word.translate(_PUNCTUATION).lower() for word in pieces[nth - 1].split()[: len(wanted)]]
-        holds = count == total and begins == wanted
+        begins = [word.translate(_PUNCTUATION).lower() for word in pieces[nth - 1].split()[: len(expected)]]
+        holds = count == total and begins == expected
         return verdict(
             holds, f"found {count} paragraphs, number {nth} begins with {' '.join(begins)[:60]!r}", count, total
         )
@@ -151,9 +152,9 @@ _MARKS = {"question": (re.compile(r"¿[^?]*\?"), "¿", "?"), "exclamation": (re.
 
 @judge_by
 def _star_bullets(text: Text, values: Values) -> Finding:
-    needed = values["num_bullets"]
-    found = len(_STARS.findall(text.raw))
-    return verdict(found == needed, f"found {found} bullets, needed exactly {needed}", found, needed)
+    target = values["num_bullets"]
+    total = len(_STARS.findall(text.raw))
+    return verdict(total == target, f"found {total} bullets, needed exactly {target}", total, target)
 
 
 def _compile_mark(what: str) -> Compile:
@@ -177,8 +178,8 @@ def _is_quoted(raw: str) -> bool:
 
 def _forbidden_character(values: Values) -> Check:
     pattern = re.compile(re.escape(str(values["forbidden_char"])), re.IGNORECASE)
-    found = Finding("fail", f"found {values['forbidden_char']!r}")
-    return lambda text: found if pattern.search(text.raw) else Finding("pass", f"holds no {values['forbidden_char']!r}")
+    wrong = Finding("fail", f"found {values['forbidden_char']!r}")
+    return lambda text: wrong if pattern.search(text.raw) else Finding("pass", f"holds no {values['forbidden_char']!r}")
 
 
 def _plain(word: str) -> str:
@@ -187,9 +188,9 @@ def _plain(word: str) -> str:
 
 @judge_by
 def _accents(text: Text, values: Values) -> Finding:
-    wanted: Mapping[str, str] = values["word_to_accentuate"]
+    accents: Mapping[str, str] = values["word_to_accentuate"]
     for word in re.findall(r"\w+", text.raw.lower()):
-        right = wanted.get(_plain(word))
+        right = accents.get(_plain(word))
         if right is not None and word != right:
             return Finding("fail", f"found {word!r}, needed {right!r}", word, right)
     return Finding("pass", "every word that was named has its accents")
@@ -278,12 +279,12 @@ def _words_with(letter: str) -> Compile:
     count = number_of_words(lambda word: letter in word.lower())
 
     def compile_here(values: Values) -> Check:
-        needed = values["let_frequency"]
+        target = values["let_frequency"]
 
         def check(text: Text) -> Finding:
-            found = count(text)
-            reason = f"found {amount(found, f'words with {letter}')}, needed exactly {needed}"
-            return verdict(found == needed, reason, found, needed)
+            total = count(text)
+            reason = f"found {amount(total, f'words with {letter}')}, needed exactly {target}"
+            return verdict(total == target, reason, total, target)
 
         return check
 

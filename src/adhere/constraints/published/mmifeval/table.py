@@ -141,16 +141,16 @@ _ABSENT: dict[str, Any] = {"integer": 0, "string": "", "strings": []}
 
 def _compile(values: Mapping[str, Json], name: str) -> Check:
     params, rule = RULES[name]
-    given = [
+    arguments = [
         values.get(one, _ABSENT[kind]) for one, kind in params.items()
     ]  # 0 and an empty text are published values, too
     if name.endswith("_range_list"):
-        _check_ranges(given[0])
+        _check_ranges(arguments[0])
 
     def check(text: Text) -> Finding:
-        holds = rule(_Answer(text.raw), *given)
-        said = f"check_{name} of {', '.join(f'{key}={value!r}' for key, value in values.items()) or 'nothing'}"[:400]
-        return verdict(holds, f"{said}: {'holds' if holds else 'does not hold'}")
+        holds = rule(_Answer(text.raw), *arguments)
+        call = f"check_{name} of {', '.join(f'{key}={value!r}' for key, value in values.items()) or 'nothing'}"[:400]
+        return verdict(holds, f"{call}: {'holds' if holds else 'does not hold'}")
 
     return check
 

@@ -74,27 +74,27 @@ def count_pieces(raw: str) -> int:
     return sum(len(_PIECES.findall(line.strip())) for line in raw.splitlines())
 
 
-def _judge_count(count: Count, relation: str, needed: int, unit: str) -> Finding:
-    verdicts = [(found < needed) if relation == LESS_THAN else (found >= needed) for found in count]
-    said = (
+def _judge_count(count: Count, relation: str, limit: int, unit: str) -> Finding:
+    verdicts = [(number < limit) if relation == LESS_THAN else (number >= limit) for number in count]
+    count_text = (
         f"found {amount(count.low, unit)}" if count.low == count.high else f"found {count.low} to {count.high} {unit}"
     )
-    reason = f"{said}, needed {'fewer than' if relation == LESS_THAN else 'at least'} {needed}"
+    reason = f"{count_text}, needed {'fewer than' if relation == LESS_THAN else 'at least'} {limit}"
     if verdicts[0] != verdicts[1]:
-        return Finding("undecided", f"{reason}: emoji of several code points are not counted here", count.low, needed)
-    return verdict(verdicts[0], reason, count.low, needed)
+        return Finding("undecided", f"{reason}: emoji of several code points are not counted here", count.low, limit)
+    return verdict(verdicts[0], reason, count.low, limit)
 
 
 def word_count(values: Values) -> Check:
     """Words as the language of the answer has them."""
     elsewhere = words.word_count(values)
-    relation, needed = values["relation"], values["num_words"]
+    relation, limit = values["relation"], values["num_words"]
 
     def check(text: Text) -> Finding:
         if text.language == "th":
             return _THAI
         if text.language in CHARACTER_LANGUAGES:
-            return _judge_count(count_characters(text.raw), relation, needed, "words")
+            return _judge_count(count_characters(text.raw), relation, limit, "words")
         return Finding(*elsewhere(text))  # a variant may be of another language, so no failure is final
 
     return check
@@ -103,18 +103,18 @@ def word_count(values: Values) -> Check:
 def sentence_count(values: Values) -> Check:
     """Sentences as the language of the answer ends them."""
     elsewhere = words.sentence_count(values)
-    relation, needed = values["relation"], values["num_sentences"]
+    relation, limit = values["relation"], values["num_sentences"]
 
     def check(text: Text) -> Finding:
         if text.language == "th":
             return _THAI
         if text.language == "hi":
-            found = count_hindi_sentences(text.raw)
+            total = count_hindi_sentences(text.raw)
         elif text.language in CHARACTER_LANGUAGES:
-            found = count_pieces(text.raw)
+            total = count_pieces(text.raw)
         else:
             return Finding(*elsewhere(text))
-        return _judge_count(Count(found, found), relation, needed, "sentences")
+        return _judge_count(Count(total, total), relation, limit, "sentences")
 
     return check
 

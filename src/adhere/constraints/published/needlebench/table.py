@@ -36,11 +36,11 @@ def last_box(text: str) -> str | None:
     start = text.rfind(_BOX)
     if start < 0:
         return None
-    opened = 0
+    depth = 0
     for at in range(start, len(text)):
         if text[at] in "{}":
-            opened += 1 if text[at] == "{" else -1
-            if opened == 0 and text[at] == "}":
+            depth += 1 if text[at] == "{" else -1
+            if depth == 0 and text[at] == "}":
                 inside = text[start : at + 1]
                 return inside[len(_BOX) + 1 : -1] if inside.startswith(_BOX + "{") else None
     return None
@@ -58,21 +58,21 @@ def clean_box(inside: str) -> str:
 
 
 def _keyword(values: Mapping[str, Json]) -> Check:
-    wanted = str(values["text"])
-    yes, no = Finding("pass", f"holds {wanted[:80]!r}"), FinalFailure("fail", f"does not hold {wanted[:80]!r}")
-    return lambda text: yes if not text.is_blank and wanted in text.raw else no
+    keyword = str(values["text"])
+    yes, no = Finding("pass", f"holds {keyword[:80]!r}"), FinalFailure("fail", f"does not hold {keyword[:80]!r}")
+    return lambda text: yes if not text.is_blank and keyword in text.raw else no
 
 
 @judge_by
 def _check_box(text: Text, values: Mapping[str, Json]) -> Finding:
-    wanted = str(values["text"]).strip()
+    expected = str(values["text"]).strip()
     inside = last_box(text.raw)
     name = clean_box(inside) if inside else ""
     if not name:
-        return FinalFailure("fail", "no answer in \\boxed{}", None, wanted)
-    if name == wanted:
-        return Finding("pass", f"the last box says {wanted[:80]!r}", name[:200], wanted)
-    return FinalFailure("fail", f"the last box says {name[:80]!r}, needed {wanted[:80]!r}", name[:200], wanted)
+        return FinalFailure("fail", "no answer in \\boxed{}", None, expected)
+    if name == expected:
+        return Finding("pass", f"the last box says {expected[:80]!r}", name[:200], expected)
+    return FinalFailure("fail", f"the last box says {name[:80]!r}, needed {expected[:80]!r}", name[:200], expected)
 
 
 _TEXT = {"text": Param("string", required=True)}

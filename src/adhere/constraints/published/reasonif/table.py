@@ -30,12 +30,14 @@ LANGUAGES = {
 @judge_by
 def reasoning_language(text: Text, values: Values) -> Finding:
     """Require the language that langdetect finds in the whole; a text without letters is English, as for fastText."""
-    wanted = values["language"]
-    found = text.language
-    if found is None:
-        return verdict(wanted == "en", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
-    reason = f"detected language {found!r}, needed {wanted!r} (by langdetect; the published code uses fastText)"
-    return verdict(found.partition("-")[0] == wanted, reason, found, wanted)
+    language = values["language"]
+    answer_language = text.language
+    if answer_language is None:
+        return verdict(language == "en", f"{NO_LETTERS}, which counts as 'en'", None, language)
+    reason = (
+        f"detected language {answer_language!r}, needed {language!r} (by langdetect; the published code uses fastText)"
+    )
+    return verdict(answer_language.partition("-")[0] == language, reason, answer_language, language)
 
 
 def fewer_words(values: Values) -> Check:

@@ -28,20 +28,20 @@ def _clean(text: Text) -> str:
 
 
 def _holds(values: Mapping[str, Json]) -> Check:
-    wanted = str(values["text"])
-    yes, no = Finding("pass", f"holds {wanted[:80]!r}"), Finding("fail", f"does not hold {wanted[:80]!r}")
-    return lambda text: yes if wanted.lower() in _clean(text) else no
+    reference = str(values["text"])
+    yes, no = Finding("pass", f"holds {reference[:80]!r}"), Finding("fail", f"does not hold {reference[:80]!r}")
+    return lambda text: yes if reference.lower() in _clean(text) else no
 
 
 def _holds_any(values: Mapping[str, Json]) -> Check:
     texts = values["texts"]
-    wanted = [str(one) for one in texts] if isinstance(texts, list | str) else []
-    no = Finding("fail", f"holds none of {len(wanted)} references")
+    references = [str(one) for one in texts] if isinstance(texts, list | str) else []
+    no = Finding("fail", f"holds none of {len(references)} references")
 
     def check(text: Text) -> Finding:
         cleaned = _clean(text)
-        found = next((one for one in wanted if one.lower() in cleaned), None)
-        return no if found is None else Finding("pass", f"holds {found[:80]!r}")
+        hit = next((one for one in references if one.lower() in cleaned), None)
+        return no if hit is None else Finding("pass", f"holds {hit[:80]!r}")
 
     return check
 

@@ -224,15 +224,15 @@ class Text:
 
         Each is made when first asked for, and is the same object (with its features) the next time.
         """
-        found, source = self._found_variants
-        yield from found
+        known_variants, source = self._found_variants
+        yield from known_variants
         while True:
-            known = len(found)
+            n_known = len(known_variants)
             variant = next(source, None)
             if variant is None:
                 return
-            found.append(variant)
-            yield from found[known:]
+            known_variants.append(variant)
+            yield from known_variants[n_known:]
 
 
 def _distinct_variants(text: Text) -> Iterator[Text]:
@@ -248,17 +248,17 @@ def _distinct_variants(text: Text) -> Iterator[Text]:
         if plain.raw and not plain.raw.isspace():
             yield plain
     cuts = _cuts(text)
-    known = [raw, plain.raw]  # a list: texts mostly differ in length, which compares faster than they hash
+    raws = [raw, plain.raw]  # a list: texts mostly differ in length, which compares faster than they hash
     for cut in cuts:
-        if cut.raw and cut.raw not in known:
-            known.append(cut.raw)
+        if cut.raw and cut.raw not in raws:
+            raws.append(cut.raw)
             yield cut
     if plain is text:
         return
     for cut in cuts:
         variant = Text(cut.raw.replace("*", ""))
-        if variant.raw not in known and not variant.is_blank:
-            known.append(variant.raw)
+        if variant.raw not in raws and not variant.is_blank:
+            raws.append(variant.raw)
             variant.whole, variant.offset = plain, len(raw[: cut.offset].replace("*", ""))
             variant.with_stars = cut
             yield variant

@@ -103,12 +103,12 @@ def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable
 
         if constraint_id in _fixed_rules:
             raise AdhereError(f"Two mended rules are declared for {constraint_id!r}; put their fixes into one")
-        known = {known.id for known_rule in _fixed_rules.values() for known in known_rule.fixes}
-        twice = [draft.id for draft in drafts if draft.id in known]
+        known_ids = {known.id for rule in _fixed_rules.values() for known in rule.fixes}
+        twice = [draft.id for draft in drafts if draft.id in known_ids]
         if twice:
             raise AdhereError(f"{constraint_id}: the fix {twice[0]!r} is declared twice; each defect has its own id")
-        made = tuple(Fix(one.id, constraint_id, one.what, one.source, rule_or_none, one.params) for one in drafts)
-        _fixed_rules[constraint_id] = _FixedRule(made, rule_or_none, version)
+        new_fixes = tuple(Fix(one.id, constraint_id, one.what, one.source, rule_or_none, one.params) for one in drafts)
+        _fixed_rules[constraint_id] = _FixedRule(new_fixes, rule_or_none, version)
         return rule
 
     return register
@@ -143,17 +143,17 @@ def in_fixed_mode(kind: Kind, *, only: Collection[str] | None = None) -> Kind:
     suite = kind.profiles[0].partition("-")[0]
     _load(suite)
     known_rule = _fixed_rules.get(kind.id) if suite in _MODULES else None  # others share ids, not defects
-    known = {fix.id: fix for fix in known_rule.fixes} if known_rule else {}
-    on = frozenset(known if only is None else only)
-    unknown = sorted(on.difference(known))
+    fix_by_id = {fix.id: fix for fix in known_rule.fixes} if known_rule else {}
+    on = frozenset(fix_by_id if only is None else only)
+    unknown = sorted(on.difference(fix_by_id))
     if unknown:
-        raise UnknownName(f"{kind.id} has no fix {unknown[0]!r}.{nearest(unknown[0], known)}")
+        raise UnknownName(f"{kind.id} has no fix {unknown[0]!r}.{nearest(unknown[0], fix_by_id)}")
     if known_rule is None or not on:
         return kind
     rule = known_rule.rule
     params = dict(kind.params)
     for name in sorted(on):
-        params.update(known[name].params)
+        params.update(fix_by_id[name].params)
     return kind._replace(params=params, compile=lambda values: rule(values, on), version=known_rule.version)
 
 
@@ -169,9 +169,9 @@ def fixes(suite: str | None = None) -> tuple[Fix, ...]:
         _load(name)
     modules = {
         f"adhere.constraints.published.{module}"
-        for name, held in _MODULES.items()
+        for name, module_names in _MODULES.items()
         if suite in {None, name}
-        for module in held
+        for module in module_names
     }
     return tuple(
         fix for known_rule in _fixed_rules.values() for fix in known_rule.fixes if known_rule.rule.__module__ in modules

@@ -79,10 +79,10 @@ Break = tuple[int, int]
 """(end of a sentence, start of the next)."""
 
 
-def spans(text: str, found: Iterable[Break]) -> Iterator[tuple[int, int]]:
+def spans(text: str, breaks: Iterable[Break]) -> Iterator[tuple[int, int]]:
     """The sentences between the breaks."""
     start, end, next_start = 0, -1, 0
-    for next_end, following in chain(found, ((len(text.rstrip()), -1),)):
+    for next_end, following in chain(breaks, ((len(text.rstrip()), -1),)):
         if end >= 0:
             # Closing quotes and brackets at the start of a sentence go to the one before.
             match = _REALIGN.match(text, next_start, next_end) if text[next_start] in "\"')]}" else None
@@ -118,8 +118,8 @@ class _Token:
         self.is_abbreviation = False
         self.is_ellipsis = len(text) > 1 and not text.strip(".")
         if not self.is_break and text[-1] == "." and text[-2] != ".":
-            known = model.abbreviations
-            self.is_abbreviation = lower[:-1] in known or lower[:-1].rpartition("-")[2] in known
+            abbreviations = model.abbreviations
+            self.is_abbreviation = lower[:-1] in abbreviations or lower[:-1].rpartition("-")[2] in abbreviations
             self.is_break = not self.is_abbreviation
 
     def kind_without_period(self) -> str:
@@ -171,9 +171,9 @@ class Punkt:
         end = len(text.rstrip())
         last = max([text.rfind(blank, 0, end) for blank in _BLANKS]) + 1
         first, behind = bisect(whole_breaks, (offset + 1,)), bisect(whole_breaks, (offset + last + 1,))
-        found = [(stop - offset, following - offset) for stop, following in whole_breaks[first:behind]]
-        found += [(last + stop, last + following) for stop, following in self._breaks(text[last:end])]
-        return found
+        breaks = [(stop - offset, following - offset) for stop, following in whole_breaks[first:behind]]
+        breaks += [(last + stop, last + following) for stop, following in self._breaks(text[last:end])]
+        return breaks
 
     def iterate_breaks(self, text: str) -> Iterator[Break]:
         """Yield the results of `breaks` one at a time, for those who need only the first few of a long text."""
@@ -194,10 +194,10 @@ class Punkt:
         while end < len(text):
             behind = _WORD_AFTER.match(text, end)
             block, length = text[start : behind.end() if behind else end], end - start
-            repeated = self._walk_repetitive(block)
+            block_breaks = self._walk_repetitive(block)
             # A stop in the word behind the block belongs to the next block, which begins with that word.
-            if repeated is not None:
-                yield from [(start + stop, start + following) for stop, following in repeated if stop <= length]
+            if block_breaks is not None:
+                yield from [(start + stop, start + following) for stop, following in block_breaks if stop <= length]
             else:
                 for stop, following in self._walk(block):
                     if stop > length:
@@ -218,7 +218,7 @@ class Punkt:
         if len(contexts) * 8 > len(pairs) or not parts[-1]:
             return None
         # What follows is the next word, unless the break lies inside the word.
-        found = {
+        breaks = {
             (word, behind): [
                 (stop, following) for stop, following in self._walk(f"{word} {behind}") if stop <= len(word)
             ]
@@ -226,16 +226,16 @@ class Punkt:
         }
         starts = [0, *accumulate(map(len, parts))][::2]
         if all(
-            len(inside) <= 1 and all(stop == len(word) for stop, _ in inside) for (word, _), inside in found.items()
+            len(inside) <= 1 and all(stop == len(word) for stop, _ in inside) for (word, _), inside in breaks.items()
         ):
             ends = map(add, starts, map(len, parts[::2]))
-            return list(compress(zip(ends, starts[1:], strict=False), map(found.__getitem__, pairs)))
+            return list(compress(zip(ends, starts[1:], strict=False), map(breaks.__getitem__, pairs)))
         return [
             (start + stop, following_start if stop == length else start + following)
             for start, length, following_start, pair in zip(
                 starts, map(len, parts[::2]), starts[1:], pairs, strict=False
             )
-            for stop, following in found[pair]
+            for stop, following in breaks[pair]
         ]
 
     def _walk(self, text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one hot loop: a call a stop doubles its time

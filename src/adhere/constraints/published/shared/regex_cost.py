@@ -59,7 +59,7 @@ def cost(pattern: str, flags: int) -> Cost | None:
     tree = _parser.parse(pattern, flags)
     runs: list[str] = []
     try:
-        factor = _ways(tree, runs, repeated=False)
+        factor = _ways(tree, runs, is_repeated=False)
     except _UnboundedRepetition:
         return None
     if len(tree) and tree[-1][0] is sre.MAX_REPEAT and runs and runs[-1] == _run(tree[-1][1][2]) != _ANYTHING:
@@ -68,43 +68,43 @@ def cost(pattern: str, flags: int) -> Cost | None:
     return Cost(factor, tuple(runs), first)
 
 
-def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, repeated: bool) -> int:
+def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, is_repeated: bool) -> int:
     """The constant factor of a sequence; what depends on the text goes to `runs`.
 
     Raises:
-        _UnboundedRepetition: Inside a repetition (`repeated`) something can be taken in more than one way.
+        _UnboundedRepetition: Inside a repetition (`is_repeated`) something can be taken in more than one way.
     """
     factor = 1
     for code, value in items:
         if code in _REPEATS:
             low, high, body = value
-            factor *= _repeat_ways(low, high, body, runs, repeated=repeated)
+            factor *= _repeat_ways(low, high, body, runs, is_repeated=is_repeated)
         elif code is sre.BRANCH:
             branches = value[1]
-            if repeated and not _begin_differently(branches):
+            if is_repeated and not _begin_differently(branches):
                 raise _UnboundedRepetition
-            factor *= sum(_ways(branch, runs, repeated=repeated) for branch in branches)
+            factor *= sum(_ways(branch, runs, is_repeated=is_repeated) for branch in branches)
         elif code is sre.SUBPATTERN:
-            factor *= _ways(value[-1], runs, repeated=repeated)
+            factor *= _ways(value[-1], runs, is_repeated=is_repeated)
         elif code in {sre.ASSERT, sre.ASSERT_NOT}:
-            factor *= 1 + _ways(value[1], runs, repeated=repeated)
+            factor *= 1 + _ways(value[1], runs, is_repeated=is_repeated)
         elif code is getattr(sre, "ATOMIC_GROUP", None):
-            factor *= _ways(value, runs, repeated=repeated)
+            factor *= _ways(value, runs, is_repeated=is_repeated)
         elif code in {sre.GROUPREF, sre.GROUPREF_EXISTS}:
-            if repeated or code is sre.GROUPREF_EXISTS:
+            if is_repeated or code is sre.GROUPREF_EXISTS:
                 raise _UnboundedRepetition
             runs.append(_ANYTHING)
     return factor
 
 
-def _repeat_ways(low: int, high: int, body: Any, runs: list[str], *, repeated: bool) -> int:
+def _repeat_ways(low: int, high: int, body: Any, runs: list[str], *, is_repeated: bool) -> int:
     if low == high and high <= _FEW:
-        return high * _ways(body, runs, repeated=repeated) or 1
-    if repeated:
+        return high * _ways(body, runs, is_repeated=is_repeated) or 1
+    if is_repeated:
         raise _UnboundedRepetition
     if high <= 1:
-        return 1 + _ways(body, runs, repeated=False)
-    _ways(body, [], repeated=True)
+        return 1 + _ways(body, runs, is_repeated=False)
+    _ways(body, [], is_repeated=True)
     if high - low <= _FEW and high <= _FEW:
         return high + 1
     runs.append(_run(body))

@@ -131,11 +131,11 @@ _loaded: set[str] = set()
 def register(*kinds: Kind) -> None:
     """Add kinds; two of one id and profile are an error that names them."""
     for kind in kinds:
-        known = _kinds.setdefault(kind.id, {})
+        by_profile = _kinds.setdefault(kind.id, {})
         for profile in kind.profiles:
             if profile not in PROFILES:
                 raise AdhereError(f"{kind.id}: unknown profile {profile!r}; there are {', '.join(PROFILES)}")
-            if known.setdefault(profile, kind) is not kind:
+            if by_profile.setdefault(profile, kind) is not kind:
                 raise AdhereError(f"Two published kinds are called {kind.id!r} in profile {profile!r}")
 
 
@@ -152,7 +152,7 @@ def ids(profile: str | None = None) -> list[str]:
     for module, profiles in _MODULES.items():
         if profile is None or profile in profiles:
             _load(module)
-    return sorted(name for name, known in _kinds.items() if profile is None or profile in known)
+    return sorted(name for name, by_profile in _kinds.items() if profile is None or profile in by_profile)
 
 
 def is_published(id: str) -> bool:  # noqa: A002 - the field's word
@@ -189,14 +189,14 @@ def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
     Raises:
         UnknownName: No published suite has that id, or not in that profile; unknown ids fail closed.
     """
-    known = _profiles_of(id, profile)
-    if known is None:
+    by_profile = _profiles_of(id, profile)
+    if by_profile is None:
         raise UnknownName(f"Unknown published constraint {id!r}.{nearest(id, ids())} (adhere list constraints)")
     if profile is None:
-        return next(iter(known.values()))
-    if profile not in known:
-        raise UnknownName(f"{id!r} is not in profile {profile!r}; it is in {', '.join(known)}")
-    return known[profile]
+        return next(iter(by_profile.values()))
+    if profile not in by_profile:
+        raise UnknownName(f"{id!r} is not in profile {profile!r}; it is in {', '.join(by_profile)}")
+    return by_profile[profile]
 
 
 class PublishedConstraint:
@@ -290,8 +290,8 @@ def _convert_type(kind: Kind, name: str, value: Any) -> Json:
         )
     if not _TYPES[param.type](value):
         raise BadParameter(f"{kind.id}: {name}={value!r} must be {_WORDS[param.type]}")
-    checked: Json = value
-    return checked
+    json_value: Json = value
+    return json_value
 
 
 def _is_number(value: Any) -> bool:

@@ -20,17 +20,17 @@ _WORD = re.compile(rf"[^\W_]++(?:(?:{WORD_CHARACTER}|['’.\-‐‑](?=[^\W_]))[
 
 
 @lru_cache(maxsize=4096)
-def whole_word(keyword: str, *, escaped: bool = True, bounded: bool = True) -> Pattern:
+def whole_word(keyword: str, *, is_literal: bool = True, is_whole: bool = True) -> Pattern:
     """A keyword to be looked for by `find` and `count`.
 
     Args:
         keyword: As in the data.
-        escaped: Whether its marks mean themselves (`C++`, `$5`), or what they mean in a regular expression.
-        bounded: Whether no letter or digit may stand next to a letter or digit at its ends.
+        is_literal: Whether its marks mean themselves (`C++`, `$5`), or what they mean in a regular expression.
+        is_whole: Whether no letter or digit may stand next to a letter or digit at its ends.
     """
-    literal = re.escape(keyword) if escaped and not _META.isdisjoint(keyword) else keyword
-    before = f"(?<!{WORD_CHARACTER})" if bounded and _is_spaced(keyword[:1]) else ""
-    after = f"(?!{WORD_CHARACTER})" if bounded and _is_spaced(keyword[-1:]) else ""
+    literal = re.escape(keyword) if is_literal and not _META.isdisjoint(keyword) else keyword
+    before = f"(?<!{WORD_CHARACTER})" if is_whole and _is_spaced(keyword[:1]) else ""
+    after = f"(?!{WORD_CHARACTER})" if is_whole and _is_spaced(keyword[-1:]) else ""
     return Pattern(literal, before=f"{before}(?:", after=f"){after}")
 
 

@@ -59,10 +59,10 @@ def code_of(text: str, form: str) -> str | None:
     with suppress(UnicodeError, ValueError), warnings.catch_warnings():  # else the answer as it is, as there
         warnings.simplefilter("ignore")  # of escapes that mean nothing, which stay as they are
         text = codecs.decode(text, "unicode_escape")  # a str is taken as its UTF-8
-    if (found := _CODE.search(text)) is not None:
-        return found[1]
-    found = re.search(rf"```{form}\s*(.*?)```", text, re.DOTALL) or _FENCE.search(text)
-    return None if found is None else found[1].strip()
+    if (match := _CODE.search(text)) is not None:
+        return match[1]
+    match = re.search(rf"```{form}\s*(.*?)```", text, re.DOTALL) or _FENCE.search(text)
+    return None if match is None else match[1].strip()
 
 
 @lru_cache(maxsize=64)  # an answer is asked for each of its paths
@@ -104,23 +104,23 @@ def _xml(code: str) -> Any:
         texts.append([])
 
     def end(name: str) -> None:
-        found: Any = stack.pop()
+        element: Any = stack.pop()
         text = "".join(texts.pop()).strip() or None
-        if not found:
-            found = text
+        if not element:
+            element = text
         elif text:
-            found["#text"] = text
+            element["#text"] = text
         parent = stack[-1]
         if name in parent:
             earlier = parent[name]
-            parent[name] = [*earlier, found] if isinstance(earlier, list) else [earlier, found]
+            parent[name] = [*earlier, element] if isinstance(earlier, list) else [earlier, element]
         else:
-            parent[name] = found
+            parent[name] = element
 
     def said(data: str) -> None:
         texts[-1].append(data)
 
-    def entity(*_given: Any) -> None:
+    def entity(*_arguments: Any) -> None:
         raise ValueError("entities are not read")
 
     parser = expat.ParserCreate()
@@ -186,20 +186,20 @@ def stands(node: Any, steps: list[str]) -> bool:  # noqa: PLR0911 - one return a
     return False
 
 
-def _judge(text: Text, form: str, steps: list[str] | None, needed: str) -> Finding:
+def _judge(text: Text, form: str, steps: list[str] | None, expected: str) -> Finding:
     try:
-        found = _read(text.raw, form)
+        document = _read(text.raw, form)
     except _NoReader as error:
         return Finding("undecided", str(error))
     except _Unread as error:
-        return Finding("fail", f"no {form.upper()}: {error}", None, needed)
+        return Finding("fail", f"no {form.upper()}: {error}", None, expected)
     # A reader of CSV is never empty there, even of nothing.
-    if not found and form != "csv":
-        return Finding("fail", f"the {form.upper()} holds nothing", None, needed)
+    if not document and form != "csv":
+        return Finding("fail", f"the {form.upper()} holds nothing", None, expected)
     if steps is None:
-        return Finding("pass", f"it is {form.upper()}", None, needed)
-    is_there = stands(found, steps)
-    return verdict(is_there, f"{needed} is {'' if is_there else 'not '}there", None, needed)
+        return Finding("pass", f"it is {form.upper()}", None, expected)
+    is_there = stands(document, steps)
+    return verdict(is_there, f"{expected} is {'' if is_there else 'not '}there", None, expected)
 
 
 def _syntax(values: Mapping[str, Json]) -> Check:

@@ -31,30 +31,30 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     def say(one: Constraint) -> str:
         return one.describe(wording)
 
-    drawn = rules.draw_rules(rng, 4)
-    held, waiting = drawn[:2], drawn[2:]
+    drawn_rules = rules.draw_rules(rng, 4)
+    active, waiting = drawn_rules[:2], drawn_rules[2:]
     first = rules.draw_request(rng)
-    turns = [(f"{first} Keep these rules: {' '.join(map(say, held))}", list(held))]
+    turns = [(f"{first} Keep these rules: {' '.join(map(say, active))}", list(active))]
     for move in ("add", "change", "revoke", "request")[: level + 1]:
         if move == "add":
-            held = [*held, waiting[0]]
+            active = [*active, waiting[0]]
             text = rng.choice(_ADD).format(say(waiting[0])) + _AGAIN
         elif move == "change":
             new = rules.draw_shape(rng)
-            while new == held[0]:
+            while new == active[0]:
                 new = rules.draw_shape(rng)
-            text = rng.choice(_CHANGE).format(say(held[0]), say(new)) + _AGAIN
-            held = [new, *held[1:]]
+            text = rng.choice(_CHANGE).format(say(active[0]), say(new)) + _AGAIN
+            active = [new, *active[1:]]
         elif move == "revoke":
-            text = f"{rng.choice(_DROP).format(say(held[1]))} And one more rule: {say(waiting[1])}{_AGAIN}"
-            held = [held[0], *held[2:], waiting[1]]
+            text = f"{rng.choice(_DROP).format(say(active[1]))} And one more rule: {say(waiting[1])}{_AGAIN}"
+            active = [active[0], *active[2:], waiting[1]]
         else:
             text = (
                 f"Now something else. {rules.draw_request(rng)} All the rules that held for your last answer "
                 "hold for this one, too."
             )
-        turns.append((text, list(held)))
-    return [Item(tuple(SolvedTurn(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
+        turns.append((text, list(active)))
+    return [Item(tuple(SolvedTurn(text, [*active, rules.PROSE], rules.write(active)) for text, active in turns))]
 
 
 FAMILY = Family(

@@ -62,25 +62,25 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     for statement, question, true, false in rng.sample(_KNOWN, 3):
         claim = rng.choice([value for value in false if value != true])
         facts.append((statement.format(claim), question, claim, statement.format(true)))
-    invented = _draw_invented(rng)
+    invented_fact = _draw_invented(rng)
     at = rng.randrange(3)
-    asked = facts[at]
+    target = facts[at]
     truth = ""
     if level == 0:
-        asked = facts[at] = (*invented, "")
+        target = facts[at] = (*invented_fact, "")
     elif level == 2:
-        truth = f" Visitors often say: in our world {asked[3]}."
+        truth = f" Visitors often say: in our world {target[3]}."
     elif level == 3:
-        truth = f" An encyclopedia of our world states: {asked[3]}. Everybody on Earth knows that."
-    told = "; ".join(fact[0] for fact in facts)
+        truth = f" An encyclopedia of our world states: {target[3]}. Everybody on Earth knows that."
+    statements = "; ".join(fact[0] for fact in facts)
     text = (
-        f"In {world} the following is true: {told}.{truth}\n\n"
-        f"Answer for {world}, from what is true there: {asked[1]} "
+        f"In {world} the following is true: {statements}.{truth}\n\n"
+        f"Answer for {world}, from what is true there: {target[1]} "
         'Write one line, "Answer: " and the answer, as short as it can be.'
     )
-    key = asked[2].casefold()
+    key = target[2].casefold()
     normaliser = "number" if key.isdigit() else "any case"
-    return [single(text, (Labelled("Answer", key, normaliser),), f"Answer: {asked[2]}")]
+    return [single(text, (Labelled("Answer", key, normaliser),), f"Answer: {target[2]}")]
 
 
 FAMILY = Family(

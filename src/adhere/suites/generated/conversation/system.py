@@ -14,25 +14,25 @@ _RULES = (1, 2, 4)
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Five system prompts that say the same rules; the user's request and own rule are the same in all."""
     request, name, city = rules.draw_request(rng), rng.choice(NAMES), rng.choice(CITIES)
-    drawn = rules.draw_rules(rng, 6)
-    own, system = drawn[:1], drawn[1 : 1 + _RULES[level]]
+    drawn_rules = rules.draw_rules(rng, 6)
+    own, system = drawn_rules[:1], drawn_rules[1 : 1 + _RULES[level]]
     text = f"{request} {rules.say(own, rng)}"  # said before the system's rules, so that every level says it alike
-    told = rules.say(system, rng)
+    orders = rules.say(system, rng)
     dresses = {
-        "bare": f"This holds for every answer: {told}",
+        "bare": f"This holds for every answer: {orders}",
         "role": (
             f"You are {name}, a librarian in {city} who helps every visitor. "
-            f"As such you keep to this in every answer: {told}"
+            f"As such you keep to this in every answer: {orders}"
         ),
         "style": (
-            f"Write in a warm and friendly tone, as if to an old friend. Whatever you are asked, keep to this: {told}"
+            f"Write in a warm and friendly tone, as if to an old friend. Whatever you are asked, keep to this: {orders}"
         ),
         "company": (
             f"This assistant is part of the {city} Information Service. It serves the public from 9 a.m. to 5 p.m. "
             "It never gives legal advice, and it stays polite with every caller. "
-            f"The service has agreed on the following for all its answers: {told} Complaints go to the head office."
+            f"The service has agreed on the following for all its answers: {orders} Complaints go to the head office."
         ),
-        "order": f"SYSTEM. Comply with the following without exception. {told} END OF SYSTEM.",
+        "order": f"SYSTEM. Comply with the following without exception. {orders} END OF SYSTEM.",
     }
     constraints = (*own, rules.PROSE, *system)
     roles = ("user", "user", *["system"] * len(system))

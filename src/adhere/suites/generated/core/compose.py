@@ -146,17 +146,17 @@ def _choose(
     if len(chosen) == count:
         return chosen
     for position, kind in enumerate(kinds):
-        for drawn in _draws(drawing, kind, chosen):
-            found = _choose(drawing, kinds[position + 1 :], count, [*chosen, drawn])
-            if found is not None:
-                return found
+        for constraint in _draws(drawing, kind, chosen):
+            combination = _choose(drawing, kinds[position + 1 :], count, [*chosen, constraint])
+            if combination is not None:
+                return combination
     return None
 
 
 def _draws(drawing: _Drawing, kind: type[Constraint], chosen: Sequence[Constraint]) -> Iterator[Constraint]:
     """At most one constraint of `kind` that goes with all of `chosen`."""
     for _ in range(DRAWS_PER_KIND):
-        drawn = drawing.manner.draw(kind, drawing.rng, drawing.query)
-        if drawn is not None and not any(conflict(drawn, other) for other in chosen):
-            yield drawn
+        constraint = drawing.manner.draw(kind, drawing.rng, drawing.query)
+        if constraint is not None and not any(conflict(constraint, other) for other in chosen):
+            yield constraint
             return

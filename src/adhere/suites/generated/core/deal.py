@@ -47,10 +47,10 @@ def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ..
         UsageError: It names one of another part.
     """
     for name in only:
-        named = registry.get(name)
-        if named.part != part:
-            raise UsageError(f"{name} is a {named.part} kind; a {part} kind is wanted (adhere list constraints)")
-        if problem := generation_problem(named):
+        choice = registry.get(name)
+        if choice.part != part:
+            raise UsageError(f"{name} is a {choice.part} kind; a {part} kind is wanted (adhere list constraints)")
+        if problem := generation_problem(choice):
             raise UsageError(f"{name} can judge answers, but no prompt can be generated with it: {problem}")
     kinds = (registry.get(name) for name in sorted(set(only or CORE_KINDS)))
     return tuple(kind for kind in kinds if kind.part == part)
@@ -68,7 +68,7 @@ def topics_in_turn(queries: Sequence[Query], rng: random.Random) -> list[Query]:
         names = sorted(by_topic)
         rng.shuffle(names)
         order.extend(by_topic[name].pop() for name in names)
-        by_topic = {name: left for name, left in by_topic.items() if left}
+        by_topic = {name: remaining for name, remaining in by_topic.items() if remaining}
     return order
 
 

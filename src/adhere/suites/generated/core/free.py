@@ -45,8 +45,8 @@ class FreeManner(Manner):
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
         own = _DRAWS.get(kind.id)
-        drawn = own(rng) if own else draw_for("train", kind, rng, words=query.words)
-        return None if drawn is None else as_own(self.ref(drawn))
+        constraint = own(rng) if own else draw_for("train", kind, rng, words=query.words)
+        return None if constraint is None else as_own(self.ref(constraint))
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
         choices = FREE[self._ids[constraint.id]]
@@ -65,17 +65,17 @@ def free_kinds(ids: Sequence[str]) -> dict[str, str]:
         UnknownName: No free wording is known of a kind.
         UsageError: None is given, or two ask for the same thing.
     """
-    found: dict[str, str] = {}
+    name_by_kind: dict[str, str] = {}
     for name in ids:
         if name not in FREE:
             raise UnknownName(f"No free wording of {name!r} is known.{nearest(name, FREE)} Known: {', '.join(FREE)}")
         own = twin_kind(name).id
-        if own in found:
-            raise UsageError(f"{found[own]} and {name} ask for the same thing; name one of them")
-        found[own] = name
-    if not found:
+        if own in name_by_kind:
+            raise UsageError(f"{name_by_kind[own]} and {name} ask for the same thing; name one of them")
+        name_by_kind[own] = name
+    if not name_by_kind:
         raise UsageError(f"free prompts need at least one kind. Known: {', '.join(FREE)}")
-    return found
+    return name_by_kind
 
 
 def free_prompts(

@@ -48,10 +48,10 @@ class Query(Record, frozen=True):
 @cache
 def _all() -> tuple[Query, ...]:
     data = resources.files(__package__).joinpath("queries.jsonl").read_bytes()
-    found = tuple(decode(line, Query) for line in data.splitlines())
-    if len({query.id for query in found}) != len(found):
+    all_queries = tuple(decode(line, Query) for line in data.splitlines())
+    if len({query.id for query in all_queries}) != len(all_queries):
         raise IntegrityError("queries.jsonl of this installation holds an id twice; reinstall adhere")
-    return found
+    return all_queries
 
 
 def queries(part: Part | None = None) -> tuple[Query, ...]:

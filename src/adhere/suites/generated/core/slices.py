@@ -61,10 +61,10 @@ class StudyManner(Manner):
         return "held-out" if self.new else "training"
 
     def _choices(self, kind: type[Constraint]) -> tuple[str, ...]:
-        known = wordings_of(kind)
+        wordings = wordings_of(kind)
         if self.part == "dev":
-            return () if self.most is None else known.training[self.most :]
-        return known.held_out if self.new else known.training[: self.most]
+            return () if self.most is None else wordings.training[self.most :]
+        return wordings.held_out if self.new else wordings.training[: self.most]
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
         if not self._choices(kind):
@@ -247,16 +247,16 @@ def audit(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Audit:
     def shared(of: str) -> tuple[str, ...]:
         return tuple(sorted({p.tags[of] for p in training} & {p.tags[of] for p in held_out}))
 
-    asked = [{text.casefold() for p in side for text in _contents(p)} for side in (training, held_out)]
+    contents = [{text.casefold() for p in side for text in _contents(p)} for side in (training, held_out)]
     new = [p for p in held_out if not p.tags["slice"].startswith("new-topic")]
-    said = {wording for p in training for wording in _wordings(p)}
+    training_wordings = {wording for p in training for wording in _wordings(p)}
     unseen = [p for p in held_out if p.tags["slice"].startswith("new-family")]
     families = [{ref.id.partition(":")[0] for p in side for ref in p.constraints} for side in (training, unseen)]
     return Audit(
         queries=shared("query"),
         topics=shared("topic"),
-        contents=tuple(sorted(asked[0] & asked[1])),
-        wordings=tuple(sorted(said & {wording for p in new for wording in _wordings(p)})),
+        contents=tuple(sorted(contents[0] & contents[1])),
+        wordings=tuple(sorted(training_wordings & {wording for p in new for wording in _wordings(p)})),
         families=tuple(sorted(families[0] & families[1])),
     )
 
@@ -267,16 +267,16 @@ def _contents(prompt: Prompt) -> list[str]:
 
 def _wordings(prompt: Prompt) -> list[str]:
     """The wordings (format strings) in which a prompt's constraints are said, found in its text."""
-    found = []
+    wordings = []
     for ref in prompt.constraints:
         constraint = as_own(ref)
-        known = wordings_of(type(constraint))
+        kind_wordings = wordings_of(type(constraint))
         here = [
             one
-            for one in (*known.training, *known.held_out, *FREE.get(ref.id, ()))
+            for one in (*kind_wordings.training, *kind_wordings.held_out, *FREE.get(ref.id, ()))
             if one.format(**constraint.wording()) in prompt.text
         ]
         if not here:
             raise AdhereError(f"{prompt.id}: {ref.id} is said in none of its wordings; the audit cannot vouch for it")
-        found.append(max(here, key=len))
-    return found
+        wordings.append(max(here, key=len))
+    return wordings

@@ -118,7 +118,7 @@ def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
     """
     others = {word for query in queries() for word in query.words}
     others |= {word for topic in _topics() if topic.part != "dev" for word in topic.words}
-    found = []
+    part_queries = []
     for topic in _topics():
         if topic.part != part:
             continue
@@ -129,14 +129,14 @@ def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
             text = template.format(doing=topic.doing, thing=topic.thing)
             words = tuple(word for word in own if not uses(text, word))
             if len(words) >= FEWEST_WORDS:
-                found.append(Query(f"t-{topic.topic}-{number}", topic.topic, text, words, part))
-    return tuple(found)
+                part_queries.append(Query(f"t-{topic.topic}-{number}", topic.topic, text, words, part))
+    return tuple(part_queries)
 
 
 @cache
 def longer() -> tuple[Query, ...]:
     """Requests about the training topics that leave the length of the answer open; only training asks them."""
-    found = []
+    long_queries = []
     for topic in _topics():
         if topic.part != "train":
             continue
@@ -144,8 +144,8 @@ def longer() -> tuple[Query, ...]:
             text = template.format(doing=topic.doing, thing=topic.thing)
             words = tuple(word for word in topic.words if not uses(text, word))
             if len(words) >= FEWEST_WORDS:
-                found.append(Query(f"l-{topic.topic}-{number}", topic.topic, text, words, "train"))
-    return tuple(found)
+                long_queries.append(Query(f"l-{topic.topic}-{number}", topic.topic, text, words, "train"))
+    return tuple(long_queries)
 
 
 @cache
@@ -170,8 +170,10 @@ def longer_queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple
     return _of_seed(longer(), seed, first, second)
 
 
-def _of_seed(found: Sequence[Query], seed: int, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    everything = sorted(found, key=_rank)
+def _of_seed(
+    all_queries: Sequence[Query], seed: int, first: int, second: int
+) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
+    everything = sorted(all_queries, key=_rank)
     own = [query for place, query in enumerate(everything) if place % SEEDS == seed % SEEDS]
     border = round(len(own) * first / (first + second))
     return tuple(own[:border]), tuple(own[border:])

@@ -395,11 +395,11 @@ def wordings_of(kind: type[Constraint]) -> Wordings:
 def draw_for(part: StudyPart, kind: type[Constraint], rng: random.Random, *, words: Sequence[str]) -> Constraint | None:
     """A constraint of `kind` that asks only for what belongs to `part`; None where so many draws give none."""
     own = _DRAWS.get(kind.id)
-    allowed = [word for word in words if _belongs(word, part)]
+    part_words = [word for word in words if _belongs(word, part)]
     for _ in range(REDRAWS):
-        drawn = own(rng, part) if own else kind.draw(rng, words=allowed)
-        if all(_belongs(value, part) for value in contents(drawn)):
-            return drawn
+        constraint = own(rng, part) if own else kind.draw(rng, words=part_words)
+        if all(_belongs(value, part) for value in contents(constraint)):
+            return constraint
     return None
 
 
@@ -415,21 +415,21 @@ def _of_dev() -> frozenset[str]:
     """
     keys = [key for group in _KEYS["dev"] for key in group]
     words = [word for query in templated_queries("dev") for word in query.words]
-    found = {content.casefold() for content in (*_OPENINGS["dev"], *_ENDINGS["dev"], *keys, *words)}
-    return frozenset(found - _parts().keys())
+    dev_texts = {content.casefold() for content in (*_OPENINGS["dev"], *_ENDINGS["dev"], *keys, *words)}
+    return frozenset(dev_texts - _parts().keys())
 
 
 def contents(constraint: Constraint) -> list[str]:
     """The phrases, keys and words that a constraint asks for: its text parameters, without names of a fixed set."""
-    found: list[str] = []
+    texts: list[str] = []
     for field in dataclasses.fields(constraint):
         domain = field.metadata["domain"]
         if isinstance(domain.item if isinstance(domain, ListOf) else domain, Choice):
             continue
         value = getattr(constraint, field.name)
         values = value if isinstance(value, tuple) else (value,)
-        found += [text for text in values if isinstance(text, str) and len(text) >= SHORTEST]
-    return found
+        texts += [text for text in values if isinstance(text, str) and len(text) >= SHORTEST]
+    return texts
 
 
 def part_of(content: str) -> Part:
@@ -437,19 +437,19 @@ def part_of(content: str) -> Part:
 
     That of the lists and training queries, else by the hash of its text.
     """
-    known = _parts().get(content.casefold())
-    if known is not None:
-        return known
+    part = _parts().get(content.casefold())
+    if part is not None:
+        return part
     return "train" if hashlib.sha256(content.casefold().encode()).digest()[0] % 2 else "held-out"
 
 
 @cache
 def _parts() -> dict[str, Part]:
-    found: dict[str, Part] = {}
+    part_by_content: dict[str, Part] = {}
     parts: tuple[Part, Part] = ("held-out", "train")  # a word of both belongs to training
     for part in parts:
         keys = (key for group in _KEYS[part] for key in group)
         words = (word for query in queries(part) for word in query.words)
         for content in (*_OPENINGS[part], *_ENDINGS[part], *keys, *words):
-            found[content.casefold()] = part
-    return found
+            part_by_content[content.casefold()] = part
+    return part_by_content

@@ -34,28 +34,30 @@ def rename_keys(rng: random.Random) -> Item:
         "points": rng.randint(100, 9999), "active": rng.choice((True, False)), "color": rng.choice(WORDS),
         "weight": rng.randint(10, 999), "team": rng.choice(WORDS),
     }  # fmt: skip
-    given = {old: values[old] for old, _ in fields}
-    renamed = dict(rng.sample(fields, 3))
-    changes = "\n".join(f'"{old}" becomes "{new}"' for old, new in renamed.items())
+    original = {old: values[old] for old, _ in fields}
+    new_names = dict(rng.sample(fields, 3))
+    changes = "\n".join(f'"{old}" becomes "{new}"' for old, new in new_names.items())
     text = (
-        f"Here is a JSON object:\n\n{json.dumps(given)}\n\n"
+        f"Here is a JSON object:\n\n{json.dumps(original)}\n\n"
         f"Rename three of its keys:\n{changes}\n\n"
         "The other keys and all values stay as they are. The order of the keys does not matter.\n\n"
         "Output only the resulting JSON object and nothing else."
     )
-    return Item(text, JsonValue(json.dumps({renamed.get(old, old): value for old, value in given.items()}), "json"))
+    return Item(
+        text, JsonValue(json.dumps({new_names.get(old, old): value for old, value in original.items()}), "json")
+    )
 
 
 def filter_sort_csv(rng: random.Random) -> Item:
     """Rows of a CSV table that meet a condition, sorted by two columns."""
     bound = rng.randint(30, 50)
     scores = rng.sample(range(40, 100), 4)
-    kept = [[rng.randint(bound, 75), score] for score in (scores[0], *scores[:3])]  # two rows share a score
+    fitting = [[rng.randint(bound, 75), score] for score in (scores[0], *scores[:3])]  # two rows share a score
     left_out = [[rng.randint(18, bound - 1), rng.choice(scores)] for _ in range(4)]
     rows = [
         (name, age, city, score)
         for name, city, (age, score) in zip(
-            rng.sample(NAMES, 8), rng.sample(CITIES, 8), [*kept, *left_out], strict=True
+            rng.sample(NAMES, 8), rng.sample(CITIES, 8), [*fitting, *left_out], strict=True
         )
     ]
     rng.shuffle(rows)
@@ -73,15 +75,15 @@ def filter_sort_csv(rng: random.Random) -> Item:
 def dates(rng: random.Random) -> Item:
     """Dates from day/month/year to year-month-day, in the order of time."""
     days = rng.sample(range(dt.date(1990, 1, 1).toordinal(), dt.date(2029, 12, 31).toordinal()), 6)
-    given = [dt.date.fromordinal(day) for day in days]
-    listed = "\n".join(f"{date.day:02d}/{date.month:02d}/{date.year}" for date in given)
+    six_dates = [dt.date.fromordinal(day) for day in days]
+    listing = "\n".join(f"{date.day:02d}/{date.month:02d}/{date.year}" for date in six_dates)
     text = (
-        f"Here are six dates, each written as day/month/year (the day comes first):\n\n{listed}\n\n"
+        f"Here are six dates, each written as day/month/year (the day comes first):\n\n{listing}\n\n"
         "Write each date as year-month-day with four digits for the year and two digits each for month and day "
         "(YYYY-MM-DD), and sort the dates from the earliest to the latest.\n\n"
         "Output only the six dates, one per line, and nothing else."
     )
-    return Item(text, Lines("\n".join(date.isoformat() for date in sorted(given)), "lines"))
+    return Item(text, Lines("\n".join(date.isoformat() for date in sorted(six_dates)), "lines"))
 
 
 def group_totals(rng: random.Random) -> Item:
@@ -111,12 +113,12 @@ def group_totals(rng: random.Random) -> Item:
 def merge_by_key(rng: random.Random) -> Item:
     """Two lists joined by a number; several rows of the second are added up."""
     numbers = rng.sample(range(101, 999), 8)
-    known, paid = (
+    member_ids, payment_ids = (
         numbers[:6],
         [*numbers[2:], *rng.sample(numbers[2:6], 3)],
     )  # 2 never paid, 2 are not known, 3 paid twice
-    people = list(zip(known, rng.sample(NAMES, 6), strict=True))
-    payments = [(number, rng.randint(11, 99)) for number in paid]
+    people = list(zip(member_ids, rng.sample(NAMES, 6), strict=True))
+    payments = [(number, rng.randint(11, 99)) for number in payment_ids]
     rng.shuffle(people)
     rng.shuffle(payments)
     sums: dict[int, int] = {}
@@ -129,8 +131,8 @@ def merge_by_key(rng: random.Random) -> Item:
         "Leave out every id that stands in only one of the lists. Sort by id, from the lowest to the highest.\n\n"
         "Output the result as CSV with the header id,name,total and one row for each id, and nothing else."
     )
-    joined = [(number, name, sums[number]) for number, name in sorted(people) if number in sums]
-    return Item(text, TableRows(csv_text([("id", "name", "total"), *joined]), "csv"))
+    totals = [(number, name, sums[number]) for number, name in sorted(people) if number in sums]
+    return Item(text, TableRows(csv_text([("id", "name", "total"), *totals]), "csv"))
 
 
 TEMPLATES = (

@@ -21,10 +21,10 @@ def markdown_table(rng: random.Random) -> Item:
         dict(zip(_COLUMNS, (name, city, str(rng.randint(18, 90)), team, str(rng.randint(100, 999))), strict=True))
         for name, city, team in zip(rng.sample(NAMES, 4), rng.sample(CITIES, 4), distinct_words(rng, 4), strict=True)
     ]
-    given = "\n".join("; ".join(f"{column}={record[column]}" for column in sorted(columns)) for record in records)
+    record_list = "\n".join("; ".join(f"{column}={record[column]}" for column in sorted(columns)) for record in records)
     rows = [columns, *[[record[column] for column in columns] for record in records]]
     text = (
-        f"Here are four records, one per line:\n\n{given}\n\n"
+        f"Here are four records, one per line:\n\n{record_list}\n\n"
         f"Write them as one Markdown table with the columns {columns[0]}, {columns[1]} and {columns[2]}, "
         "in this order. The first line of the table is the header with these three names, "
         "the second line is the usual row of dashes, and then comes one row for each record, "

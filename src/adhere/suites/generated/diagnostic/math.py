@@ -70,13 +70,13 @@ def base_conversion(rng: random.Random) -> Item:
     """A decimal number in another base."""
     base = rng.choice(tuple(_BASES))
     number = rng.randint(300, 8191) if base == 2 else rng.randint(1100, 65_000)
-    called = f" ({_BASES[base]})" if _BASES[base] else ""
+    base_name = f" ({_BASES[base]})" if _BASES[base] else ""
     letters = {
         12: "Use the capital letters A and B as digits for ten and eleven. ",
         16: "Use the capital letters A to F as digits for ten to fifteen. ",
     }
     text = (
-        f"Write the decimal number {number} in base {base}{called}. {letters.get(base, '')}"
+        f"Write the decimal number {number} in base {base}{base_name}. {letters.get(base, '')}"
         "Write no prefix, no leading zeros, no spaces and no mark of the base.\n\n"
         "Output only the digits of the result and nothing else."
     )
@@ -87,10 +87,10 @@ def filtered_sum(rng: random.Random) -> Item:
     """The sum of those numbers of a list that meet two conditions."""
     divisor, bound = rng.choice((2, 3, 4, 5, 6, 7)), rng.randint(30, 60)
     right = [number for number in range(bound + 1, 100) if number % divisor == 0]
-    kept = rng.sample(right, 4)
+    fitting = rng.sample(right, 4)
     large = rng.sample([number for number in range(bound + 1, 100) if number % divisor], 4)
     small = rng.sample([number for number in range(10, bound + 1) if number % divisor == 0], 3)
-    numbers = [*kept, *large, *small, rng.choice([number for number in range(10, bound) if number % divisor])]
+    numbers = [*fitting, *large, *small, rng.choice([number for number in range(10, bound) if number % divisor])]
     rng.shuffle(numbers)
     text = (
         f"Here is a list of numbers:\n\n{', '.join(map(str, numbers))}\n\n"
@@ -98,7 +98,7 @@ def filtered_sum(rng: random.Random) -> Item:
         f"greater than {bound}.\n\n"
         "Output only the sum, as digits, and nothing else."
     )
-    return Item(text, Number(str(sum(kept)), "number"))
+    return Item(text, Number(str(sum(fitting)), "number"))
 
 
 def unit_change(rng: random.Random) -> Item:

@@ -14,17 +14,17 @@ _SEPARATORS = (("hyphens", "-"), ("underscores", "_"), ("plus signs", "+"), ("sl
 
 def sort_unique(rng: random.Random) -> Item:
     """Remove repeated words, sort, join."""
-    kept = distinct_words(rng, rng.randint(6, 8))
-    given = [*kept, *rng.sample(kept, 3)]
-    rng.shuffle(given)
-    called, separator = rng.choice(_SEPARATORS)
+    unique = distinct_words(rng, rng.randint(6, 8))
+    with_repeats = [*unique, *rng.sample(unique, 3)]
+    rng.shuffle(with_repeats)
+    separator_name, separator = rng.choice(_SEPARATORS)
     text = (
-        f"Here is a list of words:\n\n{' '.join(given)}\n\n"
+        f"Here is a list of words:\n\n{' '.join(with_repeats)}\n\n"
         "Remove repetitions, so that every word is left exactly once. Sort the words in alphabetical order, "
-        f"from a to z. Join them with {called} ({separator}), without spaces.\n\n"
+        f"from a to z. Join them with {separator_name} ({separator}), without spaces.\n\n"
         "Output only the resulting text, on one line, and nothing else."
     )
-    return Item(text, Text(separator.join(sorted(kept)), "text"))
+    return Item(text, Text(separator.join(sorted(unique)), "text"))
 
 
 def nth_letters(rng: random.Random) -> Item:
@@ -75,8 +75,8 @@ def chained_transform(rng: random.Random) -> Item:
     )
     turned = [word.upper() if place % 2 == 0 else word for place, word in enumerate(reversed(words))]
     joined = "_".join(turned)
-    kept = "".join(character for number, character in enumerate(joined, start=1) if number % every)
-    return Item(text, Text(kept[::-1], "text"))
+    remaining = "".join(character for number, character in enumerate(joined, start=1) if number % every)
+    return Item(text, Text(remaining[::-1], "text"))
 
 
 TEMPLATES = (

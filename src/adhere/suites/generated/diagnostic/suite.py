@@ -55,9 +55,11 @@ def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
     """
     if not 1 <= items <= MOST_ITEMS:
         raise UsageError(f"diagnostic: {items} items a template: must be 1 to {MOST_ITEMS}, e.g. diagnostic:x25")
-    drawn = [(template, draw_items(template, seed, items)) for template in TEMPLATES]
+    items_by_template = [(template, draw_items(template, seed, items)) for template in TEMPLATES]
     prompts = [
-        _prompt(template, found[number], seed, number + 1) for number in range(items) for template, found in drawn
+        _prompt(template, template_items[number], seed, number + 1)
+        for number in range(items)
+        for template, template_items in items_by_template
     ]
     return Suite(
         name=suite_name(seed, items),
@@ -87,9 +89,11 @@ def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: The argument is neither.
     """
-    given = read_argument("diagnostic", argument, counts="items of each template")
+    options = read_argument("diagnostic", argument, counts="items of each template")
     default = PUBLIC_SEED if seed is None else seed
-    return diagnostic(default if given.seed is None else given.seed, 1 if given.number is None else given.number)
+    return diagnostic(
+        default if options.seed is None else options.seed, 1 if options.number is None else options.number
+    )
 
 
 def draw_items(template: Template, seed: int, count: int) -> list[Item]:

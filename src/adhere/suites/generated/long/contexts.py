@@ -25,11 +25,11 @@ _ONE = ' Write one line, "Answer: " and the answer.'
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Every task once, the needle at every depth; the same things are hidden at every length."""
-    hidden = _HiddenFacts(rng)
+    facts = _HiddenFacts(rng)
     tokens = _LENGTHS[level] * 1000
-    items = [_item(rng, tokens, f"needle {depth}", hidden.needle(depth / 100), depth=str(depth)) for depth in DEPTHS]
+    items = [_item(rng, tokens, f"needle {depth}", facts.needle(depth / 100), depth=str(depth)) for depth in DEPTHS]
     tasks = ("multi-needle", "multi-key", "pass-key", "tracking", "counting", "recall")
-    items += [_item(rng, tokens, task, getattr(hidden, task.replace("-", "_"))()) for task in tasks]
+    items += [_item(rng, tokens, task, getattr(facts, task.replace("-", "_"))()) for task in tasks]
     return items
 
 
@@ -65,18 +65,18 @@ class _HiddenFacts:
         )
 
     def multi_needle(self) -> Task:
-        asked = (1, 2, 3, 4)
-        told = ", ".join(self.numbers[at] for at in asked)
-        things = ", ".join(f"the {self.words[at]}" for at in asked)
+        places = (1, 2, 3, 4)
+        answer = ", ".join(self.numbers[at] for at in places)
+        things = ", ".join(f"the {self.words[at]}" for at in places)
         question = (
             f"What are the secret numbers of {things}? Write one line, "
             '"Answer: " and the four numbers in this order, separated by commas.'
         )
         return Task(
-            {self._needle(at): self.depths[at] for at in asked},
+            {self._needle(at): self.depths[at] for at in places},
             question,
-            [Labelled("Answer", told, "items")],
-            f"Answer: {told}",
+            [Labelled("Answer", answer, "items")],
+            f"Answer: {answer}",
         )
 
     def multi_key(self) -> Task:
@@ -99,12 +99,12 @@ class _HiddenFacts:
                 f"Variable {names[start + at]} is set to the value of {names[start + at - 1]}." for at in (1, 2, 3)
             ]
             needles.update(zip(sentences, depths, strict=True))
-        told = ", ".join(sorted(names[:4]))
+        answer = ", ".join(sorted(names[:4]))
         question = (
             f"Which variables have the value {self.numbers[18]} in the end? Write one line, "
             '"Answer: " and their names in alphabetical order, separated by commas.'
         )
-        return Task(needles, question, [Labelled("Answer", told, "items")], f"Answer: {told}")
+        return Task(needles, question, [Labelled("Answer", answer, "items")], f"Answer: {answer}")
 
     def counting(self) -> Task:
         visits = [name for name, count in zip(self.names, self.counts, strict=False) for _ in range(count)]
@@ -122,7 +122,7 @@ class _HiddenFacts:
         return Task(needles, question, [*checks], f"Answer: {most}\nCount: {count}")
 
     def recall(self) -> Task:
-        told = sorted(self.words[12:16])
+        chest_words = sorted(self.words[12:16])
         one, two, three, four = map(with_article, self.words[12:16])
         needle = (
             f"In the cellar of the town hall there are four chests: one with {one}, one with {two}, "
@@ -132,8 +132,8 @@ class _HiddenFacts:
             "Which four things are in the chests in the cellar of the town hall? Write one line, "
             '"Answer: " and the four words in alphabetical order, separated by commas.'
         )
-        listed = ", ".join(told)
-        return Task({needle: self.depths[23]}, question, [Labelled("Answer", listed, "items")], f"Answer: {listed}")
+        answer = ", ".join(chest_words)
+        return Task({needle: self.depths[23]}, question, [Labelled("Answer", answer, "items")], f"Answer: {answer}")
 
 
 def _item(rng: random.Random, tokens: int, name: str, task: Task, *, depth: str = "") -> Item:

@@ -23,33 +23,33 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
     By level, whether the mark or the text of the option is wanted.
     """
-    asked = []
+    drawn_questions = []
     for _ in range(_QUESTIONS):
         length = rng.randint(5, 7)
         right = rng.choice([word for word in WORDS if len(word) == length])
         options = rng.sample([word for word in WORDS if len(word) != length], 3)
         at = rng.randrange(4)
         options.insert(at, right)
-        asked.append((f"Which word has exactly {length} letters?", options, at))
-    wanted = ("the mark of the right option", "the word of the right option, not its mark")[level % 2]
+        drawn_questions.append((f"Which word has exactly {length} letters?", options, at))
+    answer_form = ("the mark of the right option", "the word of the right option, not its mark")[level % 2]
     hint = "" if level < 2 else "For example, answers to two other questions could look like this: {}. "
     items = []
     for variant, marks in _MARKS.items():
         questions = [
             f"Question {number}: {question}\n" + "\n".join(f"({m}) {o}" for m, o in zip(marks, options, strict=True))
-            for number, (question, options, _) in enumerate(asked, start=1)
+            for number, (question, options, _) in enumerate(drawn_questions, start=1)
         ]
         example = f"{marks[1]}, {marks[1]}" if level % 2 == 0 else "harvest, tent"
         text = (
             "\n\n".join(questions)
-            + f"\n\nFor each question, give {wanted}. {hint.format(example)}"
+            + f"\n\nFor each question, give {answer_form}. {hint.format(example)}"
             + (
                 f"Write the {_QUESTIONS} answers in the order of the questions, separated by commas, on one "
                 "line, and nothing else."
             )
         )
-        picked = [marks[at] if level % 2 == 0 else options[at] for _, options, at in asked]
-        expected = ", ".join(picked)
+        answers = [marks[at] if level % 2 == 0 else options[at] for _, options, at in drawn_questions]
+        expected = ", ".join(answers)
         items.append(single(text, (Lines(expected, "items"),), expected, variant=variant))
     return items
 

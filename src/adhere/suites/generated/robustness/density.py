@@ -24,17 +24,17 @@ _REFS = {word: Include((word,)).ref() for word in VOCABULARY}
 def draw(rng: random.Random, level: int) -> list[Item]:
     """The first words of one shuffled list: a level has those of the level before, and more."""
     request = rules.draw_request(rng)
-    picked = rng.sample(VOCABULARY, _COUNTS[-1])[: _COUNTS[level]]
-    plural, each = ("s", "each of them") if len(picked) > 1 else ("", "it")
+    words = rng.sample(VOCABULARY, _COUNTS[-1])[: _COUNTS[level]]
+    plural, each = ("s", "each of them") if len(words) > 1 else ("", "it")
     # The list stands before the ban, so that no sentence of the request can be copied as an answer.
     text = (
-        f"{request} Here is a list of {len(picked)} keyword{plural}: {', '.join(picked)}. Use {each} at least once, "
+        f"{request} Here is a list of {len(words)} keyword{plural}: {', '.join(words)}. Use {each} at least once, "
         f"exactly as it is written here. Do not write the word “{_NEVER}” itself."
     )
-    constraints: list[Constraint | ConstraintRef] = [_REFS[word] for word in picked]
+    constraints: list[Constraint | ConstraintRef] = [_REFS[word] for word in words]
     constraints += [Forbid((_NEVER,)), rules.PROSE]
-    answer = " ".join(rules.write_sentences(picked))
-    return [single(text, constraints, answer, roles=(*["word"] * len(picked), "form", "form"))]
+    answer = " ".join(rules.write_sentences(words))
+    return [single(text, constraints, answer, roles=(*["word"] * len(words), "form", "form"))]
 
 
 FAMILY = Family(

@@ -42,10 +42,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         ("negative", "positive"),
     )[level]
     good, bad = labels
-    listed = "\n".join(f"{at}. {sentence}" for at, sentence in enumerate(sentences, start=1))
+    listing = "\n".join(f"{at}. {sentence}" for at, sentence in enumerate(sentences, start=1))
     text = (
         f"Label each sentence. If it praises what it is about, its label is {good}. If it complains, "
-        f"its label is {bad}. Use the labels exactly so, even if they seem odd.\n\n{listed}\n\n"
+        f"its label is {bad}. Use the labels exactly so, even if they seem odd.\n\n{listing}\n\n"
         f"Write the {COUNT} labels in the order of the sentences, separated by commas, on one line, and nothing else."
     )
     expected = ", ".join(good if is_good else bad for is_good in are_good)

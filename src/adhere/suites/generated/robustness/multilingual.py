@@ -174,18 +174,18 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     for language, own in _TONGUES.items():
         words = own if level < 2 else _ENGLISH
         form = {Bullets: words.bullets, Numbered: words.numbered, Lines: words.lines}[shape]
-        told = [form.format(n=count, topic=words.topics[at])]
+        sentences = [form.format(n=count, topic=words.topics[at])]
         # The reference comes below the lines about the topic, so it is one line more.
         constraints: list[Constraint] = [AnswerIn(language), shape(count + (level > 0 and shape is Lines))]
         roles = ["language", "form"]
         rows = [_ROW[shape].format(number, SAMPLES[language]) for number in range(1, count + 1)]
         if level:
-            told.append(words.code.format(code=code))
+            sentences.append(words.code.format(code=code))
             constraints.append(Code(code))
             roles.append("form")
             rows.append(code)
-        told.append(words.answer.format(language=language))
-        text = f"{' '.join(told)}\n{sender}"
+        sentences.append(words.answer.format(language=language))
+        text = f"{' '.join(sentences)}\n{sender}"
         items.append(single(text, constraints, "\n".join(rows), roles=tuple(roles), variant=language))
     return items
 

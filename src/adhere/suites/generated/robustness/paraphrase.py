@@ -24,14 +24,14 @@ _RULES = (0, 1, 3)
 def draw(rng: random.Random, level: int) -> list[Item]:
     """One question in five wordings; on higher levels with rules, which are reworded, too."""
     question = ask(rng)
-    drawn = rules.draw_rules(rng, 3, beside=question.text)[: _RULES[level]]
-    told = f"Answer: {question.answer}"
-    answer = rules.write(drawn, told) if drawn else told
-    constraints = (Once("Answer", question.key, question.normaliser, "last line"), *drawn)
-    roles = ("task", *["format"] * len(drawn))
+    drawn_rules = rules.draw_rules(rng, 3, beside=question.text)[: _RULES[level]]
+    answer_line = f"Answer: {question.answer}"
+    answer = rules.write(drawn_rules, answer_line) if drawn_rules else answer_line
+    constraints = (Once("Answer", question.key, question.normaliser, "last line"), *drawn_rules)
+    roles = ("task", *["format"] * len(drawn_rules))
     items = []
     for number in range(_VARIANTS):
-        rewordings = [one.describe(number) for one in drawn]
+        rewordings = [one.describe(number) for one in drawn_rules]
         parts = [question.wordings[number], " ".join((_FORMATS[number], *rewordings))]
         items.append(single("\n".join(parts), constraints, answer, roles=roles, variant=f"wording {number + 1}"))
     return items

@@ -66,33 +66,39 @@ _LEVELS = (
 def _wish(rng: random.Random, name: str) -> tuple[ToolCall, str]:
     """A call of a tool, and the words that ask for it."""
     good, room, number = rng.choice(GOODS), rng.choice(ROOMS), rng.randint(2, 20)
-    given: dict[str, Json]
+    arguments: dict[str, Json]
     if name == "set_timer":
-        given, words = {"minutes": number, "label": good}, f'set a timer of {number} minutes with the label "{good}"'
+        arguments, words = (
+            {"minutes": number, "label": good},
+            f'set a timer of {number} minutes with the label "{good}"',
+        )
     elif name == "set_temperature":
-        given, words = {"room": room, "degrees": number + 6}, f"heat the {room} to {number + 6} degrees"
+        arguments, words = {"room": room, "degrees": number + 6}, f"heat the {room} to {number + 6} degrees"
     elif name == "set_light":
         on = rng.random() < 0.5
-        given, words = {"room": room, "on": on}, f"turn the light in the {room} {'on' if on else 'off'}"
+        arguments, words = {"room": room, "on": on}, f"turn the light in the {room} {'on' if on else 'off'}"
     elif name == "add_item":
         where = rng.choice(LISTS)
-        given, words = {"list": where, "item": good, "amount": number}, f'put {number} of "{good}" on the {where} list'
+        arguments, words = (
+            {"list": where, "item": good, "amount": number},
+            f'put {number} of "{good}" on the {where} list',
+        )
     elif name == "delete_list":
         owner, where = rng.choice(_NAMES), rng.choice(LISTS)
-        given, words = {"owner": owner, "list": where}, f"delete {owner}'s {where} list"
+        arguments, words = {"owner": owner, "list": where}, f"delete {owner}'s {where} list"
     elif name == "send_message":
         to, text = rng.choice(_NAMES), f"The {good} is in the {room}."
-        given, words = {"to": to, "text": text}, f'send {to} the message "{text}"'
+        arguments, words = {"to": to, "text": text}, f'send {to} the message "{text}"'
     elif name == "order_taxi":
         where, day = rng.choice(STREETS), rng.choice(DAYS)
-        given, words = (
+        arguments, words = (
             {"address": where, "day": day, "hour": number},
             f"order a taxi to {where} for {day} at {number}:00",
         )
     else:
         seconds = rng.randint(5, 120)
-        given, words = {"seconds": seconds}, f"unlock the front door for {seconds} seconds"
-    return ToolCall("", name, given), words
+        arguments, words = {"seconds": seconds}, f"unlock the front door for {seconds} seconds"
+    return ToolCall("", name, arguments), words
 
 
 def _spell_calls(calls: Sequence[ToolCall]) -> tuple[str, ...]:
@@ -151,7 +157,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         )
         choice = ToolCall("", "set_temperature", {"room": one, "degrees": low})
         rules, answer = [Valid((f"set_temperature({encode(narrow).decode()})",))], _answer("", [choice])
-    return [single(greeting + text, rules, answer, system=system, given=_GIVEN)]
+    return [single(greeting + text, rules, answer, system=system, given_messages=_GIVEN)]
 
 
 FAMILY = Family(

@@ -17,11 +17,11 @@ _STEPS = (2, 3, 5, 8)
 Operation = tuple[str, Callable[[list[str]], list[str]]]
 
 
-def _operations(rng: random.Random, held: list[str], spare: list[str]) -> list[Operation]:
+def _operations(rng: random.Random, current: list[str], spare: list[str]) -> list[Operation]:
     """List what can be done to the list; each operation changes it and leaves at least three words."""
-    new, old = spare[0], rng.choice(held)
-    last = held[-1]
-    found: list[Operation] = [
+    new, old = spare[0], rng.choice(current)
+    last = current[-1]
+    operations: list[Operation] = [
         ("reverse the order of the words", lambda words: words[::-1]),
         ("sort the words in alphabetical order", sorted),
         (f'add the word "{new}" at the end', lambda words: [*words, new]),
@@ -30,13 +30,13 @@ def _operations(rng: random.Random, held: list[str], spare: list[str]) -> list[O
         ("swap the first and the last word", lambda words: [words[-1], *words[1:-1], words[0]]),
         ("move the last word to the beginning", lambda words: [last, *words[:-1]]),
     ]
-    if len(held) > 3:
-        found += [
+    if len(current) > 3:
+        operations += [
             ("remove the first word", lambda words: words[1:]),
             ("remove the last word", lambda words: words[:-1]),
             (f'remove the word "{old}"', lambda words: [word for word in words if word != old]),
         ]
-    return [one for one in found if one[1](held) != held]
+    return [one for one in operations if one[1](current) != current]
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
@@ -45,37 +45,37 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     start, spare = words[:5], words[5:]
     items = []
     for variant in ("dependent", "independent"):
-        held, told, results = list(start), [], [start]
+        current, step_texts, results = list(start), [], [start]
         for number in range(1, _STEPS[level] + 1):
             # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never
             # right.
             what, result = rng.choice(
                 [
-                    (what, do(held))
-                    for what, do in _operations(rng, held, spare[number * 3 :])
-                    if what not in told and do(held) not in results
+                    (what, do(current))
+                    for what, do in _operations(rng, current, spare[number * 3 :])
+                    if what not in step_texts and do(current) not in results
                 ]
             )
-            told.append(what)
+            step_texts.append(what)
             results.append(result)
             if variant == "dependent":
-                held = result
+                current = result
         how = (
             "Do these steps one after the other, each with the list that the step before gave."
             if variant == "dependent"
             else "Do each of these steps with the list above; no step changes it for the others."
         )
-        listed = [", ".join(result) for result in results[1:]]
+        listings = [", ".join(result) for result in results[1:]]
         text = (
             f"Here is a list of words: {', '.join(start)}.\n{how}\n"
-            + "".join(f"Step {at}: {what}.\n" for at, what in enumerate(told, start=1))
+            + "".join(f"Step {at}: {what}.\n" for at, what in enumerate(step_texts, start=1))
             + (
                 'Write one line for each step: "Step 1: " and the list that the step gives, '
                 "its words separated by commas, and so on."
             )
         )
-        constraints = [Once(f"Step {at}", result, "items", "any line") for at, result in enumerate(listed, start=1)]
-        answer = "\n".join(f"Step {at}: {result}" for at, result in enumerate(listed, start=1))
+        constraints = [Once(f"Step {at}", result, "items", "any line") for at, result in enumerate(listings, start=1)]
+        answer = "\n".join(f"Step {at}: {result}" for at, result in enumerate(listings, start=1))
         tags = {"dependent": "yes"} if variant == "dependent" else {}
         items.append(single(text, constraints, answer, variant=variant, tags=tags))
     return items

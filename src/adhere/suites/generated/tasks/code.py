@@ -36,9 +36,9 @@ def _draw_steps(rng: random.Random) -> list[Step]:
 _MOST_STEPS = 5
 
 
-def _run(steps: Sequence[Step], given: list[int]) -> list[int]:
+def _run(steps: Sequence[Step], numbers: list[int]) -> list[int]:
     """Apply the steps to a list, one after the other."""
-    value = list(given)
+    value = list(numbers)
     for step in steps:
         value = step[2](value)
     return value
@@ -46,10 +46,10 @@ def _run(steps: Sequence[Step], given: list[int]) -> list[int]:
 
 def _every_step_matters(steps: Sequence[Step], inputs: list[list[int]]) -> bool:
     """Whether leaving out any one step changes a result, and three results or more differ."""
-    wanted = [_run(steps, given) for given in inputs]
+    outputs = [_run(steps, numbers) for numbers in inputs]
     shorter = ([*steps[:at], *steps[at + 1 :]] for at in range(len(steps)))
-    return len({tuple(value) for value in wanted}) >= 3 and all(
-        [_run(fewer, given) for given in inputs] != wanted for fewer in shorter
+    return len({tuple(value) for value in outputs}) >= 3 and all(
+        [_run(fewer, numbers) for numbers in inputs] != outputs for fewer in shorter
     )
 
 
@@ -62,13 +62,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         if all(_every_step_matters(steps[:count], inputs) for count in range(2, _MOST_STEPS + 1)):
             break
     steps = steps[: 2 + level]
-    cases = [[[given], _run(steps, given)] for given in inputs]
+    cases = [[[numbers], _run(steps, numbers)] for numbers in inputs]
     forms = rng.sample(sorted(FORMS), 1 + (level > 1))
-    told = "\n".join(f"{at}. {step[0]}" for at, step in enumerate(steps, start=1))
+    step_list = "\n".join(f"{at}. {step[0]}" for at, step in enumerate(steps, start=1))
     checks = [Form(name, form) for form in forms]
     text = (
         f"Write a Python function `{name}(numbers)` that takes a list of whole numbers, none below 0, "
-        f"and returns a list. It does these steps, each with the result of the step before:\n{told}\n\n"
+        f"and returns a list. It does these steps, each with the result of the step before:\n{step_list}\n\n"
         f"{' '.join(check.describe(rng.randrange(4)) for check in checks)}\n\nGive the code in one fenced Python block."
     )
     body = "\n".join(f"    x = {step[1]}" for step in steps)

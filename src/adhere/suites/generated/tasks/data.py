@@ -20,14 +20,14 @@ def _extract(rng: random.Random) -> tuple[str, list[Constraint], str]:
         {"name": name, "age": rng.randint(18, 80), "city": rng.choice(CITIES), "member": rng.random() < 0.5}
         for name in people
     ]
-    told = " ".join(
+    people_text = " ".join(
         f"{one['name']}, who is {one['age']}, lives in {one['city']} and is "
         f"{'' if one['member'] else 'not '}a member of the club."
         for one in records
     )
     expected = json.dumps(records)
     text = (
-        f"{told}\n\nWrite these people as a JSON array, in the order of the text. "
+        f"{people_text}\n\nWrite these people as a JSON array, in the order of the text. "
         "Each is an object with the keys name (string), age (number), city (string) and member (true or false). "
         f"{_ONLY.format('JSON')}"
     )
@@ -52,12 +52,12 @@ def _join(rng: random.Random) -> tuple[str, list[Constraint], str]:
     keys = rng.sample(range(100, 999), 5)
     names, cities = rng.sample(NAMES, 5), rng.sample(CITIES, 5)
     left = [{"id": key, "name": name} for key, name in zip(keys, names, strict=True)]
-    kept = sorted(rng.sample(keys, 3))
-    right = [{"person": key, "city": rng.choice(cities)} for key in rng.sample(kept, 3)]
+    home_keys = sorted(rng.sample(keys, 3))
+    right = [{"person": key, "city": rng.choice(cities)} for key in rng.sample(home_keys, 3)]
     city_of = {row["person"]: row["city"] for row in right}
     name_of = {row["id"]: row["name"] for row in left}
     expected = "\n".join(
-        ["| id | name | city |", "|---|---|---|", *(f"| {k} | {name_of[k]} | {city_of[k]} |" for k in kept)]
+        ["| id | name | city |", "|---|---|---|", *(f"| {k} | {name_of[k]} | {city_of[k]} |" for k in home_keys)]
     )
     text = (
         f"People:\n{json.dumps(left)}\n\nHomes:\n{json.dumps(right)}\n\n"
@@ -84,9 +84,9 @@ def _schema(rng: random.Random) -> tuple[str, list[Constraint], str]:
         },
     }
     value = {noun: "x" * low, "colour": colours[0], part: low * 10, "parts": ["a"] * low}
-    written = json.dumps(schema)
-    text = f"Make up a value that this JSON Schema allows:\n\n{written}\n\n{_ONLY.format('JSON value')}"
-    return text, [JsonSchema(written)], json.dumps(value)
+    schema_text = json.dumps(schema)
+    text = f"Make up a value that this JSON Schema allows:\n\n{schema_text}\n\n{_ONLY.format('JSON value')}"
+    return text, [JsonSchema(schema_text)], json.dumps(value)
 
 
 _TASKS = (_extract, _totals, _join, _schema)

@@ -29,9 +29,9 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     if parts > 1:
         constraints.append(Paragraphs(parts))
         text += f" Write {parts} paragraphs, with a blank line between them."
-    filled = " ".join(rules.write_sentences(rng.choices(WORDS, k=target // 2))).split()
+    filler = " ".join(rules.write_sentences(rng.choices(WORDS, k=target // 2))).split()
     ends = [target * part // parts for part in range(parts + 1)]
-    answer = "\n\n".join(" ".join(filled[start:end]) for start, end in itertools.pairwise(ends))
+    answer = "\n\n".join(" ".join(filler[start:end]) for start, end in itertools.pairwise(ends))
     return [single(text, constraints, answer, roles=("length", "prose", "paragraphs")[: len(constraints)])]
 
 

@@ -60,7 +60,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     total = start
     for number in numbers:
         total = acts[program.branch(number)][1](total, number)
-    taken = sum(program.branch(number) == 0 for number in numbers)
+    first_count = sum(program.branch(number) == 0 for number in numbers)
     total = total + more if total > final else total - more
     conditions = f"If it {tests[0][0].format(k=bound)}, {acts[0][0]}. "
     if count == 2:
@@ -73,8 +73,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         'Write two lines: "Total: " and the final total, and "Count: " and for how many numbers the '
         "first condition was true."
     )
-    constraints = (Labelled("Total", str(total), "number"), Labelled("Count", str(taken), "number"))
-    return [single(text, constraints, f"Total: {total}\nCount: {taken}", roles=("result", "way"))]
+    constraints = (Labelled("Total", str(total), "number"), Labelled("Count", str(first_count), "number"))
+    return [single(text, constraints, f"Total: {total}\nCount: {first_count}", roles=("result", "way"))]
 
 
 FAMILY = Family(

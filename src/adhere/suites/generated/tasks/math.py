@@ -12,31 +12,31 @@ from adhere.suites.generated.family import Family, Item, Level, single
 _THINGS = ("marbles", "stamps", "apples", "coins", "shells", "books", "candles", "tickets", "buttons", "cards")
 
 
-def _draw_event(rng: random.Random, held: int, things: str) -> tuple[str, int]:
+def _draw_event(rng: random.Random, count: int, things: str) -> tuple[str, int]:
     """Something happens to a number of things: what is told, and how many there are then."""
-    gained, lost = rng.randint(11, 98), rng.randint(2, max(3, held // 2))
+    gain, loss = rng.randint(11, 98), rng.randint(2, max(3, count // 2))
     bags, each = rng.randint(3, 9), rng.randint(4, 12)
     options = [
-        (f"finds {gained} more {things}", held + gained),
-        (f"gives away {lost} {things}", held - lost),
-        (f"buys {bags} bags with {each} {things} each", held + bags * each),
-        (f"doubles the number of {things} in a trade", 2 * held),
+        (f"finds {gain} more {things}", count + gain),
+        (f"gives away {loss} {things}", count - loss),
+        (f"buys {bags} bags with {each} {things} each", count + bags * each),
+        (f"doubles the number of {things} in a trade", 2 * count),
     ]
-    divisors = [by for by in (3, 4, 5, 6) if held % by == 0]
+    divisors = [by for by in (3, 4, 5, 6) if count % by == 0]
     if divisors:
         by = rng.choice(divisors)
-        options.append((f"splits the {things} into {by} equal shares and keeps only one of them", held // by))
+        options.append((f"splits the {things} into {by} equal shares and keeps only one of them", count // by))
     return rng.choice([one for one in options if one[1] > 4])
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A story of two to five events, and one to four rules of form."""
     name, things = rng.choice(NAMES), rng.choice(_THINGS)
-    held = rng.randint(24, 120)
-    story = [f"{name} has {held} {things}."]
+    count = rng.randint(24, 120)
+    story = [f"{name} has {count} {things}."]
     for number in range(2 + level):
-        told, held = _draw_event(rng, held, things)
-        story.append(f"{('Then', 'After that', 'Next', 'Later')[number % 4]} {name} {told}.")
+        event, count = _draw_event(rng, count, things)
+        story.append(f"{('Then', 'After that', 'Next', 'Later')[number % 4]} {name} {event}.")
     ask = f"How many {things} does {name} have in the end?"
     form = rules.draw_rules(rng, 1 + level, beside=" ".join((*story, ask)))
     text = (
@@ -44,8 +44,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         'Explain your way, and write "Answer: " and the number on the last line, with nothing else on that line. '
         f"Your whole answer, that line included, must keep to this: {rules.say(form, rng)}"
     )
-    constraints = (Once("Answer", str(held), "number", "last line"), *form)
-    answer = rules.write(form, f"Answer: {held}")
+    constraints = (Once("Answer", str(count), "number", "last line"), *form)
+    answer = rules.write(form, f"Answer: {count}")
     return [single(text, constraints, answer, roles=("right", *["as told"] * len(form)))]
 
 

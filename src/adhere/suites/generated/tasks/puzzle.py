@@ -62,16 +62,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     count = _PEOPLE[level]
     names = rng.sample(NAMES, count)
     places = tuple(rng.sample(range(count), count))
-    left = list(itertools.permutations(range(count)))
+    remaining = list(itertools.permutations(range(count)))
     chosen: list[Clue] = []
     clues = list(_clues(names, places))
     rng.shuffle(clues)
     for clue in clues:
-        kept = [one for one in left if clue[1](one)]
-        if len(kept) < len(left):
+        consistent = [one for one in remaining if clue[1](one)]
+        if len(consistent) < len(remaining):
             chosen.append(clue)
-            left = kept
-        if len(left) == 1:
+            remaining = consistent
+        if len(remaining) == 1:
             break
     for clue in list(chosen):  # an early one may follow from later ones
         others = [one for one in chosen if one is not clue]

@@ -67,8 +67,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         Quotes(". ".join(sentences), 4),
     ]
     quote = " ".join(sentences[where].split()[:5])
-    solved = f'Answer: {answer}\nSource: [{at + 1}]\nQuote: "{quote}"'
-    return [single(text, checks, solved, roles=("answer", "source", "quote"))]
+    solution = f'Answer: {answer}\nSource: [{at + 1}]\nQuote: "{quote}"'
+    return [single(text, checks, solution, roles=("answer", "source", "quote"))]
 
 
 FAMILY = Family(

@@ -41,24 +41,26 @@ def _say(constraint: Constraint) -> str:
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A question; rules for the reasoning; from the second level on, for the answer, too."""
     question = ask(rng)
-    thought = _about_reasoning(rng)[: 2 if level == 2 else 1]
-    told = f"Answer: {question.answer}"
+    reasoning_rules = _about_reasoning(rng)[: 2 if level == 2 else 1]
+    answer_line = f"Answer: {question.answer}"
     _, form = rules.draw_rules(rng, 2, beside=question.text)
     forms = [form, Lines(rng.randint(3, 9))][:level]
     text = (
         f"{question.text}\n\nThink before you answer. For the reasoning alone this holds: "
-        f"{' '.join(map(_say, thought))}\n"
+        f"{' '.join(map(_say, reasoning_rules))}\n"
         'After your reasoning, give the answer; its last line is "Answer: " and the result, and nothing else.'
     )
     if forms:
         text += f" For the answer alone, without the reasoning, this holds: {rules.say(forms, rng)}"
     constraints = (
-        *(Within(one.ref(), REASONING) for one in thought),
+        *(Within(one.ref(), REASONING) for one in reasoning_rules),
         *forms,
         Once("Answer", question.key, question.normaliser, "last line"),
     )
-    roles = (*["reasoning"] * len(thought), *["form"] * len(forms), "task")
-    answer = f"<think>{rules.write(thought)}</think>\n{rules.write(forms, told) if forms else told}"
+    roles = (*["reasoning"] * len(reasoning_rules), *["form"] * len(forms), "task")
+    answer = (
+        f"<think>{rules.write(reasoning_rules)}</think>\n{rules.write(forms, answer_line) if forms else answer_line}"
+    )
     return [single(text, constraints, answer, roles=roles)]
 
 

@@ -38,9 +38,9 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         result, steps = rewrite(start, rules)
         if fewest <= steps <= most and len(result) > 2:
             break
-    told = "\n".join(f"{at}. Replace {left} by {right}." for at, (left, right) in enumerate(rules, start=1))
+    rule_list = "\n".join(f"{at}. Replace {left} by {right}." for at, (left, right) in enumerate(rules, start=1))
     text = (
-        f"Start with this string: {start}\n\nApply these rules:\n{told}\n\n"
+        f"Start with this string: {start}\n\nApply these rules:\n{rule_list}\n\n"
         "In each step, take the first rule of the list whose left side occurs in the string, "
         "and replace its leftmost occurrence, once. Then start again with the first rule. "
         "Stop when no left side occurs any more.\n\n"

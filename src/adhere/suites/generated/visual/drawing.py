@@ -27,7 +27,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     relation, number = rng.choice(RELATIONS), rng.randint(2, 6)
     centre = f"{rng.randint(15, 85)} {rng.randint(15, 85)}"
     pairs = [f"1 {colour} {name}" for colour, name in zip(colours, names, strict=True)]
-    asked = (
+    constraint = (
         Shows((pairs[0],), "", centre),
         Shows((f"{number} {colours[0]} {names[0]}", f"{rng.randint(2, 9 - number)} {colours[1]} {names[1]}"), ""),
         Shows((pairs[0], f"1 {colours[0]} {rng.choice([name for name in NAMES if name != names[0]])}"), "", centre),
@@ -35,7 +35,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         Shows(tuple(pairs), relation),
         Shows((*pairs[:2], f"{number} {colours[2]} {names[2]}"), relation),
     )[level]
-    return [single(asked.describe(rng.randrange(len(asked.phrasings))), (asked,), asked.witness())]
+    return [single(constraint.describe(rng.randrange(len(constraint.phrasings))), (constraint,), constraint.witness())]
 
 
 FAMILY = Family(

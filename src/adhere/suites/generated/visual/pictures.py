@@ -56,10 +56,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     labels: list[tuple[float, float, str]] = []
     kinds = [(name, colour) for name in names[:3] for colour in colours[:3]]
     if level == 0:
-        wanted, number = kinds[0], rng.randint(1, 6)
-        chosen = [wanted] * number + [rng.choice(kinds[1:]) for _ in range(9 - number)]
+        target, number = kinds[0], rng.randint(1, 6)
+        chosen = [target] * number + [rng.choice(kinds[1:]) for _ in range(9 - number)]
         text, rule, answer = _ask(
-            f"How many {wanted[1]} {wanted[0]}s does the picture show?", "Number", str(number), "number"
+            f"How many {target[1]} {target[0]}s does the picture show?", "Number", str(number), "number"
         )
     elif level == 1:
         chosen = [(names[0], colours[0]), *((name, rng.choice(colours[:5])) for name in rng.choices(names[1:], k=6))]
@@ -83,10 +83,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         words = rng.sample(WORDS, 5)
         labels = [(x, y, word) for (x, y), word in zip(_apart(rng, 5, columns=6, rows=8), words, strict=True)]
         down = rng.random() < 0.5
-        read = [word for *_, word in sorted(labels, key=lambda one: one[1] if down else one[0])]
+        order = [word for *_, word in sorted(labels, key=lambda one: one[1] if down else one[0])]
         how = "from top to bottom" if down else "from left to right, by where each begins"
         text, rule, answer = _ask(
-            f"Read the five words of the picture {how} and separate them by commas.", "Words", ", ".join(read), "items"
+            f"Read the five words of the picture {how} and separate them by commas.",
+            "Words",
+            ", ".join(order),
+            "items",
         )
     else:
         chosen = [(names[0], colours[0]), *rng.choices([kind for kind in kinds if kind != (names[0], colours[0])], k=6)]

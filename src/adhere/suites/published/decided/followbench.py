@@ -46,10 +46,10 @@ def load_all(argument: str | None) -> Suite:
 
     One statement for each constraint that was added up to the level.
     """
-    return load(argument, judged=True)
+    return load(argument, with_judged=True)
 
 
-def load(argument: str | None, *, judged: bool = False) -> Suite:
+def load(argument: str | None, *, with_judged: bool = False) -> Suite:
     """The suite of a folder with its `*_constraints.json` files, or of one of these: the rows that a program decides.
 
     Raises:
@@ -62,38 +62,42 @@ def load(argument: str | None, *, judged: bool = False) -> Suite:
         )
     path = Path(argument)
     files = [path] if path.is_file() else [path / f"{name}_constraints.json" for name in FILES]
-    found = [file for file in files if file.is_file()]
-    if not found:
+    present = [file for file in files if file.is_file()]
+    if not present:
         raise UsageError(
             f"followbench:{argument}: no *_constraints.json there. They are published as {where('followbench')}"
         )
-    asked = left_out = by_judge = 0
+    instruction_count = left_out = by_judge = 0
     prompts: list[Prompt] = []
     hashes = {}
-    for file in found:
+    for file in present:
         data = file.read_bytes()
         hashes[file.name] = content_hash(data.decode("utf-8", "replace"))
         rows = _rows(file, data)
-        made = [prompt for at, row in enumerate(rows) if (prompt := _prompt(file, at, row)) is not None]
-        if judged:
-            decided = {prompt.id for prompt in made}
-            told = list(_judged_prompts(file, rows, decided))
-            by_judge += len(told)
-            made += told
-        asked += sum(row["level"] > 0 for row in rows)
-        left_out += sum(row["level"] > 0 for row in rows) - len(made)
-        prompts += made
+        file_prompts = [prompt for at, row in enumerate(rows) if (prompt := _prompt(file, at, row)) is not None]
+        if with_judged:
+            decided_ids = {prompt.id for prompt in file_prompts}
+            judged_prompts = list(_judged_prompts(file, rows, decided_ids))
+            by_judge += len(judged_prompts)
+            file_prompts += judged_prompts
+        instruction_count += sum(row["level"] > 0 for row in rows)
+        left_out += sum(row["level"] > 0 for row in rows) - len(file_prompts)
+        prompts += file_prompts
     if not prompts:
         raise SpecError(f"followbench:{argument}: no row that a program decides")
     return Suite(
-        name=f"followbench{'-judged' if judged else ''}:{argument}",
+        name=f"followbench{'-judged' if with_judged else ''}:{argument}",
         version="1",
         prompts=tuple(prompts),
         slices=tuple(f"level {level}" for level in range(1, 6)),
         settings={
             "files_sha256": content_hash(hashes),
-            "note": f"{len(prompts) - by_judge} of {asked} rows are decided by program; "
-            + (f"a model judges {by_judge} (adhere judge)" if judged else f"{left_out} need a judge and are left out"),
+            "note": f"{len(prompts) - by_judge} of {instruction_count} rows are decided by program; "
+            + (
+                f"a model judges {by_judge} (adhere judge)"
+                if with_judged
+                else f"{left_out} need a judge and are left out"
+            ),
         },
         citation="Y. Jiang et al., FollowBench, arXiv 2310.20410",
         sampling=Sampling(max_new_tokens=1024),
@@ -149,14 +153,14 @@ def _make_prompt(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...
     return Prompt(f"{group}-{row['level']}", (Turn(row["instruction"], refs),), source="followbench", tags=tags)
 
 
-def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided: set[str]) -> Iterator[Prompt]:
+def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided_ids: set[str]) -> Iterator[Prompt]:
     """The other rows with constraints; each of these is what an instruction asks beyond the one of the level below."""
     texts = {(row["example_id"], row["level"]): row["instruction"] for row in rows}
     for at, row in enumerate(rows):
         number, level = row["example_id"], row["level"]
         path = [texts.get((number, one)) for one in range(level + 1)]
         group = f"{file.stem.removesuffix('_constraints')}-{number}"
-        if level == 0 or f"{group}-{level}" in decided:
+        if level == 0 or f"{group}-{level}" in decided_ids:
             continue
         if None in path:
             raise SpecError(f"{file}: row {at}: example {number} lacks the level {path.index(None)} below it")

@@ -32,21 +32,25 @@ def load(argument: str | None) -> Suite:
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
     """
     rows, sha256 = read_rows(need_path(NAME, argument))
-    seen: Counter[str] = Counter()
-    known: dict[bytes, tuple[ConstraintRef, ...]] = {}
-    prompts = [_prompt(at, row, seen, known) for at, row in rows]
-    said, sampling = note({"prompts": len(prompts)}, {}), Sampling(max_new_tokens=IFBENCH.max_new_tokens)
-    return make_suite(NAME, argument, prompts, sha256=sha256, note=said, citation=IFBENCH.citation, sampling=sampling)
+    key_counts: Counter[str] = Counter()
+    shared_refs: dict[bytes, tuple[ConstraintRef, ...]] = {}
+    prompts = [_prompt(at, row, key_counts, shared_refs) for at, row in rows]
+    count_note, sampling = note({"prompts": len(prompts)}, {}), Sampling(max_new_tokens=IFBENCH.max_new_tokens)
+    return make_suite(
+        NAME, argument, prompts, sha256=sha256, note=count_note, citation=IFBENCH.citation, sampling=sampling
+    )
 
 
-def _prompt(at: str, row: Row, seen: Counter[str], known: dict[bytes, tuple[ConstraintRef, ...]]) -> Prompt:
+def _prompt(at: str, row: Row, key_counts: Counter[str], shared_refs: dict[bytes, tuple[ConstraintRef, ...]]) -> Prompt:
     key = row.get("key")
     columns = {"key": str if isinstance(key, str) else int, "instruction_id_list": list, "kwargs": list}
     need_columns(at, row, {**columns, "messages": list})
     at, name = f"{at}: key {key!r}", str(key)
-    refs = constraints_of(PromptRow(name, "", row["instruction_id_list"], row["kwargs"]), at, IFBENCH.profile, known)
-    seen[name] += 1
-    is_again = seen[name] > 1
+    refs = constraints_of(
+        PromptRow(name, "", row["instruction_id_list"], row["kwargs"]), at, IFBENCH.profile, shared_refs
+    )
+    key_counts[name] += 1
+    is_again = key_counts[name] > 1
     tags = {"profile": IFBENCH.profile, "key": "int" if isinstance(key, int) and not is_again else "str"}
-    name += f" ({seen[name]})" * is_again
+    name += f" ({key_counts[name]})" * is_again
     return prompt_of_messages(at, name, row["messages"], refs, source=NAME, tags=tags)

@@ -65,15 +65,18 @@ def load(argument: str | None) -> Suite:
         # As pandas' DataFrame.sample(n, random_state=seed): the first n of one permutation.
         order = [words[at] for at in np.random.RandomState(seed).permutation(len(words))]
         for density in densities:
-            asked = order[:density]
-            said = "\n".join(
-                f"{number}. Include the exact word: '{word}'." for number, word in enumerate(asked, start=1)
+            prompt_words = order[:density]
+            rule_list = "\n".join(
+                f"{number}. Include the exact word: '{word}'." for number, word in enumerate(prompt_words, start=1)
             )
             tags = {"slice": f"{density} words", "level": str(density), "group": f"seed {seed}", "profile": "ifscale"}
-            text = template.replace(_GAP, said)
+            text = template.replace(_GAP, rule_list)
             prompts.append(
                 Prompt(
-                    f"{density}-{seed}", (Turn(text, tuple(refs[one] for one in asked)),), source="ifscale", tags=tags
+                    f"{density}-{seed}",
+                    (Turn(text, tuple(refs[one] for one in prompt_words)),),
+                    source="ifscale",
+                    tags=tags,
                 )
             )
     prompts.sort(key=lambda prompt: int(prompt.tags["level"]))
@@ -98,14 +101,14 @@ def load(argument: str | None) -> Suite:
 
 def _densities(argument: str | None) -> tuple[str | None, tuple[int, ...]]:
     """The folder, and the densities behind its `@`."""
-    folder, mark, given = (argument or "").rpartition("@")
-    if not mark or "/" in given:
+    folder, mark, suffix = (argument or "").rpartition("@")
+    if not mark or "/" in suffix:
         return argument, DENSITIES
-    wanted = given.split("+")
-    unknown = [one for one in wanted if one not in map(str, DENSITIES)]
+    names = suffix.split("+")
+    unknown = [one for one in names if one not in map(str, DENSITIES)]
     if unknown:
         raise UsageError(f"ifscale: no density {unknown[0]!r}. There are 10, 20, … 500, joined by +")
-    return folder, tuple(sorted({int(one) for one in wanted}))
+    return folder, tuple(sorted({int(one) for one in names}))
 
 
 def _words(path: Path, most: int) -> list[str]:

@@ -105,7 +105,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
         raise SpecError(
             f"{at}: id must be a number or a text, and system a text or null. Is this another version of the file?"
         )
-    given = _given_turns(at, row, place.task)
+    given_messages = _given_turns(at, row, place.task)
     refs = _refs(at, row.get("answer"), place.task)
     tags = {
         "slice": f"{place.task} {place.kind}",
@@ -120,7 +120,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
         source="iheval",
         tags=tags,
     )
-    return prompt if given is None else msgspec.structs.replace(prompt, given=given)
+    return prompt if given_messages is None else msgspec.structs.replace(prompt, given=given_messages)
 
 
 def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | None:
@@ -129,13 +129,13 @@ def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | Non
     Raises:
         SpecError: Something is given in a task that has no such thing, or is not of its form.
     """
-    said, tool = row.get("conversation_history"), row.get("tool")
-    if (said and task != "multi-turn") or (tool and task not in {USER, PAGE}):
+    history, tool = row.get("conversation_history"), row.get("tool")
+    if (history and task != "multi-turn") or (tool and task not in {USER, PAGE}):
         raise SpecError(f"{at}: conversation_history or tool in the task {task}. Is this another version of the file?")
-    if said:
-        if not isinstance(said, list) or len(said) % 2 or not all(isinstance(one, str) for one in said):
+    if history:
+        if not isinstance(history, list) or len(history) % 2 or not all(isinstance(one, str) for one in history):
             raise SpecError(f"{at}: conversation_history must be a list of texts, of user and assistant in turn")
-        pairs = zip(said[::2], said[1::2], strict=True)
+        pairs = zip(history[::2], history[1::2], strict=True)
         return GivenMessages(
             before=tuple(one for user, answer in pairs for one in (Message("user", user), Message("assistant", answer)))
         )
@@ -146,20 +146,20 @@ def _tool(at: str, tool: Any) -> GivenMessages:
     if not isinstance(tool, dict):
         raise SpecError(f"{at}: tool must be an object")
     need_columns(f"{at}: tool", tool, {"definition": dict, "call": dict, "return": dict})
-    defined, call, back = tool["definition"], tool["call"], tool["return"]
-    need_columns(f"{at}: tool.definition", defined, {"name": str, "description": str, "parameters": dict})
+    definition, call, back = tool["definition"], tool["call"], tool["return"]
+    need_columns(f"{at}: tool.definition", definition, {"name": str, "description": str, "parameters": dict})
     need_columns(f"{at}: tool.call", call, {"id": str, "name": str, "arguments": dict})
     need_columns(f"{at}: tool.return", back, {"id": str, "content": str})
     if back["id"] != call["id"]:
         raise SpecError(f"{at}: tool.return answers {back['id']!r}, but the call is {call['id']!r}")
-    properties = defined["parameters"]
+    properties = definition["parameters"]
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     return GivenMessages(
         after=(
             Message("assistant", "", (ToolCall(call["id"], call["name"], call["arguments"]),)),
             Message("tool", back["content"], call_id=call["id"]),
         ),
-        tools=(Tool(defined["name"], defined["description"], schema),),
+        tools=(Tool(definition["name"], definition["description"], schema),),
     )
 
 
@@ -167,7 +167,7 @@ def _refs(at: str, answer: Any, task: str) -> tuple[ConstraintRef, ...]:
     if task == PAGE:
         if not isinstance(answer, dict) or answer.get("task") not in _SHARES.values():
             raise SpecError(f"{at}: answer must be an object whose task is one of {', '.join(_SHARES.values())}")
-        inner = next(name for name, called in _SHARES.items() if called == answer["task"])
+        inner = next(name for name, task_name in _SHARES.items() if task_name == answer["task"])
         return _refs(at, answer.get("content"), inner)
     if task == LANGUAGE:
         languages = [answer] if isinstance(answer, str) else answer
@@ -199,8 +199,8 @@ def _doors(at: str, answer: dict[str, Any]) -> tuple[ConstraintRef, ...]:
         raise SpecError(f"{at}: label={answer['label']} must be 0 or 1")
     if answer["label"] == 1:
         return (ConstraintRef("iheval:granted"),)
-    given = {name: answer[name] for name in ("access_code", "system_prompt") if answer.get(name) is not None}
-    return (checked_ref(ConstraintRef("iheval:guarded", given), at, "iheval"),)
+    params = {name: answer[name] for name in ("access_code", "system_prompt") if answer.get(name) is not None}
+    return (checked_ref(ConstraintRef("iheval:guarded", params), at, "iheval"),)
 
 
 def _rules(at: str, answer: dict[str, Any]) -> tuple[ConstraintRef, ...]:
@@ -214,8 +214,8 @@ def _rules(at: str, answer: dict[str, Any]) -> tuple[ConstraintRef, ...]:
     return tuple(_rule(at, *pair) for pair in zip(names, kwargs, strict=True))
 
 
-def _rule(at: str, name: Any, given: Any) -> ConstraintRef:
-    if not isinstance(name, str) or not isinstance(given, dict):
-        raise SpecError(f"{at}: {name!r:.60} with {given!r:.60}: must be an id and an object")
-    params = {key: value for key, value in given.items() if value is not None}
+def _rule(at: str, name: Any, kwargs: Any) -> ConstraintRef:
+    if not isinstance(name, str) or not isinstance(kwargs, dict):
+        raise SpecError(f"{at}: {name!r:.60} with {kwargs!r:.60}: must be an id and an object")
+    params = {key: value for key, value in kwargs.items() if value is not None}
     return checked_ref(ConstraintRef(name, params), at, "iheval")

@@ -50,15 +50,15 @@ def load(argument: str | None) -> Suite:
 
 def _folder(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], str]:
     """One row a file, in the order of their names."""
-    rows, seen = [], hashlib.sha256()
+    rows, digest = [], hashlib.sha256()
     for file in sorted(path.rglob("*.json")):
         data = file.read_bytes()
-        seen.update(data)
+        digest.update(data)
         name = file.relative_to(path).with_suffix("").as_posix()
         rows.append(
             (str(file), {"unique_id": name, "json_schema": data.decode("utf-8", "replace"), "slice": file.parent.name})
         )
-    return rows, seen.hexdigest()
+    return rows, digest.hexdigest()
 
 
 def _prompt(at: str, row: dict[str, Any]) -> Prompt:

@@ -73,23 +73,24 @@ def load(argument: str | None) -> Suite:
 
 def _prompt(at: str, row: dict[str, Any], file: Path) -> Prompt:
     need_columns(at, row, _COLUMNS)
-    names, kwargs, said = row["constraint_name"], row["constraint_args"], row["constraint_desc"]
-    if not 1 <= len(names) <= len(LEVELS) or not len(names) == len(kwargs) == len(said):
+    names, kwargs, descriptions = row["constraint_name"], row["constraint_args"], row["constraint_desc"]
+    if not 1 <= len(names) <= len(LEVELS) or not len(names) == len(kwargs) == len(descriptions):
         raise SpecError(
-            f"{at}: {len(names)} constraint_name, {len(kwargs)} constraint_args, {len(said)} constraint_desc: "
+            f"{at}: {len(names)} constraint_name, {len(kwargs)} constraint_args, {len(descriptions)} constraint_desc: "
             "must be one to three, and as many"
         )
     refs = []
-    for name, given in zip(names, kwargs, strict=True):
-        if not isinstance(name, str) or not isinstance(given, dict | None):
-            raise SpecError(f"{at}: {name!r:.60} with {given!r:.60}: must be an id and an object or null")
+    for name, arguments in zip(names, kwargs, strict=True):
+        if not isinstance(name, str) or not isinstance(arguments, dict | None):
+            raise SpecError(f"{at}: {name!r:.60} with {arguments!r:.60}: must be an id and an object or null")
         if name not in IDS:
             raise UnknownName(
                 f"{at}: {name!r} is none of MathIF's 15 kinds.{nearest(name, IDS)} They are: {', '.join(IDS)}"
             )
-        params = {key: value for key, value in (given or {}).items() if value}  # what is false is dropped, as published
+        # What is false is dropped, as published.
+        params = {key: value for key, value in (arguments or {}).items() if value}
         refs.append(checked_ref(ConstraintRef(name, params), at, "mathif"))
-    text = row["question"] + STEPS + " ".join(map(str, said))
+    text = row["question"] + STEPS + " ".join(map(str, descriptions))
     source = file.name.partition("_")[0]
     tags = {"slice": LEVELS[len(names)], "level": str(len(names)), "profile": "mathif", "subset": source}
     return Prompt(f"{file.stem}-{row['id']}", (Turn(text, tuple(refs)),), source="mathif", tags=tags)

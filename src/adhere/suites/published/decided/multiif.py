@@ -41,26 +41,26 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, there is no such file, or it has none of a language.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, row and turn.
     """
-    name, wanted = _languages(argument)
+    name, languages = _languages(argument)
     path = need_path("multi-if", name)
     rows, sha256 = read_rows(path)
     prompts = [_prompt(at, row) for at, row in rows]
     need_unique(f"multi-if:{name}", [prompt.id for prompt in prompts])
     there = tuple(language for language in LANGUAGES if any(prompt.tags["language"] == language for prompt in prompts))
-    absent = [language for language in wanted if language not in there]
+    absent = [language for language in languages if language not in there]
     if absent or not prompts:
         raise UsageError(
             f"multi-if:{argument}: no conversation in {', '.join(absent) or 'it'}. {path} has: "
             f"{', '.join(there) or '–'}"
         )
-    taken = [prompt for prompt in prompts if not wanted or prompt.tags["language"] in wanted]
-    counts = {"conversations": len(taken), "turns": sum(len(prompt.turns) for prompt in taken)}
+    chosen = [prompt for prompt in prompts if not languages or prompt.tags["language"] in languages]
+    counts = {"conversations": len(chosen), "turns": sum(len(prompt.turns) for prompt in chosen)}
     return Suite(
         name=f"multi-if:{argument}",
         version="1",
-        prompts=tuple(taken),
-        slices=tuple(language for language in there if not wanted or language in wanted),
-        settings={"file_sha256": sha256, "note": note(counts, {} if wanted else {"conversations": CONVERSATIONS})},
+        prompts=tuple(chosen),
+        slices=tuple(language for language in there if not languages or language in languages),
+        settings={"file_sha256": sha256, "note": note(counts, {} if languages else {"conversations": CONVERSATIONS})},
         citation="Y. He et al., Multi-IF, arXiv 2410.15553",
         sampling=Sampling(max_new_tokens=1024, temperature=0.6, top_p=0.9),
     )
@@ -71,13 +71,13 @@ def _languages(argument: str | None) -> tuple[str | None, tuple[str, ...]]:
     path, mark, names = (argument or "").rpartition("@")
     if not mark or "/" in names or "." in names:
         return argument, ()
-    wanted = tuple(names.split("+"))
-    for name in wanted:
+    languages = tuple(names.split("+"))
+    for name in languages:
         if name not in LANGUAGES:
             raise UsageError(
                 f"multi-if: no language {name!r}.{nearest(name, LANGUAGES)} There are: {', '.join(LANGUAGES)}"
             )
-    return path, wanted
+    return path, languages
 
 
 def _prompt(at: str, row: dict[str, Any]) -> Prompt:
@@ -119,10 +119,10 @@ def _turn(at: str, row: dict[str, Any], number: int) -> Turn:
 
 
 def _ref(at: str, name: object, kwargs: object) -> ConstraintRef:
-    given = loaded_json(at, "kwargs", kwargs, dict) if isinstance(kwargs, str) else kwargs
-    if not isinstance(name, str) or not isinstance(given, dict):
+    arguments = loaded_json(at, "kwargs", kwargs, dict) if isinstance(kwargs, str) else kwargs
+    if not isinstance(name, str) or not isinstance(arguments, dict):
         raise SpecError(f"{at}: {name!r:.60} with kwargs {kwargs!r:.60}: must be an id and an object as JSON")
     if not is_in(name, "ifeval"):
         raise UnknownName(f"{at}: {name!r} is none of IFEval's kinds.{nearest(name, ids('ifeval'))}")
-    params = {key: value for key, value in given.items() if value is not None}
+    params = {key: value for key, value in arguments.items() if value is not None}
     return checked_ref(ConstraintRef(name, params), at, "multi-if")

@@ -27,15 +27,15 @@ _COLUMNS = {"task_id": str, "query": str, "output_type": str, "raw_output_metric
 def load(argument: str | None) -> Suite:
     """The suite of a published file; errors as `table` says."""
     rows, sha256 = read_rows(need_path("structeval", argument))
-    kept = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in FORMATS]
-    prompts = tuple(_prompt(at, row) for at, row in kept)
-    left = f"; {len(rows) - len(kept):,} rendered tasks are left out" if len(rows) > len(kept) else ""
+    tasks = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in FORMATS]
+    prompts = tuple(_prompt(at, row) for at, row in tasks)
+    left_out = f"; {len(rows) - len(tasks):,} rendered tasks are left out" if len(rows) > len(tasks) else ""
     return make_suite(
         "structeval",
         argument,
         prompts,
         sha256=sha256,
-        note=note({"tasks": len(prompts)}, {}) + left,
+        note=note({"tasks": len(prompts)}, {}) + left_out,
         citation="J. Yang et al., StructEval, arXiv 2505.20139",
         sampling=Sampling(max_new_tokens=4096),
         nothing=f"no task whose output is {', '.join(FORMATS)}",

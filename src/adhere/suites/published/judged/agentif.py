@@ -36,13 +36,13 @@ def load(argument: str | None) -> Suite:
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
     refs = [ref.id for prompt in prompts for ref in prompt.constraints]
     counts = {"instructions": len(prompts), "constraints": len(refs)}
-    judged = f"; code decides {sum(one != JUDGED for one in refs):,} of them, a model the others (adhere judge)"
+    judge_note = f"; code decides {sum(one != JUDGED for one in refs):,} of them, a model the others (adhere judge)"
     return make_suite(
         "agentif",
         argument,
         prompts,
         sha256=sha256,
-        note=note(counts, {}) + judged,
+        note=note(counts, {}) + judge_note,
         citation="Y. Qi et al., AgentIF, arXiv 2505.16944",
         sampling=Sampling(max_new_tokens=4096),
     )

@@ -58,37 +58,39 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     meta = row["meta_info"]
     if meta.get("language") not in LANGUAGES:
         raise SpecError(f"{at}: meta_info.language={meta.get('language')!r} must be one of {', '.join(LANGUAGES)}")
-    said = [one.get("instruction") if isinstance(one, dict) else None for one in row["instruction_list"]]
-    if not said or not all(isinstance(one, str) and one for one in said):
+    instructions = [one.get("instruction") if isinstance(one, dict) else None for one in row["instruction_list"]]
+    if not instructions or not all(isinstance(one, str) and one for one in instructions):
         raise SpecError(f"{at}: instruction_list must be a list of objects with an instruction, and not empty")
     text = "\n".join(
         [
             row["question"],
             "",
             LANGUAGES[meta["language"]],
-            *(f"{number}. {one}" for number, one in enumerate(said, start=1)),
+            *(f"{number}. {one}" for number, one in enumerate(instructions, start=1)),
         ]
     )
-    refs = tuple(ConstraintRef(JUDGED, {"statement": f"The code keeps this instruction: {one}"}) for one in said)
+    refs = tuple(
+        ConstraintRef(JUDGED, {"statement": f"The code keeps this instruction: {one}"}) for one in instructions
+    )
     tags = {
         "slice": str(meta.get("item_set", "")),
         "task": str(meta.get("programming_language", "")),
         "profile": "judged",
-        "dependence": json.dumps(_dependence(at, row["instruction_dependence"], len(said)), sort_keys=True),
+        "dependence": json.dumps(_dependence(at, row["instruction_dependence"], len(instructions)), sort_keys=True),
     }
     return Prompt(str(row["question_id"]), (Turn(text, refs),), source="codeif", tags=tags)
 
 
-def _dependence(at: str, given: dict[str, Any], number: int) -> dict[str, list[int]]:
+def _dependence(at: str, dependence: dict[str, Any], number: int) -> dict[str, list[int]]:
     """Return which instructions each one depends on, by position.
 
     Raises:
         SpecError: A position is none of the task's instructions.
     """
     places = set(range(number))
-    for name, needs in given.items():
+    for name, needs in dependence.items():
         if not name.isdigit() or not isinstance(needs, list) or not {int(name), *needs} <= places:
             raise SpecError(
                 f"{at}: instruction_dependence[{name!r}]={needs!r} must be positions from 0 to {number - 1}"
             )
-    return given
+    return dependence

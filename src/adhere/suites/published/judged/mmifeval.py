@@ -45,7 +45,7 @@ def load(argument: str | None) -> Suite:
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row, path.parent) for at, row in rows)
     refs = [ref for prompt in prompts for ref in prompt.constraints]
-    judged = sum(ref.id == JUDGED for ref in refs)
+    n_judged = sum(ref.id == JUDGED for ref in refs)
     return make_suite(
         "mmifeval",
         argument,
@@ -53,7 +53,7 @@ def load(argument: str | None) -> Suite:
         sha256=sha256,
         note=(
             f"{note({'prompts': len(prompts), 'constraints': len(refs)}, {})}; "
-            f"a model judges {judged} of them (adhere judge)"
+            f"a model judges {n_judged} of them (adhere judge)"
         ),
         citation="S. Ding et al., MM-IFEngine, arXiv 2504.07957",
         sampling=Sampling(max_new_tokens=4096),
@@ -68,8 +68,8 @@ def _prompt(at: str, row: dict[str, Any], base: Path) -> Prompt:
     if row.get("tag") == "P-Level" or ("question" in row and "instruction" not in row):
         need_columns(at, row, {"question": str})
         text, level = row["question"], "perception"
-        wanted = f"The answer says every point of this list: {row.get('answer')}"
-        refs: tuple[ConstraintRef, ...] = (ConstraintRef(JUDGED, {"statement": wanted}),)
+        statement = f"The answer says every point of this list: {row.get('answer')}"
+        refs: tuple[ConstraintRef, ...] = (ConstraintRef(JUDGED, {"statement": statement}),)
     else:
         need_columns(at, row, {"instruction": str, "constraints": list})
         refs = tuple(_ref(at, one) for one in row["constraints"])
@@ -98,10 +98,10 @@ def _call(at: str, call: Any) -> ConstraintRef:
     name = str(call.get("func")).removeprefix("check_") if isinstance(call, dict) else ""
     if name not in RULES:
         raise SpecError(f"{at}: {call!r:.120} names no published function")
-    params, given = [*RULES[name][0]], call.get("params")
-    if not isinstance(given, list) or len(given) != len(params):
-        raise SpecError(f"{at}: check_{name} takes {', '.join(params) or 'nothing'}; got {given!r:.80}")
-    values = dict(zip(params, given, strict=True))
+    params, arguments = [*RULES[name][0]], call.get("params")
+    if not isinstance(arguments, list) or len(arguments) != len(params):
+        raise SpecError(f"{at}: check_{name} takes {', '.join(params) or 'nothing'}; got {arguments!r:.80}")
+    values = dict(zip(params, arguments, strict=True))
     if isinstance(values.get("ranges"), list):
         values["ranges"] = [
             " ".join(map(str, pair)) if isinstance(pair, list) else str(pair) for pair in values["ranges"]

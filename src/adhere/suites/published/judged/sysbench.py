@@ -53,12 +53,12 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
         raise SpecError(f"{at}: system_id is missing, or no number nor text. Is this another version of the file?")
     at = f"{at}: system_id {row['system_id']!r}"
     roles = [message.get("role") if isinstance(message, dict) else None for message in row["messages"]]
-    asked = row["messages"][1::2]
+    user_messages = row["messages"][1::2]
     if roles[:1] != ["system"] or set(roles[1::2]) != {"user"} or not set(roles[2::2]) <= {"assistant"}:
         raise SpecError(
             f"{at}: messages must be one system message, then user and assistant in turns; they are {roles}"
         )
-    turns = tuple(_turn(at, str(message.get("content", "")), row["prompt_infos"]) for message in asked)
+    turns = tuple(_turn(at, str(message.get("content", "")), row["prompt_infos"]) for message in user_messages)
     tags = {
         "slice": "dependent turns" if row["rounds_related"] else "parallel turns",
         "profile": "judged",

@@ -37,12 +37,12 @@ def load(argument: str | None) -> Suite:
     """
     path = need_path("wildifeval", argument)
     rows, sha256 = read_rows(path)
-    made = [_prompt(at, row) for at, row in rows]
-    prompts = tuple(prompt for prompt in made if len(prompt.constraints) <= MOST_CONSTRAINTS)
+    all_prompts = [_prompt(at, row) for at, row in rows]
+    prompts = tuple(prompt for prompt in all_prompts if len(prompt.constraints) <= MOST_CONSTRAINTS)
     counts = {"tasks": len(prompts), "constraints": sum(len(prompt.constraints) for prompt in prompts)}
-    left = (
-        f"; {len(made) - len(prompts)} with more than {MOST_CONSTRAINTS} constraints are left out"
-        if len(made) > len(prompts)
+    left_out = (
+        f"; {len(all_prompts) - len(prompts)} with more than {MOST_CONSTRAINTS} constraints are left out"
+        if len(all_prompts) > len(prompts)
         else ""
     )
     return make_suite(
@@ -50,7 +50,7 @@ def load(argument: str | None) -> Suite:
         argument,
         prompts,
         sha256=sha256,
-        note=f"{note(counts, {'tasks': 7523})}{left}; a model judges all constraints (adhere judge)",
+        note=f"{note(counts, {'tasks': 7523})}{left_out}; a model judges all constraints (adhere judge)",
         citation="G. Lior et al., WildIFEval, arXiv 2503.06573",
         sampling=Sampling(max_new_tokens=1000),
         slices=tuple(f"{number} constraints" for number in range(1, MOST_CONSTRAINTS + 1)),
@@ -65,9 +65,11 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
             f"see {where('wildifeval')}"
         )
     need_columns(at, row, _COLUMNS)
-    said = row["decomposition"]
-    if not row["task"].strip() or not said or not all(isinstance(one, str) and one.strip() for one in said):
+    statements = row["decomposition"]
+    if not row["task"].strip() or not statements or not all(isinstance(one, str) and one.strip() for one in statements):
         raise SpecError(f"{at}: task and decomposition must be texts, and not empty")
-    refs = tuple(ConstraintRef(JUDGED, {"statement": f"The answer satisfies this constraint: {one}"}) for one in said)
-    tags = {"slice": f"{len(said)} constraints", "profile": "judged"}
+    refs = tuple(
+        ConstraintRef(JUDGED, {"statement": f"The answer satisfies this constraint: {one}"}) for one in statements
+    )
+    tags = {"slice": f"{len(statements)} constraints", "profile": "judged"}
     return Prompt(row["conversation_id"], (Turn(row["task"], refs),), source="wildifeval", tags=tags)

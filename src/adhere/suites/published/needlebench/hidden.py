@@ -57,28 +57,28 @@ class Needles:
         self._of(language, count)
         rows = list(self._rows)
         random.Random(seed).shuffle(rows)
-        found: list[Needle] = []
+        needles: list[Needle] = []
         for name, needle in rows:
-            is_new = needle.subject not in {one.subject for one in found} and needle.keyword not in {
-                one.keyword for one in found
+            is_new = needle.subject not in {one.subject for one in needles} and needle.keyword not in {
+                one.keyword for one in needles
             }
             if name == LANGUAGES[language] and is_new:
-                found.append(needle)
-            if len(found) == count:
-                return found
+                needles.append(needle)
+            if len(needles) == count:
+                return needles
         raise SpecError(
-            f"{self._path}: {len(found)} needles in {LANGUAGES[language]} with different arg1 and arg2, "
+            f"{self._path}: {len(needles)} needles in {LANGUAGES[language]} with different arg1 and arg2, "
             f"but {count} are hidden at once"
         )
 
     def _of(self, language: str, fewest: int) -> list[Needle]:
-        found = [needle for name, needle in self._rows if name == LANGUAGES[language]]
-        if len(found) < fewest:
+        needles = [needle for name, needle in self._rows if name == LANGUAGES[language]]
+        if len(needles) < fewest:
             raise SpecError(
-                f"{self._path}: {len(found)} needles with language {LANGUAGES[language]}, "
+                f"{self._path}: {len(needles)} needles with language {LANGUAGES[language]}, "
                 f"but {fewest} are needed at least. Is this another version of the file?"
             )
-        return found
+        return needles
 
 
 def asked_together(path: Path, language: str, needles: list[Needle]) -> dict[str, str]:
@@ -140,6 +140,6 @@ class Families:
             template, term = rng.choice(self._templates[language]), rng.choice(self._terms[language])
             story += template.format(A=elder, B=younger, relationship=term) + "*"
             generations += self._generations[language].get(term, 1)
-        told = [one for one in story.split("*") if one]
-        rng.shuffle(told)
-        return Chain(told, names, generations)
+        sentences = [one for one in story.split("*") if one]
+        rng.shuffle(sentences)
+        return Chain(sentences, names, generations)

@@ -160,17 +160,17 @@ def _part(argument: str | None) -> Part:
     folder, mark, names = (argument or "").rpartition("@")
     if not mark or "/" in names:
         folder, names = argument or "", ""
-    wanted = names.split("+") if names else []
-    sizes = [name for name in wanted if name in SIZES] or ["4k"]
-    lengths = [int(name) for name in wanted if name.isdecimal()]
-    for name in wanted:
-        known = (*SIZES, *TASKS, ATC, *LANGUAGES, *map(str, SIZES[sizes[0]]))
-        if name not in known:
-            raise UsageError(f"needlebench: no part {name!r}.{nearest(name, known)} There are: {', '.join(known)}")
-    if len(sizes) > 1 or (ATC in wanted and len(wanted) > 1):
+    part_names = names.split("+") if names else []
+    sizes = [name for name in part_names if name in SIZES] or ["4k"]
+    lengths = [int(name) for name in part_names if name.isdecimal()]
+    for name in part_names:
+        choices = (*SIZES, *TASKS, ATC, *LANGUAGES, *map(str, SIZES[sizes[0]]))
+        if name not in choices:
+            raise UsageError(f"needlebench: no part {name!r}.{nearest(name, choices)} There are: {', '.join(choices)}")
+    if len(sizes) > 1 or (ATC in part_names and len(part_names) > 1):
         raise UsageError(f"needlebench: {names!r}: give one size, or {ATC} alone")
-    tasks = (ATC,) if ATC in wanted else tuple(task for task in TASKS if task in wanted) or TASKS
-    languages = tuple(one for one in LANGUAGES if one in wanted) or tuple(LANGUAGES)
+    tasks = (ATC,) if ATC in part_names else tuple(task for task in TASKS if task in part_names) or TASKS
+    languages = tuple(one for one in LANGUAGES if one in part_names) or tuple(LANGUAGES)
     every = SIZES[sizes[0]]
     return Part(folder or None, sizes[0], tasks, languages, tuple(one for one in every if one in lengths) or every)
 
@@ -184,14 +184,14 @@ def _file(folder: Path, name: str) -> Path:
 def _codes(folder: Path) -> dict[str, Code]:
     place = folder / "needlebench_v2"
     if not place.is_dir():
-        installed = importlib.util.find_spec("opencompass")  # looked for, never imported
-        if installed is None or not installed.submodule_search_locations:
+        opencompass = importlib.util.find_spec("opencompass")  # looked for, never imported
+        if opencompass is None or not opencompass.submodule_search_locations:
             raise UsageError(
                 f"needlebench:{folder}: no folder needlebench_v2 there, and OpenCompass is not installed: "
                 "the prompts' wordings stand in its code. Copy opencompass/datasets/needlebench_v2 there, or run: "
                 "pip install --no-deps opencompass"
             )
-        place = Path(installed.submodule_search_locations[0], "datasets", "needlebench_v2")
+        place = Path(opencompass.submodule_search_locations[0], "datasets", "needlebench_v2")
     return {name: Code.read(_file(place, f"{name}.py")) for name in ("origin", "parallel", "multi", "atc")}
 
 
@@ -250,18 +250,18 @@ class _Builder:
 
     def _many(self, language: str) -> Iterator[Prompt]:
         around = self._around("parallel", language, "retrieval_question")
-        asked = self._codes["parallel"].template(
+        question = self._codes["parallel"].template(
             "load", "retrieval_question", gaps=("questions", "answers_format"), language=LANGUAGES[language]
         )
         for length in self.part.lengths:
             chosen = self._needles.several(language, len(DEPTHS), length)
             for repeat in range(REPEATS_OF_MANY):
                 needles = texts.shuffle_needles(chosen, repeat)
-                encoded = self._encoded([needle.text for needle in needles])
-                hay = self._hay[language].first(repeat, self._room(language, length, encoded))
+                needle_tokens = self._encoded([needle.text for needle in needles])
+                hay = self._hay[language].first(repeat, self._room(language, length, needle_tokens))
                 gaps = {
-                    "context": self.tokens.decode(texts.with_many(hay, encoded, DEPTHS)),
-                    "retrieval_question": asked.filled(asked_together(self._needle_path, language, needles)),
+                    "context": self.tokens.decode(texts.with_many(hay, needle_tokens, DEPTHS)),
+                    "retrieval_question": question.filled(asked_together(self._needle_path, language, needles)),
                 }
                 keywords = "*".join(needle.keyword for needle in needles).split("#")[0].split("*")
                 if len(keywords) != len(DEPTHS):
@@ -274,20 +274,20 @@ class _Builder:
 
     def _chains(self, language: str) -> Iterator[Prompt]:
         around = self._around("multi", language, "retrieval_question", "last_person")
-        asked = self._codes["multi"].template(
+        question = self._codes["multi"].template(
             "get_random_needles", "retrieval_question", gaps=("last_person",), language=LANGUAGES[language]
         )
         for links in CHAINS:
             for repeat in range(REPEATS):
                 chain = self._families.chain(language, links, repeat)
                 last = {"last_person": chain.names[-1]}
-                gaps = {"retrieval_question": asked.filled(last), **last}
+                gaps = {"retrieval_question": question.filled(last), **last}
                 refs = (ConstraintRef(BOXED, {"text": chain.names[0]}),)
-                encoded = self._encoded(chain.told)
+                needle_tokens = self._encoded(chain.told)
                 for length in self.part.lengths:
-                    hay = self._hay[language].first(repeat, self._room(language, length, encoded))
+                    hay = self._hay[language].first(repeat, self._room(language, length, needle_tokens))
                     for depth in DEPTHS:
-                        context = self.tokens.decode(texts.with_chain(hay, encoded, depth))
+                        context = self.tokens.decode(texts.with_chain(hay, needle_tokens, depth))
                         text = around.filled({"context": context, **gaps})
                         yield _prompt(text, refs, Cell(TASKS[2], language, length, repeat, depth, links))
 

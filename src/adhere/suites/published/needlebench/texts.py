@@ -41,13 +41,13 @@ def tokenizer() -> Tokenizer:
         UsageError: Its vocabulary can neither be read nor fetched.
     """
     try:
-        found: Tokenizer = need("tiktoken", extra="needlebench").encoding_for_model("gpt-4")
+        encoding: Tokenizer = need("tiktoken", extra="needlebench").encoding_for_model("gpt-4")
     except OSError as error:  # requests' errors are these
         raise UsageError(
             "needlebench: tiktoken could not fetch its vocabulary cl100k_base. Connect once, "
             f"or set TIKTOKEN_CACHE_DIR to a folder that has it: {error}"
         ) from error
-    return found
+    return encoding
 
 
 class Haystack:
@@ -69,12 +69,12 @@ class Haystack:
 
     def first(self, repeat: int, count: int) -> list[int]:
         """The first `count` tokens of a repeat's order: fewer where the file has fewer."""
-        taken: list[int] = []
+        tokens: list[int] = []
         for at in self._orders[repeat]:
-            taken += self._line(at)
-            if len(taken) >= count:
+            tokens += self._line(at)
+            if len(tokens) >= count:
                 break
-        return taken[: max(count, 0)]
+        return tokens[: max(count, 0)]
 
     def _line(self, at: int) -> list[int]:
         if at not in self._encoded:
@@ -101,11 +101,11 @@ def with_one(hay: list[int], needle: list[int], depth: int) -> list[int]:
 def with_many(hay: list[int], needles: Sequence[list[int]], depths: Sequence[int]) -> list[int]:
     """A needle at each depth, in percent of the text without any."""
     points = [int(len(hay) * (depth / 100)) for depth in depths]
-    added = 0
+    offset = 0
     for point, needle in zip(points, needles, strict=True):
-        at = min(point + added, len(hay))
+        at = min(point + offset, len(hay))
         hay = hay[:at] + needle + hay[at:]
-        added += len(needle)
+        offset += len(needle)
     return hay
 
 
@@ -126,8 +126,8 @@ def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list
         )
         points.append(min(point, total + before))
         before += len(needle)
-    added = 0
+    offset = 0
     for point, needle in zip(points, needles, strict=True):
-        hay = hay[: point + added] + needle + hay[point + added :]
-        added += len(needle)
+        hay = hay[: point + offset] + needle + hay[point + offset :]
+        offset += len(needle)
     return hay

@@ -26,11 +26,11 @@ _RANGES = (
 
 @functools.cache
 def _emoji() -> frozenset[str]:
-    found: list[str] = []
+    characters: list[str] = []
     for piece in _RANGES.split():
         first, _, last = piece.partition("-")
-        found += map(chr, range(int(first, 16), int(last or first, 16) + 1))
-    return frozenset(found)
+        characters += map(chr, range(int(first, 16), int(last or first, 16) + 1))
+    return frozenset(characters)
 
 
 def is_emoji(character: str) -> bool:

@@ -56,13 +56,13 @@ def _in_sentence(sentence: str) -> int:
     if "'" in body and _OTHER_BLANK.search(body):  # a clitic is only cut off before a plain blank
         return _count(tokenize(sentence))
     start_of_end = len(body.rstrip()) - len(chunks.pop())
-    found = _in_end(sentence[start_of_end:])
+    count = _in_end(sentence[start_of_end:])
     for chunk in chunks:
         if chunk in _NEW:
-            found += 1
+            count += 1
         elif not chunk.isalpha() or chunk in _FUSED:
-            found += _in_chunk(chunk)
-    return found
+            count += _in_chunk(chunk)
+    return count
 
 
 _FUSED = frozenset(["gimme", "lemme"])  # which the Treebank rules cut before the "me"

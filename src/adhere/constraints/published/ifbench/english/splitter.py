@@ -139,14 +139,14 @@ def iterate(text: str) -> Iterator[str]:
     return _pieces(padded, _block_ends(padded), {})
 
 
-def _pieces(padded: str, ends: Iterable[int], cut: dict[str, list[str]]) -> Iterator[str]:
-    """The pieces of blocks with these ends; `cut` are blocks that are cut already, and those that this one cuts."""
+def _pieces(padded: str, ends: Iterable[int], cut_blocks: dict[str, list[str]]) -> Iterator[str]:
+    """Yield the pieces of blocks with these ends; a block that is not in `cut_blocks` is cut and added there."""
     open_piece, start = "", 0
     for end in ends:
         block = padded[start:end]
-        if block not in cut:
-            cut[block] = _cut_block(block)
-        first, *others = cut[block]
+        if block not in cut_blocks:
+            cut_blocks[block] = _cut_block(block)
+        first, *others = cut_blocks[block]
         open_piece += first
         if others:
             yield open_piece.strip()
@@ -169,7 +169,7 @@ def pieces(text: Text) -> list[str]:
     if len(text.raw) <= _BLOCK:
         return split(text.raw)
     padded = _pad(text.raw)
-    ends, cut = _blocks(text.whole or text)
+    ends, cut_blocks = _blocks(text.whole or text)
     if text.whole is not None:  # its blocks, but for those that its first and its last characters are in
         ends = [end - text.offset for end in ends if _LOOKED_BACK <= end - text.offset <= len(text.raw)] + [len(padded)]
-    return list(_pieces(padded, ends, cut))
+    return list(_pieces(padded, ends, cut_blocks))

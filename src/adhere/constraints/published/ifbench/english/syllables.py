@@ -25,15 +25,15 @@ def _counts_of_words() -> dict[str, int]:
 def _count(word: str) -> int:
     if _DIGIT.search(word):
         return 0
-    known = _counts_of_words().get(word)
-    if known is not None:
-        return known
-    found = len(_VOWELS.findall(word))
+    dictionary_count = _counts_of_words().get(word)
+    if dictionary_count is not None:
+        return dictionary_count
+    count = len(_VOWELS.findall(word))
     if word.endswith("e"):
-        found -= 1
+        count -= 1
         if word.endswith("le") and len(word) > 2 and word[-3] not in "aeiouy":
-            found += 1
-    return found or 1
+            count += 1
+    return count or 1
 
 
 _remembered = functools.lru_cache(maxsize=1 << 14)(_count)

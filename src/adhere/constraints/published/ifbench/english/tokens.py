@@ -30,10 +30,10 @@ def _head(raw: str, most: int) -> str | None:
 
     What stands between other than ASCII blanks is one chunk, because Punkt takes a no-break space for a letter.
     """
-    found = 0
+    count = 0
     for match in _CHUNK.finditer(raw):
-        found += not match[0].isspace()
-        if found > most:
+        count += not match[0].isspace()
+        if count > most:
             return raw[: match.start()]
     return None
 
@@ -69,17 +69,17 @@ def _closing(text: Text) -> list[str]:
         if len(raw) < _MUCH:
             return text.tokens[-_MOST:]
     start, end = (0, len(raw)) if _has_no_stop(text) else text.sentence_spans[-1]
-    cut = _CLEAN_CUT.search(raw, end - _STRETCH, end - _STRETCH // 2) if end - start >= _LONG else None
-    if cut is not None:
-        found = tokenize(raw[cut.start() : end])
-        if len(found) >= _AT_CUT + _MOST:
-            return found[-_MOST:]
-    found = []
+    clean_cut = _CLEAN_CUT.search(raw, end - _STRETCH, end - _STRETCH // 2) if end - start >= _LONG else None
+    if clean_cut is not None:
+        tokens = tokenize(raw[clean_cut.start() : end])
+        if len(tokens) >= _AT_CUT + _MOST:
+            return tokens[-_MOST:]
+    tokens = []
     for start, end in reversed(text.sentence_spans):
-        found = tokenize(raw[start:end]) + found
-        if len(found) >= _MOST:
+        tokens = tokenize(raw[start:end]) + tokens
+        if len(tokens) >= _MOST:
             break
-    return found[-_MOST:]
+    return tokens[-_MOST:]
 
 
 _CLEAN_CUT = re.compile(r"""(?<=[^'`".-])[^'`".-]""")
