@@ -163,8 +163,8 @@ def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noq
         TypeError: A constraint of another kind.
     """
     parts, form = 1, "{}"
-    required: list[str] = []
-    banned: set[str] = set()
+    content: list[str] = []
+    forbidden: set[str] = set()
     letters = ""
     ending, least, most = "", 0, 10_000
     case: Callable[[str], str] = str
@@ -177,10 +177,10 @@ def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noq
             case Lines(count):
                 parts = count
             case Include(words):
-                required += words
+                content += words
             case ExactTimes(word, count):
-                required += [word] * count
-                banned.add(word)
+                content += [word] * count
+                forbidden.add(word)
             case EndPhrase(phrase):
                 ending = phrase
             case Avoid(letter):
@@ -198,10 +198,10 @@ def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noq
             case _:
                 raise TypeError(f"rules.write cannot keep {one.id}")
     rows_free = max(1, parts - bool(last_line))
-    count = max(rows_free, -(-len(required) // 2), -(-least // _FEWEST_WORDS))
-    unfit = banned | {*required, *ending.split()}
+    count = max(rows_free, -(-len(content) // 2), -(-least // _FEWEST_WORDS))
+    unfit = forbidden | {*content, *ending.split()}
     fit = [word for word in WORDS if word not in unfit and not set(word) & set(letters)]
-    sentences = write_sentences([*required, *itertools.islice(itertools.cycle(fit), 2 * count - len(required))])
+    sentences = write_sentences([*content, *itertools.islice(itertools.cycle(fit), 2 * count - len(content))])
     rows = [" ".join(sentences[at::rows_free]) for at in range(rows_free)]
     if ending:
         rows[-1] = f"{rows[-1]} {ending}"

@@ -64,7 +64,7 @@ class Code(NamedTuple):
         return literal
 
     def template(self, function: str, variable: str, *, gaps: Iterable[str], **values: str) -> Template:
-        """The text that a function gives a variable where names have the values `values`, with exactly the gaps named.
+        """The text that a function gives a variable where names have these `values`, with exactly the gaps named.
 
         Raises:
             SpecError: There is no such text, or it has other gaps.
@@ -90,7 +90,7 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def _values(body: Iterable[ast.stmt], variable: str, values: Mapping[str, str]) -> Iterator[ast.expr]:
-    """Yield what is assigned to the variable on the way that `values` takes; both ways where it does not say.
+    """Yield what is assigned to the variable on the way that `values` take; both ways where they do not say.
 
     Inner functions are others.
     """

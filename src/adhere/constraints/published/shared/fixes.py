@@ -103,7 +103,7 @@ def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable
 
         if constraint_id in _fixed_rules:
             raise AdhereError(f"Two mended rules are declared for {constraint_id!r}; put their fixes into one")
-        known_ids = {known.id for rule in _fixed_rules.values() for known in rule.fixes}
+        known_ids = {other.id for known_rule in _fixed_rules.values() for other in known_rule.fixes}
         twice = [draft.id for draft in drafts if draft.id in known_ids]
         if twice:
             raise AdhereError(f"{constraint_id}: the fix {twice[0]!r} is declared twice; each defect has its own id")
