@@ -145,7 +145,9 @@ def _statements(
     from adhere.report.claims.statements import statements_html, statements_markdown, statements_text, statements_tsv
     from adhere.schema import encode, write_atomic
 
-    statements = examine_statements(documents, sources, given=statements_file, reviewers=reviewers, splitter=splitter)
+    statements = examine_statements(
+        documents, sources, statements_file=statements_file, reviewers=reviewers, splitter=splitter
+    )
     names = " ".join(path.name for path in (*documents, Path("--sources"), *sources))
     names += f" --statements {statements_file.name}" if statements_file else ""
     pages = ((tsv, statements_tsv), (html, statements_html))

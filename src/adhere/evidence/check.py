@@ -64,7 +64,7 @@ class Evidence:
     def quote(self, document: str, line: int) -> Line:
         """A line as it stands in its document."""
         if not self._by_name:
-            self._by_name = {found.name: found for found in self.documents}
+            self._by_name = {source.name: source for source in self.documents}
         text = self._by_name[document].line(line)
         return Line(document, line, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…")
 
@@ -119,9 +119,9 @@ def _leave_what_follows(checks: Iterable[Check]) -> None:
     What is computed from an accused number accuses nobody.
     """
     failed = [check for check in checks if check.failed and check.kind == "arithmetic"]
-    accused = {id(value): check for check in failed for value in check.subjects}
+    check_by_subject = {id(value): check for check in failed for value in check.subjects}
     for check in failed:
-        causes = [accused[id(value)] for value in check.others if id(value) in accused]
+        causes = [check_by_subject[id(value)] for value in check.others if id(value) in check_by_subject]
         check.absorbed = any(cause is not check and not cause.absorbed for cause in causes)
 
 
@@ -132,15 +132,15 @@ def findings_of(evidence: Evidence) -> Findings:
     """The stored form of what was gathered."""
     conflicts = _number(_conflicts(evidence))
     claims = claims_of(evidence.values(), evidence.checks, evidence.compared, conflicts)
-    held: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
+    check_counts: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
     for check in evidence.checks:
-        held[check.kind]["explained" if check.absorbed else "failed" if check.failed else "held"] += 1
+        check_counts[check.kind]["explained" if check.absorbed else "failed" if check.failed else "held"] += 1
     counts = Counter(value.document for value in claims.values)
-    covered = [coverage_of(sheet) for sheet in evidence.sheets]
+    coverages = [coverage_of(sheet) for sheet in evidence.sheets]
     partial: dict[str, list[str]] = defaultdict(list)
-    for sheet, found in zip(evidence.sheets, covered, strict=True):
-        if found.is_partial:
-            partial[sheet.document.name].append(f"{sheet.table.name} ({found.read} of {found.printed} cells)")
+    for sheet, coverage in zip(evidence.sheets, coverages, strict=True):
+        if coverage.is_partial:
+            partial[sheet.document.name].append(f"{sheet.table.name} ({coverage.read} of {coverage.printed} cells)")
     for document in evidence.documents:
         rows = document.loose_rows
         if any(after - before == 1 for before, after in pairwise(rows)):  # one alone may be anything
@@ -159,12 +159,12 @@ def findings_of(evidence: Evidence) -> Findings:
         unread=(
             *(Unread(p.document, p.line, p.message) for document in evidence.documents for p in document.problems),
             *(
-                Unread(sheet.document.name, sheet.table.line, found.message)
-                for sheet, found in zip(evidence.sheets, covered, strict=True)
-                if found.message
+                Unread(sheet.document.name, sheet.table.line, coverage.message)
+                for sheet, coverage in zip(evidence.sheets, coverages, strict=True)
+                if coverage.message
             ),
         ),
-        checks={kind: dict(counted) for kind, counted in sorted(held.items())},
+        checks={kind: dict(own_counts) for kind, own_counts in sorted(check_counts.items())},
         tables=tuple(filter(None, map(reading_of, evidence.sheets))),
     )
 
@@ -190,27 +190,29 @@ def _facts(document: Document, claims: int, partly_read: Sequence[str]) -> Docum
 
 
 def _conflicts(evidence: Evidence) -> list[Conflict]:
-    found: list[Conflict] = []
-    found += [_rotation_conflict(evidence, rotation) for rotation in evidence.rotations]
+    conflicts: list[Conflict] = []
+    conflicts += [_rotation_conflict(evidence, rotation) for rotation in evidence.rotations]
     for group in lanes(evidence.swaps).values():
-        found += [_swap_conflict(evidence, swap, len(group)) for swap in group]
-    found += _check_conflicts(evidence, find_unexplained(evidence.checks))
+        conflicts += [_swap_conflict(evidence, swap, len(group)) for swap in group]
+    conflicts += _check_conflicts(evidence, find_unexplained(evidence.checks))
     for sheet in evidence.sheets:
         for text in absent_models(sheet):
             lines = [sheet.table.caption_line or sheet.table.line, sheet.table.line]
             sources = [Source(sheet.document.name, line) for line in lines]
-            found.append(_conflict(evidence, "invariant", "warning", (), text, sources))
-    return found
+            conflicts.append(_conflict(evidence, "invariant", "warning", (), text, sources))
+    return conflicts
 
 
 def _number(conflicts: list[Conflict]) -> list[Conflict]:
     """Most serious first, then by place; ids by position, so that the same documents give the same ids."""
     import msgspec
 
-    ordered = sorted(
+    sorted_conflicts = sorted(
         conflicts, key=lambda c: (_SEVERITY_ORDER[c.severity], c.type, c.documents[:1], c.lines[:1], c.message)
     )
-    return [msgspec.structs.replace(conflict, id=f"k{number}") for number, conflict in enumerate(ordered, start=1)]
+    return [
+        msgspec.structs.replace(conflict, id=f"k{number}") for number, conflict in enumerate(sorted_conflicts, start=1)
+    ]
 
 
 def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
@@ -241,25 +243,25 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
     """One conflict per failed check; those of two tables that are doubted to be one measurement are one."""
-    found = []
-    doubted: dict[tuple[str, int], list[Check]] = defaultdict(list)
+    conflicts = []
+    doubted_checks: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in failed:
         if check.doubt:
-            doubted[check.subjects[1].document, check.subjects[1].table.index].append(check)
+            doubted_checks[check.subjects[1].document, check.subjects[1].table.index].append(check)
         else:
-            found.append(
+            conflicts.append(
                 _conflict(
                     evidence, check.kind, check.severity, check.subjects, check.message(as_printed), check.sources
                 )
             )
-    for pair in doubted.values():
+    for pair in doubted_checks.values():
         one, other = pair[0].subjects
         text = (
             f"{one.table.name} and {other.table.name} print different numbers in places that are labelled alike, "
             f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
         )
-        found.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:1])))
-    return found
+        conflicts.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:1])))
+    return conflicts
 
 
 def _sources(checks: Sequence[Check]) -> list[Source]:
@@ -279,10 +281,10 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
         )
     )
     # That one of several exchanged cells differs by less than sampling allows says nothing against the exchange.
-    removed = [_WITHIN.sub("", check.message(as_printed)) for check in swap.removed]
+    removed_messages = [_WITHIN.sub("", check.message(as_printed)) for check in swap.removed]
     text = (
-        f"{where} look exchanged: exchanging them removes {len(removed)} "
-        f"conflict{'s' * (len(removed) != 1)} and makes none"
+        f"{where} look exchanged: exchanging them removes {len(removed_messages)} "
+        f"conflict{'s' * (len(removed_messages) != 1)} and makes none"
     )
     if repeats > 1:
         text += (
@@ -292,16 +294,24 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     others = [value for check in swap.removed for value in check.values]
     sources = [source for check in swap.removed for source in check.sources]
     places = [Source(value.document, value.line) for value in others] + sources
-    return _conflict(evidence, "swap", "error", (one, other), f"{text}. Removed: {'; '.join(removed)}", places, removed)
+    return _conflict(
+        evidence,
+        "swap",
+        "error",
+        (one, other),
+        f"{text}. Removed: {'; '.join(removed_messages)}",
+        places,
+        removed_messages,
+    )
 
 
 def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
     sheet = rotation.sheet
-    moved = [column for column, source in rotation.moves.items() if column != source]
+    moved_columns = [column for column, source in rotation.moves.items() if column != source]
     labels = ", ".join(
         f"numbers under {sheet.column_labels[source]!r} fit {sheet.column_labels[column]!r}"
         for column, source in rotation.moves.items()
-        if column in moved
+        if column in moved_columns
     )
     text = (
         f"{sheet.document.name}, {sheet.table.name}: the header seems to stand over the wrong columns "
@@ -309,8 +319,8 @@ def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
     )
     if not rotation.is_certain:
         text += ". Sets that only their authors have need not be the same, so this is a suspicion"
-    removed = [check.message(as_printed) for check in rotation.removed]
+    removed_messages = [check.message(as_printed) for check in rotation.removed]
     sources = [Source(sheet.document.name, sheet.table.line)]
     sources += [Source(v.document, v.line) for check in rotation.removed for v in check.values]
     severity = "error" if rotation.is_certain else "warning"
-    return _conflict(evidence, "header_rotation", severity, rotation.values, text, sources, removed)
+    return _conflict(evidence, "header_rotation", severity, rotation.values, text, sources, removed_messages)

@@ -43,13 +43,13 @@ def examine(
     Raises:
         UsageError: A document, the question, the Runs or the corrections cannot be read.
     """
-    asked = load_question(question) if question else None
-    stored = runs_below(runs) if runs else None
-    said = load_corrections(corrections) if corrections else ()
+    loaded_question = load_question(question) if question else None
+    stored_runs = runs_below(runs) if runs else None
+    loaded_corrections = load_corrections(corrections) if corrections else ()
     with _without_collector():
-        read = read_all(documents)
-        correct(read, said)
-        evidence = gather(read)
+        loaded_documents = read_all(documents)
+        correct(loaded_documents, loaded_corrections)
+        evidence = gather(loaded_documents)
         findings = findings_of(evidence)
     panel = None
     if reviewers:
@@ -61,7 +61,7 @@ def examine(
                 model.close()
     return Examination(
         findings,
-        answer(asked, evidence) if asked else None,
-        tested_claims(evidence.values(), stored) if stored is not None else None,
+        answer(loaded_question, evidence) if loaded_question else None,
+        tested_claims(evidence.values(), stored_runs) if stored_runs is not None else None,
         panel,
     )

@@ -38,13 +38,13 @@ class Examination:
         places a claim's `assumed` points. Beyond 5,000 claims only those stand in `claims` that a conflict names; all
         others are in `grids` (see `grids.claims_in`), and places that print the same are only counted (`agreeing`).
         """
-        found, grids = self._parts()
-        return found | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})
+        report, grids = self._parts()
+        return report | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})
 
     def encoded(self) -> bytes:
         """`as_json` as JSON, without a record in memory for each of very many claims."""
-        found, grids = self._parts()
-        text = encode(found)
+        report, grids = self._parts()
+        text = encode(report)
         return text[:-1] + b',"grids":[' + b",".join(grids) + b"]}" if grids else text
 
     def _parts(self) -> tuple[dict[str, Any], list[bytes]]:
@@ -53,24 +53,24 @@ class Examination:
         rest = msgspec.structs.replace(self.findings, claims=())
         places: dict[str, int] = {}
         if isinstance(claims, Claims) and len(claims) > MOST_LISTED:
-            named = {name for conflict in self.findings.conflicts for name in conflict.claims}
+            claim_ids = {name for conflict in self.findings.conflicts for name in conflict.claims}
             differing = tuple(item for item in self.findings.reconciled if item.standing != "agree")
-            grids, values = grids_of(claims, named, places)
-            found: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(rest, reconciled=differing))
-            found["agreeing"] = len(self.findings.reconciled) - len(differing)
-            listed: Iterable[Claim] = map(claims.claim, values)
+            grids, values = grids_of(claims, claim_ids, places)
+            report: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(rest, reconciled=differing))
+            report["agreeing"] = len(self.findings.reconciled) - len(differing)
+            listed_claims: Iterable[Claim] = map(claims.claim, values)
         else:
-            found, listed = msgspec.to_builtins(rest), claims
-        found["claims"] = [_compact(msgspec.to_builtins(claim), places) for claim in listed]
-        found["assumptions"] = list(places)
+            report, listed_claims = msgspec.to_builtins(rest), claims
+        report["claims"] = [_compact(msgspec.to_builtins(claim), places) for claim in listed_claims]
+        report["assumptions"] = list(places)
         extra = {"answer": self.answer, "tested": self.tested, "panel": self.panel}
-        return found | {name: msgspec.to_builtins(value) for name, value in extra.items() if value is not None}, grids
+        return report | {name: msgspec.to_builtins(value) for name, value in extra.items() if value is not None}, grids
 
 
 def _compact(claim: dict[str, Any], places: dict[str, int]) -> dict[str, Any]:
-    assumed = [places.setdefault(text, len(places)) for text in claim.pop("guesses")]
-    if assumed:
-        claim["assumed"] = assumed
+    assumptions = [places.setdefault(text, len(places)) for text in claim.pop("guesses")]
+    if assumptions:
+        claim["assumed"] = assumptions
     if not claim["unit"]:
         del claim["unit"]
     if claim["direction"] == "higher":

@@ -21,25 +21,25 @@ _MODEL = ("model", "tuning", "assumed")
 _BENCHMARK = ("benchmark", "metric", "variant", "direction", "assumed")
 
 
-def grids_of(claims: Claims, named: set[str], places: dict[str, int]) -> tuple[list[bytes], list[Value]]:
+def grids_of(claims: Claims, claim_ids: set[str], places: dict[str, int]) -> tuple[list[bytes], list[Value]]:
     """The grids of all claims, each as JSON, and the cells that do not fit in or that a conflict names.
 
     `places` collects the assumptions, as for single claims.
     """
-    tables = {name.rpartition(":")[0] for name in named}
-    grids, left = [], list[Value]()
+    tables = {name.rpartition(":")[0] for name in claim_ids}
+    grids, single_values = [], list[Value]()
     for sheet, values in groupby(claims.values, key=lambda value: value.sheet_id):
-        grid = _Grid(claims, named if sheet in tables else set(), places)
+        grid = _Grid(claims, claim_ids if sheet in tables else set(), places)
         grids.append(grid.encoded(sheet, list(values)))
-        left += grid.left
-    return grids, left
+        single_values += grid.left
+    return grids, single_values
 
 
 class _Grid:
     """One table; `left` are the cells that do not fit in. Rows are encoded one by one: a table may have very many."""
 
-    def __init__(self, claims: Claims, named: set[str], places: dict[str, int]) -> None:
-        self.claims, self.named, self.places = claims, named, places
+    def __init__(self, claims: Claims, claim_ids: set[str], places: dict[str, int]) -> None:
+        self.claims, self.claim_ids, self.places = claims, claim_ids, places
         self.left: list[Value] = []
         self._columns: dict[int, tuple[Any, ...]] = {}
         self._kinds: dict[tuple[Any, ...], int] = {}
@@ -77,7 +77,7 @@ class _Grid:
             short = number if text == repr(number) else _short(value)
             fits = about == row and self._columns.setdefault(value.column, column) == column and not value.is_part
             is_plain = short is number or text == _plainly(value)
-            if not fits or not is_plain or (self.named and value.id in self.named):
+            if not fits or not is_plain or (self.claim_ids and value.id in self.claim_ids):
                 self.left.append(value)
                 continue
             kind = (setting_of(value), verdict.status, verdict.basis, value.printed.unit)
@@ -89,17 +89,17 @@ class _Grid:
         return encode(head | self._said(across, about))[:-1] + b',"cells":' + msgspec.json.encode(cells) + b"}"
 
     def _benchmark(self, value: Value) -> tuple[Any, ...]:
-        known = (id(value.benchmark), id(value.assumed), value.role, value.direction)
-        if value.benchmark is None or known not in self._benchmarks:
-            shown = value.benchmark.shown if value.benchmark else value.row_label
-            self._benchmarks[known] = (shown, metric_of(value), variant_of(value), value.direction, value.assumed)
-        return self._benchmarks[known]
+        key = (id(value.benchmark), id(value.assumed), value.role, value.direction)
+        if value.benchmark is None or key not in self._benchmarks:
+            name = value.benchmark.shown if value.benchmark else value.row_label
+            self._benchmarks[key] = (name, metric_of(value), variant_of(value), value.direction, value.assumed)
+        return self._benchmarks[key]
 
     def _said(self, names: tuple[str, ...], texts: tuple[Any, ...]) -> dict[str, Any]:
-        said = {name: text for name, text in zip(names, texts, strict=True) if text not in {"", (), "higher"}}
-        if "assumed" in said:
-            said["assumed"] = [self.places.setdefault(text, len(self.places)) for text in said["assumed"]]
-        return said
+        facts = {name: text for name, text in zip(names, texts, strict=True) if text not in {"", (), "higher"}}
+        if "assumed" in facts:
+            facts["assumed"] = [self.places.setdefault(text, len(self.places)) for text in facts["assumed"]]
+        return facts
 
 
 def _plainly(value: Value) -> str:
@@ -116,40 +116,40 @@ def _short(value: Value) -> float | int | str:
 
 def _kind(kind: tuple[Any, ...]) -> dict[str, Any]:
     setting, status, basis, unit = kind
-    found: dict[str, Any] = {"status": status}
+    fields: dict[str, Any] = {"status": status}
     if setting:
-        found["setting"] = setting
+        fields["setting"] = setting
     if status != "unsupported":
-        found["basis"] = basis
+        fields["basis"] = basis
     if unit:
-        found["unit"] = unit
-    return found
+        fields["unit"] = unit
+    return fields
 
 
-def claims_in(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def claims_in(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every claim of a JSON report of `adhere claims`, those of `grids` included, with the keys of a listed one."""
-    yield from found["claims"]
-    for grid in found.get("grids", ()):
+    yield from report["claims"]
+    for grid in report.get("grids", ()):
         columns = {column["n"]: column for column in grid["columns"]}
         for row in grid["rows"]:
             for number, value, *kind in row["cells"]:
                 column = columns[number]
-                assumed = [*row.get("assumed", ()), *column.get("assumed", ())]
-                said: dict[str, Any] = {"model": "", "tuning": "", "variant": "", "setting": ""}
-                said |= {
+                assumptions = [*row.get("assumed", ()), *column.get("assumed", ())]
+                fields: dict[str, Any] = {"model": "", "tuning": "", "variant": "", "setting": ""}
+                fields |= {
                     name: text for name, text in {**column, **row}.items() if name not in {"n", "cells", "assumed"}
                 }
-                said |= grid["kinds"][kind[0] if kind else 0]
+                fields |= grid["kinds"][kind[0] if kind else 0]
                 as_number = float(value)
-                printed = f"{value}{'%' if said.get('unit') == '%' else ''}"
-                if assumed:
-                    said["assumed"] = sorted(assumed)
-                if printed != repr(as_number):
-                    said["printed"] = printed
+                printed_text = f"{value}{'%' if fields.get('unit') == '%' else ''}"
+                if assumptions:
+                    fields["assumed"] = sorted(assumptions)
+                if printed_text != repr(as_number):
+                    fields["printed"] = printed_text
                 yield {
                     "id": f"{grid['id']}:r{row['n']}c{number}",
                     "document": grid["document"],
                     "table": grid["table"],
                     "value": as_number,
-                    **said,
+                    **fields,
                 }

@@ -176,7 +176,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
     series = [re.escape(name) for name in (question.contrast.treatment, question.contrast.control)]
     ablation = question.cause.ablation if question.cause else ()
     ablations = tuple(line for line in _quotes(evidence, ablation, most=1000) if re.search("|".join(series), line.text))
-    named = [found.name for found in confounders if found.lines]
+    confounder_names = [confounder.name for confounder in confounders if confounder.lines]
     return Answer(
         title=question.title,
         question=question.question,
@@ -184,7 +184,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
         confounders=confounders,
         ablations=ablations,
         said=tuple(_contrast_lines(question.contrast, effects)),
-        refused=_refusal(question, named, has_ablation=bool(ablations)),
+        refused=_refusal(question, confounder_names, has_ablation=bool(ablations)),
         design=question.design,
         missing=tuple(_missing(question, effects, evidence)),
     )
@@ -198,8 +198,8 @@ def _missing(question: Question, effects: Sequence[Effect], evidence: Evidence) 
         name = " ".join(filter(None, [measure.in_house, measure.benchmark, measure.variant, measure.metric]))
         sides = []
         for series in (contrast.treatment, contrast.control):
-            found = _by_size(model_name(series), contrast, measure, evidence)
-            if not found:
+            values_by_size = _by_size(model_name(series), contrast, measure, evidence)
+            if not values_by_size:
                 article = "an" if contrast.tuning.startswith(("a", "i")) else "a"
                 sides.append(
                     f"no claim of {article} {contrast.tuning} model {series}-… on "
@@ -270,7 +270,7 @@ def _size(text: str) -> float:
 
 
 def _by_size(series: ModelName, contrast: Contrast, measure: Measure, evidence: Evidence) -> dict[str, list[Value]]:
-    found: dict[str, list[Value]] = {}
+    values_by_size: dict[str, list[Value]] = {}
     for value in evidence.values():
         if (
             value.model is None
@@ -284,8 +284,8 @@ def _by_size(series: ModelName, contrast: Contrast, measure: Measure, evidence: 
             continue
         rest = value.model.key.removeprefix(f"{series.key}-")
         if rest != value.model.key and re.fullmatch(r"\d+(?:\.\d+)?[bm]", rest):
-            found.setdefault(rest, []).append(value)
-    return found
+            values_by_size.setdefault(rest, []).append(value)
+    return values_by_size
 
 
 def _is_measure(value: Value, measure: Measure) -> bool:
@@ -370,8 +370,8 @@ def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
 
     A cell that looks exchanged counts as what stands in the cell it was exchanged with.
     """
-    swapped = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
-    return [swapped.get(value.id, value).printed.value for value in values]
+    partners = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
+    return [partners.get(value.id, value).printed.value for value in values]
 
 
 def _places(values: Sequence[Value], notes: dict[str, str]) -> tuple[Place, ...]:
@@ -397,19 +397,19 @@ def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
                 text += (
                     f" The interval excludes zero at {', '.join(clear)}." if clear else " No interval excludes zero."
                 )
-            disputed = [effect.size for effect in of_measure if effect.low_effect != effect.high_effect]
-            exchanged = [
+            disputed_sizes = [effect.size for effect in of_measure if effect.low_effect != effect.high_effect]
+            exchanged_sizes = [
                 effect.size
                 for effect in of_measure
                 if any("exchanged" in p.note for p in (*effect.treatment_places, *effect.control_places))
             ]
-            if exchanged:
+            if exchanged_sizes:
                 text += (
-                    f" At {', '.join(exchanged)} one document's number is read as exchanged with its neighbour's "
+                    f" At {', '.join(exchanged_sizes)} one document's number is read as exchanged with its neighbour's "
                     "(see the notes); taken as printed, it gives another difference."
                 )
-            if disputed:
-                text += f" At {', '.join(disputed)} the documents print different numbers; both ends are given."
+            if disputed_sizes:
+                text += f" At {', '.join(disputed_sizes)} the documents print different numbers; both ends are given."
             lines.append(text)
     return lines
 
@@ -427,7 +427,7 @@ def _format_signed(number: float) -> str:
     return f"{number:+.{digits}f}".replace("-", "−")
 
 
-def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) -> str:
+def _refusal(question: Question, confounder_names: Sequence[str], *, has_ablation: bool) -> str:
     if question.cause is None:
         return "No causal verdict: the question names no [cause], and printed numbers compare finished models."
     if has_ablation:
@@ -437,8 +437,8 @@ def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) ->
             "tables of finished models do not show it."
         )
     together = (
-        f" Between the two series these changed together, by the documents' own words: {', '.join(named)}."
-        if named
+        f" Between the two series these changed together, by the documents' own words: {', '.join(confounder_names)}."
+        if confounder_names
         else ""
     )
     return (
@@ -448,16 +448,16 @@ def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) ->
 
 
 def _quotes(evidence: Evidence, patterns: Sequence[str], *, most: int = MAX_QUOTES) -> tuple[Line, ...]:
-    found: list[Line] = []
-    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    lines: list[Line] = []
+    regexes = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
     # Only documents that print numbers of models: an abstract about something else may use the same words.
     printing = {sheet.document.name for sheet in evidence.sheets if sheet.models_in}
     for document in evidence.documents:
         if document.name not in printing:
             continue
         for sentence in document.sentences:
-            if any(pattern.search(sentence.text) for pattern in compiled):
-                found.append(Line(document.name, sentence.line, sentence.text))
-                if len(found) == most:
-                    return tuple(found)
-    return tuple(found)
+            if any(pattern.search(sentence.text) for pattern in regexes):
+                lines.append(Line(document.name, sentence.line, sentence.text))
+                if len(lines) == most:
+                    return tuple(lines)
+    return tuple(lines)

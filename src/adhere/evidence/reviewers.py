@@ -59,8 +59,10 @@ def _ballots(model: Model, conflicts: Sequence[Conflict], seed: int) -> list[Bal
     questions = {
         (conflict.id, order): _question(conflict, is_swapped=bool(order)) for conflict in conflicts for order in (0, 1)
     }
-    read = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=200)
-    return [_ballot(model.name, conflict.id, [read[conflict.id, order] for order in (0, 1)]) for conflict in conflicts]
+    replies = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=200)
+    return [
+        _ballot(model.name, conflict.id, [replies[conflict.id, order] for order in (0, 1)]) for conflict in conflicts
+    ]
 
 
 def ask_all(
@@ -82,8 +84,8 @@ def ask_all(
         answers = model.respond(requests, Sampling(max_new_tokens=most_tokens))
         return {(answer.prompt_id, answer.draw): answer async for answer in answers}
 
-    found = asyncio.run(gather())
-    return {key: question.read(found.get(key)) for key, question in questions.items()}
+    responses = asyncio.run(gather())
+    return {key: question.read(responses.get(key)) for key, question in questions.items()}
 
 
 def _question(conflict: Conflict, *, is_swapped: bool) -> Question[Reply]:
@@ -113,11 +115,11 @@ def open_reviewers(names: Sequence[str]) -> list[Model]:
     """
     from adhere.models.catalog import open_model
 
-    opened: list[Model] = []
+    models: list[Model] = []
     try:
-        opened.extend(open_model(name) for name in names)
+        models.extend(open_model(name) for name in names)
     except AdhereError:
-        for model in opened:
+        for model in models:
             model.close()
         raise
-    return opened
+    return models

@@ -91,33 +91,33 @@ class Claims(Sequence[Claim]):
 
 
 def claims_of(
-    values: Iterable[Value], checks: Iterable[Check], compared: Iterable[Comparison], conflicts: Iterable[Conflict]
+    values: Iterable[Value], checks: Iterable[Check], comparisons: Iterable[Comparison], conflicts: Iterable[Conflict]
 ) -> Claims:
     """Every number about a model on a benchmark, and every other number that a conflict names."""
     verdicts: dict[int, Verdict] = {}
-    for item in compared:
+    for item in comparisons:
         if item.standing == "not comparable":
             verdicts |= {id(item.first): _APART, id(item.second): _APART}
     verdicts |= _find_support(checks)
-    named: set[str] = set()
-    accused: dict[str, Verdict] = {}
+    claim_ids: set[str] = set()
+    verdict_of_claim: dict[str, Verdict] = {}
     for conflict in conflicts:
-        named |= set(conflict.claims)
+        claim_ids |= set(conflict.claims)
         # A wrong mark says nothing against the number that it marks.
         if conflict.severity == "error" and conflict.type != "emphasis":
             for name in conflict.claims:
-                accused.setdefault(name, Verdict("contradicted", conflict.type))
-    if not named:
+                verdict_of_claim.setdefault(name, Verdict("contradicted", conflict.type))
+    if not claim_ids:
         return Claims([value for value in values if is_claim(value)], verdicts)
-    tables = {name.rpartition(":")[0] for name in named}
-    kept = []
+    tables = {name.rpartition(":")[0] for name in claim_ids}
+    claimed_values = []
     for value in values:
-        is_named = value.sheet_id in tables and value.id in named
-        if is_named and value.id in accused:
-            verdicts[id(value)] = accused[value.id]
+        is_named = value.sheet_id in tables and value.id in claim_ids
+        if is_named and value.id in verdict_of_claim:
+            verdicts[id(value)] = verdict_of_claim[value.id]
         if is_named or is_claim(value):
-            kept.append(value)
-    return Claims(kept, verdicts)
+            claimed_values.append(value)
+    return Claims(claimed_values, verdicts)
 
 
 def reading_of(sheet: Sheet) -> TableReading | None:
@@ -129,18 +129,18 @@ def reading_of(sheet: Sheet) -> TableReading | None:
     is_across = sheet.models_in == "columns"
     models = {value.column if is_across else value.row: value for value in values}
     benchmarks = {id(value.benchmark): value for value in values}
-    named = [*dict.fromkeys(model_of(models[place]) for place in sorted(models))]
-    measured = [*dict.fromkeys(map(_measure_of, benchmarks.values()))]
+    model_names = [*dict.fromkeys(model_of(models[place]) for place in sorted(models))]
+    measures = [*dict.fromkeys(map(_measure_of, benchmarks.values()))]
     table = sheet.table
     return TableReading(
         document=sheet.document.name,
         line=table.line,
         name=table.name,
         models_in=sheet.models_in,
-        models=tuple(named[:MOST_NAMED]),
-        model_count=len(named),
-        benchmarks=tuple(measured[:MOST_NAMED]),
-        benchmark_count=len(measured),
+        models=tuple(model_names[:MOST_NAMED]),
+        model_count=len(model_names),
+        benchmarks=tuple(measures[:MOST_NAMED]),
+        benchmark_count=len(measures),
         claims=len(values),
         no_scores=_without_claims(sheet.values(), values),
         page=table.page,
@@ -190,8 +190,8 @@ def variant_of(value: Value) -> str:
 
 def metric_of(value: Value) -> str:
     """The metric; where none is named, what the number is."""
-    named = value.benchmark.metric if value.benchmark else ""
-    return named or {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
+    metric = value.benchmark.metric if value.benchmark else ""
+    return metric or {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
 
 
 def model_of(value: Value) -> str:

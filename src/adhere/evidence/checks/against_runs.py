@@ -59,7 +59,7 @@ def runs_below(directory: Path) -> list[Run]:
 
 def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[ClaimTest]:
     """Every claim about a model and benchmark that a Run measured."""
-    found = []
+    tests = []
     for run in runs:
         suite = run.spec.suite.partition(":")[0]
         benchmark = _SUITES.get(suite, benchmark_key(suite))
@@ -69,24 +69,24 @@ def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[ClaimTes
             if value.model is None or value.benchmark is None or value.role != "score" or not value.is_firm:
                 continue
             if value.benchmark.key == benchmark and value.model.key == model.key:
-                found.append(_test_claim(value, run, summary))
-    return found
+                tests.append(_test_claim(value, run, summary))
+    return tests
 
 
 def _test_claim(value: Value, run: Run, summary: Summary) -> ClaimTest:
     metric = value.benchmark.metric if value.benchmark else ""
     rate, name = _rate(summary, metric)
     reason = _unlike(value, run, summary, metric)
-    printed = value.printed.value * (100.0 if value.printed.value <= 1 and value.printed.decimals >= 2 else 1.0)
-    measured = None if rate.of_all is None else 100 * rate.of_all
+    printed_percent = value.printed.value * (100.0 if value.printed.value <= 1 and value.printed.decimals >= 2 else 1.0)
+    measured_percent = None if rate.of_all is None else 100 * rate.of_all
     difference = low = high = None
     standing: Literal["confirmed", "contradicted", "not comparable"] = "not comparable"
-    if measured is not None and rate.low is not None and rate.high is not None:
-        share = min(max(printed / 100, 0.0), 1.0)
+    if measured_percent is not None and rate.low is not None and rate.high is not None:
+        share = min(max(printed_percent / 100, 0.0), 1.0)
         theirs = 100 * _Z * math.sqrt(share * (1 - share) / summary.overall.n_prompts) + value.printed.half
-        difference = measured - printed
-        low = difference - math.hypot(measured - 100 * rate.low, theirs)
-        high = difference + math.hypot(100 * rate.high - measured, theirs)
+        difference = measured_percent - printed_percent
+        low = difference - math.hypot(measured_percent - 100 * rate.low, theirs)
+        high = difference + math.hypot(100 * rate.high - measured_percent, theirs)
         if not reason:
             standing = "confirmed" if low <= 0 <= high else "contradicted"
             reason = (
@@ -101,8 +101,8 @@ def _test_claim(value: Value, run: Run, summary: Summary) -> ClaimTest:
         run=str(run.directory),
         model=run.spec.model,
         metric=name,
-        printed=printed,
-        measured=_short(measured),
+        printed=printed_percent,
+        measured=_short(measured_percent),
         n=rate.n,
         difference=_short(difference),
         low=_short(low),

@@ -51,7 +51,7 @@ class _Axis:
 
 def arithmetic_checks(sheet: Sheet) -> list[Check]:
     """Every average, sum, difference and share of a table whose rule could be told, as checks."""
-    found: list[Check] = []
+    checks: list[Check] = []
     averages: list[Check] = []
     beside: list[Check] = []
     for axis in _axes(sheet):
@@ -59,19 +59,19 @@ def arithmetic_checks(sheet: Sheet) -> list[Check]:
             if role == "aggregate":
                 averages += _aggregate(axis, position)
             elif role == "delta":
-                found += _delta(axis, position)
+                checks += _delta(axis, position)
             elif role == "share":
-                found += _share(axis, position)
-        found += _hundreds(axis)
+                checks += _share(axis, position)
+        checks += _hundreds(axis)
         beside += _beside(axis)
     # A difference that fits along one axis is no error along the other, where a few fit by chance.
     fitting = {id(check.subjects[0]) for check in beside if check.holds(as_printed)}
-    found += [check for check in beside if check.holds(as_printed) or id(check.subjects[0]) not in fitting]
+    checks += [check for check in beside if check.holds(as_printed) or id(check.subjects[0]) not in fitting]
     near = [check for check in averages if _misses_by_little(check)]
     if len(near) > 1 and _may_be_weighted(averages):
         for check in near:
             check.severity = "warning"
-    return averages + found
+    return averages + checks
 
 
 def _misses_by_little(check: Check) -> bool:
@@ -94,11 +94,11 @@ def _may_be_weighted(averages: Sequence[Check]) -> bool:
             continue
         rows, bounds = [], []
         for check in checks:
-            printed, values = check.subjects[0].printed, [value.printed for value in check.others]
-            allowed = printed.half + max(value.half for value in values) + EPSILON
+            average, values = check.subjects[0].printed, [value.printed for value in check.others]
+            tolerance = average.half + max(value.half for value in values) + EPSILON
             numbers = [value.value for value in values]
             rows += [numbers, [-number for number in numbers]]
-            bounds += [printed.value + allowed, allowed - printed.value]
+            bounds += [average.value + tolerance, tolerance - average.value]
         count = len(rows[0])
         if not linprog([0.0] * count, rows, bounds, [[1.0] * count], [1.0], bounds=(0, 1)).success:
             return False
@@ -148,16 +148,19 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
     best: tuple[float, int, tuple[int, ...], bool] | None = None
     for rank, (members, is_trimmed) in enumerate(_compositions(axis, position)):
         for is_sum in sums:
-            hits, asked = _votes(axis, position, members, is_sum=is_sum)
-            share = hits / asked if asked else 0.0
+            hits, trials = _votes(axis, position, members, is_sum=is_sum)
+            share = hits / trials if trials else 0.0
             # In a table of three lines two may be wrong at once: when two of their cells were exchanged. Then the
             # errors cancel.
             is_exchange = (
-                not is_trimmed and hits >= 1 and asked <= FEW_LINES and _cancels(axis, position, members, is_sum=is_sum)
+                not is_trimmed
+                and hits >= 1
+                and trials <= FEW_LINES
+                and _cancels(axis, position, members, is_sum=is_sum)
             )
             # In a table of two or three lines one exact mean of all other columns is no accident where there are
             # several of them.
-            is_plain = rank == 0 and not is_sum and hits >= 1 and asked <= FEW_LINES and len(members) >= LEAST_MEMBERS
+            is_plain = rank == 0 and not is_sum and hits >= 1 and trials <= FEW_LINES and len(members) >= LEAST_MEMBERS
             if not (is_exchange or is_plain) and (
                 hits < LEAST_LINES or share < (LEAST_SHARE_OF_TRIMMED if is_trimmed else LEAST_SHARE)
             ):
@@ -195,8 +198,8 @@ def _near_mean(axis: _Axis, position: int) -> list[Check]:
     label = axis.labels[position].strip(" .").lower()
     if is_trimmed or len(members) < LEAST_MEMBERS or len(lines) != 1 or label not in _PLAIN_AVERAGES:
         return []
-    printed, values = lines[0].numbers[position].printed, [lines[0].numbers[member].printed for member in members]
-    if abs(printed.value - _sum_or_mean(values, is_sum=False)) > NEAR_MEAN:
+    average, values = lines[0].numbers[position].printed, [lines[0].numbers[member].printed for member in members]
+    if abs(average.value - _sum_or_mean(values, is_sum=False)) > NEAR_MEAN:
         return []
     check = _aggregate_check(lines[0], position, members, is_sum=False)
     check.severity = "warning"
@@ -246,39 +249,39 @@ def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], boo
     group = axis.groups[position]
     same = tuple(p for p in scores if group and axis.groups[p] == group)
     natural = [same, left, right, tuple(scores), tuple(p for p in aggregates if p < position)]
-    trimmed = [run[cut:] for run in (same, left, right) for cut in (1, 2)] + [
-        run[:-cut] for run in (same, left, right) for cut in (1, 2)
+    trimmed = [run[n_cut:] for run in (same, left, right) for n_cut in (1, 2)] + [
+        run[:-n_cut] for run in (same, left, right) for n_cut in (1, 2)
     ]
-    found: list[tuple[tuple[int, ...], bool]] = []
+    compositions: list[tuple[tuple[int, ...], bool]] = []
     for run, is_trimmed in [*((run, False) for run in natural), *((run, True) for run in trimmed)]:
-        if 2 <= len(run) <= MAX_MEMBERS and run not in [seen for seen, _ in found]:
-            found.append((run, is_trimmed))
-    return found
+        if 2 <= len(run) <= MAX_MEMBERS and run not in [members for members, _ in compositions]:
+            compositions.append((run, is_trimmed))
+    return compositions
 
 
 def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> tuple[int, int]:
-    hits = asked = 0
-    wanted = {position, *members}
+    hits = trials = 0
+    places = {position, *members}
     for line in axis.lines:
-        if wanted <= line.numbers.keys():
+        if places <= line.numbers.keys():
             values = [line.numbers[member].printed for member in members]
             if not any(value.value for value in values):
                 continue  # any weights give 0
-            asked += 1
+            trials += 1
             hits += _off(line.numbers[position].printed, values, is_sum=is_sum) <= 0
-    return hits, asked
+    return hits, trials
 
 
 def _cancels(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> bool:
     """Whether exactly two lines fail, by the same amount in opposite directions."""
-    gaps, allowed = [], 0.0
+    gaps, tolerance = [], 0.0
     for line in axis.lines:
         if position in line.numbers and all(member in line.numbers for member in members):
-            printed, values = line.numbers[position].printed, [line.numbers[member].printed for member in members]
-            if _off(printed, values, is_sum=is_sum) > 0:
-                gaps.append(printed.value - _sum_or_mean(values, is_sum=is_sum))
-                allowed += 2 * printed.half
-    return len(gaps) == 2 and abs(sum(gaps)) <= allowed + EPSILON
+            aggregate, values = line.numbers[position].printed, [line.numbers[member].printed for member in members]
+            if _off(aggregate, values, is_sum=is_sum) > 0:
+                gaps.append(aggregate.value - _sum_or_mean(values, is_sum=is_sum))
+                tolerance += 2 * aggregate.half
+    return len(gaps) == 2 and abs(sum(gaps)) <= tolerance + EPSILON
 
 
 def _sum_or_mean(members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
@@ -286,7 +289,7 @@ def _sum_or_mean(members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     return total if is_sum else total / len(members)
 
 
-def _off(printed: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
+def _off(aggregate: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     """How far an aggregate lies beyond what rounding of itself and its members allows; ≤ 0 where it holds."""
     total = halves = 0.0
     is_count = is_sum
@@ -297,7 +300,7 @@ def _off(printed: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bo
     if is_count:
         halves = 0.0  # integers are counts, not rounded numbers
     count = 1 if is_sum else len(members)
-    return abs(printed.value - total / count) - printed.half - halves / count - EPSILON
+    return abs(aggregate.value - total / count) - aggregate.half - halves / count - EPSILON
 
 
 def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is_sum: bool) -> Check:
@@ -306,16 +309,16 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
     missing = len(members) - len(present)
     word = "sum" if is_sum else "mean"
 
-    def holds(read: Read) -> bool:
-        return _off(read(subject), [read(value) for value in present], is_sum=is_sum) <= 0
+    def holds(number_at: Read) -> bool:
+        return _off(number_at(subject), [number_at(value) for value in present], is_sum=is_sum) <= 0
 
-    def message(read: Read) -> str:
-        values = [read(value) for value in present]
+    def message(number_at: Read) -> str:
+        values = [number_at(value) for value in present]
         computed = _sum_or_mean(values, is_sum=is_sum)
         text = (
-            f"{subject.place}: prints {show_number(read(subject))}, but the {word} of its {len(present)} numbers "
+            f"{subject.place}: prints {show_number(number_at(subject))}, but the {word} of its {len(present)} numbers "
             f"({', '.join(show_number(value) for value in values[:12])}{', …' if len(values) > 12 else ''}) is "
-            f"{round_number(computed, read(subject), more=1)}"
+            f"{round_number(computed, number_at(subject), more=1)}"
         )
         if missing:
             text += f"; {missing} of the {len(members)} cells hold no number, so one may have been lost"
@@ -347,16 +350,16 @@ _FORMULAS: dict[str, _Formula] = {
 
 def _delta(axis: _Axis, position: int) -> list[Check]:
     best: tuple[float, str, tuple[int, int]] | None = None
-    asked_best = 0
+    best_trials = 0
     for pair in _pairs(axis, position):
         for name, formula in _FORMULAS.items():
-            hits, asked = _pair_votes(axis, position, pair, formula)
+            hits, trials = _pair_votes(axis, position, pair, formula)
             # Signs can be lost on a line or two; only where they fail more often is the column one of sizes.
-            share = (hits - 2 * name.startswith("|")) / asked if asked else 0.0
+            share = (hits - 2 * name.startswith("|")) / trials if trials else 0.0
             if hits >= LEAST_LINES and share >= 0.5 and (best is None or share > best[0] + EPSILON):
-                best, asked_best = (share, name, pair), asked
+                best, best_trials = (share, name, pair), trials
     ablation, share = _ablation(axis, position)
-    if best is None or share > best[0] + EPSILON or (ablation and not asked_best):
+    if best is None or share > best[0] + EPSILON or (ablation and not best_trials):
         return ablation
     _, name, (first, second) = best
     checks = []
@@ -371,13 +374,13 @@ def _delta(axis: _Axis, position: int) -> list[Check]:
 def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, int], formula: _Formula) -> bool:
     """Whether a difference that misses with its pair fits one of the two and the best (or worst) of all others."""
     scores = {p: line.numbers[p].printed for p, role in enumerate(axis.roles) if role == "score" and p in line.numbers}
-    printed = line.numbers[position].printed
-    for kept in pair:
-        others = sorted((n for p, n in scores.items() if p != kept), key=lambda number: number.value)
+    difference = line.numbers[position].printed
+    for member in pair:
+        others = sorted((n for p, n in scores.items() if p != member), key=lambda number: number.value)
         for other in (*others[-1:], *others[:1]):
-            mine = line.numbers[kept].printed
-            a, b = (mine, other) if kept == pair[0] else (other, mine)
-            if _delta_off(printed, a, b, formula) <= 0:
+            mine = line.numbers[member].printed
+            a, b = (mine, other) if member == pair[0] else (other, mine)
+            if _delta_off(difference, a, b, formula) <= 0:
                 return True
     return False
 
@@ -433,7 +436,7 @@ def _pairs(axis: _Axis, position: int) -> list[tuple[int, int]]:
 
 
 def _pair_votes(axis: _Axis, position: int, pair: tuple[int, int], formula: _Formula) -> tuple[int, int]:
-    hits = asked = 0
+    hits = trials = 0
     shifts = [0]
     # Further difference columns with the same label obey the same rule (one per model).
     for other, role in enumerate(axis.roles):
@@ -447,13 +450,13 @@ def _pair_votes(axis: _Axis, position: int, pair: tuple[int, int], formula: _For
         for shift in shifts:
             places = (position + shift, pair[0] + shift, pair[1] + shift)
             if all(place in line.numbers for place in places):
-                asked += 1
-                printed, a, b = (line.numbers[place].printed for place in places)
-                hits += _delta_off(printed, a, b, formula) <= 0
-    return hits, asked
+                trials += 1
+                difference, a, b = (line.numbers[place].printed for place in places)
+                hits += _delta_off(difference, a, b, formula) <= 0
+    return hits, trials
 
 
-def _delta_off(printed: PrintedNumber, a: PrintedNumber, b: PrintedNumber, formula: _Formula) -> float:
+def _delta_off(difference: PrintedNumber, a: PrintedNumber, b: PrintedNumber, formula: _Formula) -> float:
     """How far a difference lies beyond rounding.
 
     A relative one is checked at the corners of its operands' intervals.
@@ -461,22 +464,23 @@ def _delta_off(printed: PrintedNumber, a: PrintedNumber, b: PrintedNumber, formu
     corners = [formula(a.value + i * a.half, b.value + j * b.half) for i in (-1, 1) for j in (-1, 1)]
     centre = formula(a.value, b.value)
     reach = max(abs(corner - centre) for corner in corners)
-    return abs(printed.value - centre) - printed.half - reach - EPSILON
+    return abs(difference.value - centre) - difference.half - reach - EPSILON
 
 
 def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
     formula = _FORMULAS[name]
 
-    def holds(read: Read) -> bool:
-        return _delta_off(read(subject), read(a), read(b), formula) <= 0
+    def holds(number_at: Read) -> bool:
+        return _delta_off(number_at(subject), number_at(a), number_at(b), formula) <= 0
 
-    def message(read: Read) -> str:
-        computed = formula(read(a).value, read(b).value)
+    def message(number_at: Read) -> str:
+        computed = formula(number_at(a).value, number_at(b).value)
         text = (
-            f"{subject.place}: prints {show_number(read(subject))}, but "
-            f"{name.format(a=show_number(read(a)), b=show_number(read(b)))} is {round_number(computed, read(subject))}"
+            f"{subject.place}: prints {show_number(number_at(subject))}, but "
+            f"{name.format(a=show_number(number_at(a)), b=show_number(number_at(b)))} "
+            f"is {round_number(computed, number_at(subject))}"
         )
-        if abs(computed + read(subject).value) <= read(subject).half + EPSILON:
+        if abs(computed + number_at(subject).value) <= number_at(subject).half + EPSILON:
             text += " (the sign is lost)"
         return text
 
@@ -505,18 +509,19 @@ def _beside(axis: _Axis) -> list[Check]:
 
 
 def _beside_check(value: Value, base: Value) -> Check:
-    stated = value.printed.beside
+    beside = value.printed.beside
 
-    def holds(read: Read) -> bool:
-        allowed = 0.5 * 10.0 ** -(stated.decimals if stated else 0) + read(value).half + read(base).half
-        printed = stated.value if stated else 0.0
-        return abs(printed - (read(value).value - read(base).value)) <= allowed + EPSILON
+    def holds(number_at: Read) -> bool:
+        tolerance = 0.5 * 10.0 ** -(beside.decimals if beside else 0) + number_at(value).half + number_at(base).half
+        difference = beside.value if beside else 0.0
+        return abs(difference - (number_at(value).value - number_at(base).value)) <= tolerance + EPSILON
 
-    def message(read: Read) -> str:
-        computed = read(value).value - read(base).value
+    def message(number_at: Read) -> str:
+        computed = number_at(value).value - number_at(base).value
         return (
-            f"{value.place}: prints {stated.value if stated else 0:+g} beside {show_number(read(value))}, but "
-            f"{show_number(read(value))} − {show_number(read(base))} is {round_number(computed, read(value))}"
+            f"{value.place}: prints {beside.value if beside else 0:+g} beside {show_number(number_at(value))}, but "
+            f"{show_number(number_at(value))} − {show_number(number_at(base))} "
+            f"is {round_number(computed, number_at(value))}"
         )
 
     return Check("arithmetic", (value,), (base,), holds, message)
@@ -552,20 +557,20 @@ def _share(axis: _Axis, position: int) -> list[Check]:
 
 
 def _share_check(subject: Value, count: Value, printed_total: Value | None, total: float) -> Check:
-    def expected(read: Read) -> float:
-        whole = read(printed_total).value if printed_total else total
+    def expected(number_at: Read) -> float:
+        whole = number_at(printed_total).value if printed_total else total
         scale = (
             100.0 if subject.printed.unit == "%" or subject.printed.value > 1 or "%" in subject.column_label else 1.0
         )
-        return scale * read(count).value / whole if whole else float("inf")
+        return scale * number_at(count).value / whole if whole else float("inf")
 
-    def holds(read: Read) -> bool:
-        return abs(read(subject).value - expected(read)) <= read(subject).half + EPSILON
+    def holds(number_at: Read) -> bool:
+        return abs(number_at(subject).value - expected(number_at)) <= number_at(subject).half + EPSILON
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         return (
-            f"{subject.place}: prints {show_number(read(subject))}, but {show_number(read(count))} of {total:g} is "
-            f"{round_number(expected(read), read(subject))}"
+            f"{subject.place}: prints {show_number(number_at(subject))}, but "
+            f"{show_number(number_at(count))} of {total:g} is {round_number(expected(number_at), number_at(subject))}"
         )
 
     others = (count, printed_total) if printed_total else (count,)
@@ -584,18 +589,18 @@ def _hundreds(axis: _Axis) -> list[Check]:
 
 
 def _hundred_check(members: tuple[Value, ...], word: str) -> Check:
-    def holds(read: Read) -> bool:
+    def holds(number_at: Read) -> bool:
         return (
-            abs(sum(read(value).value for value in members) - 100)
-            <= sum(read(value).half for value in members) + EPSILON
+            abs(sum(number_at(value).value for value in members) - 100)
+            <= sum(number_at(value).half for value in members) + EPSILON
         )
 
-    def message(read: Read) -> str:
-        total = sum(read(value).value for value in members)
+    def message(number_at: Read) -> str:
+        total = sum(number_at(value).value for value in members)
         return (
             f"{members[0].place}: the shares of this {word} "
-            f"({', '.join(show_number(read(value)) for value in members)}) make "
-            f"{round_number(total, read(members[0]))}, not 100 as the others do"
+            f"({', '.join(show_number(number_at(value)) for value in members)}) make "
+            f"{round_number(total, number_at(members[0]))}, not 100 as the others do"
         )
 
     return Check("arithmetic", members, (), holds, message)

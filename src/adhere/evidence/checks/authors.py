@@ -42,38 +42,38 @@ class Authors:
 
 def _marks(document: Document) -> frozenset[str]:
     """Families in the file's name and title, of models that are called "ours", and the owner that most links name."""
-    found: set[str] = set()
+    marks: set[str] = set()
     texts = [re.sub(r"\.\w+$", "", document.name), document.title]
     for text in texts:
         words = re.findall(r"[A-Za-z][A-Za-z\d.]*", text)[:6]
-        found |= {family for word in words if (family := family_of(word))}
+        marks |= {family for word in words if (family := family_of(word))}
     for table in document.tables:
         labels = [row.cells[0].text for row in table.rows if row.cells] + [
             h for header in table.headers for h in header
         ]
-        found |= {family for label in labels if is_ours(label) and (family := family_of(clean_label(label)))}
+        marks |= {family for label in labels if is_ours(label) and (family := family_of(clean_label(label)))}
     owners = Counter(
         match[1].lower() for line in document.lines for match in _LINK.finditer(line) if match[1].lower() not in _HOSTS
     )
-    if owners and not found:
+    if owners and not marks:
         owner, count = owners.most_common(1)[0]
         if count >= LEAST_LINKS:
-            found.add(owner)
-    if not found:
-        named = Counter(
+            marks.add(owner)
+    if not marks:
+        families = Counter(
             family
             for sentence in document.sentences[:12]
             for label in models_in(sentence.text)
             if looks_like_model(label) and (family := family_of(label))
         )
-        found |= {family for family, count in named.most_common(1) if count >= 2}
-    return frozenset(found)
+        marks |= {family for family, count in families.most_common(1) if count >= 2}
+    return frozenset(marks)
 
 
 def _harness(document: Document) -> str:
-    named = {
+    harnesses = {
         match.group().lower(): match.group()
         for sentence in document.sentences
         for match in _HARNESS.finditer(sentence.text)
     }
-    return ", ".join(sorted(named.values())[:3])
+    return ", ".join(sorted(harnesses.values())[:3])

@@ -48,15 +48,15 @@ def emphasis_checks(sheet: Sheet) -> list[Check]:
     _without_second_marks(sheet)
     if _is_highlight(sheet) and not _BOLD_STATED.search(sheet.table.caption):
         return []
-    found = _marks(sheet, 0.0)
+    mark_checks = _marks(sheet, 0.0)
     # The text is searched for a tolerance only where marks fail without one: it is long, and tables are many.
-    ties = 0.0 if all(check.holds(as_printed) for check in found) else _tolerance(sheet)
-    found = _marks(sheet, ties) if ties else found
-    failed = [check for check in found if not check.holds(as_printed)]
+    ties = 0.0 if all(check.holds(as_printed) for check in mark_checks) else _tolerance(sheet)
+    mark_checks = _marks(sheet, ties) if ties else mark_checks
+    failed = [check for check in mark_checks if not check.holds(as_printed)]
     if len(failed) > 1:
         for check in failed:
             check.severity = "warning"  # a rule that is broken twice may not be the authors' rule
-    return found
+    return mark_checks
 
 
 def _marks(sheet: Sheet, ties: float) -> list[Check]:
@@ -82,13 +82,13 @@ def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
 
     One that does so on two lines or more, or three or more that do so on one.
     """
-    marked = {value.model for line in lines for value in line if value.bold}
+    marked_models = {value.model for line in lines for value in line if value.bold}
     ahead: Counter[ModelName | None] = Counter()
     together: set[ModelName | None] = set()
     for line in lines:
         sign = -1 if line[0].direction == "lower" else 1
         best = max((sign * value.printed.value for value in line if value.bold), default=float("inf"))
-        own = {value.model for value in line if sign * value.printed.value > best} - marked
+        own = {value.model for value in line if sign * value.printed.value > best} - marked_models
         ahead.update(own)
         together |= own if len(own) > 2 else set()
     return {model for model, count in ahead.items() if count > 1} | together
@@ -121,9 +121,9 @@ def _tolerance(sheet: Sheet) -> float:
 
 def _is_highlight(sheet: Sheet) -> bool:
     """Whether bold sets one model apart: all of its numbers are bold and none of another."""
-    scored = [v for v in sheet.values() if v.model and v.role in {"score", "aggregate"}]
-    bold = {v.model.key for v in scored if v.bold and v.model}
-    return len(bold) == 1 and all(v.bold for v in scored if v.model and v.model.key in bold)
+    scores = [v for v in sheet.values() if v.model and v.role in {"score", "aggregate"}]
+    bold = {v.model.key for v in scores if v.bold and v.model}
+    return len(bold) == 1 and all(v.bold for v in scores if v.model and v.model.key in bold)
 
 
 def _is_supported(checks: Sequence[Check], least: int) -> bool:
@@ -154,8 +154,8 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
             across, along = (row, column) if sheet.models_in == "columns" else (column, row)
             if value.is_part and all(other.bold for other in values):
                 continue  # a mark over a whole cell of several numbers does not say which of them is the best
-            named = value.benchmark
-            part = (value.part, named.key if named else "", named.variant if named else "")
+            benchmark = value.benchmark
+            part = (value.part, benchmark.key if benchmark else "", benchmark.variant if benchmark else "")
             lines[across, part].append(value)
             groups[across, part, value.beside].append(value)
             sections[across, part, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
@@ -164,7 +164,7 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
             pairs[across, part, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(
                 value
             )
-    return [list(found.values()) for found in (lines, sections, groups, halves, pairs)]
+    return [list(grouping.values()) for grouping in (lines, sections, groups, halves, pairs)]
 
 
 def _best_check(line: list[Value], ties: float) -> Check:
@@ -173,26 +173,26 @@ def _best_check(line: list[Value], ties: float) -> Check:
     lower = line[0].direction == "lower"
     sign = -1 if lower else 1
 
-    def better(read: Read) -> Value | None:
+    def better(number_at: Read) -> Value | None:
         """An unmarked number that beats a marked one."""
-        worst = min(sign * read(value).value for value in bold)
-        ahead = [value for value in rest if sign * read(value).value > worst + ties + EPSILON]
-        return max(ahead, key=lambda value: sign * read(value).value) if ahead else None
+        worst = min(sign * number_at(value).value for value in bold)
+        ahead = [value for value in rest if sign * number_at(value).value > worst + ties + EPSILON]
+        return max(ahead, key=lambda value: sign * number_at(value).value) if ahead else None
 
-    def holds(read: Read) -> bool:
-        values = [read(value).value for value in bold]
-        return better(read) is None and max(values) - min(values) <= ties + EPSILON
+    def holds(number_at: Read) -> bool:
+        values = [number_at(value).value for value in bold]
+        return better(number_at) is None and max(values) - min(values) <= ties + EPSILON
 
-    def message(read: Read) -> str:
-        ahead = better(read)
-        marked = min(bold, key=lambda value: sign * read(value).value)
+    def message(number_at: Read) -> str:
+        ahead = better(number_at)
+        marked_value = min(bold, key=lambda value: sign * number_at(value).value)
         if ahead is None:
-            return f"{marked.place}: {len(bold)} different numbers are marked as best"
+            return f"{marked_value.place}: {len(bold)} different numbers are marked as best"
         word = "lower" if lower else "higher"
         return (
-            f"{marked.place}: {show_number(read(marked))} is marked as best, "
-            f"but {ahead.column_label if marked.row == ahead.row else ahead.row_label} has "
-            f"{show_number(read(ahead))}, which is {word}"
+            f"{marked_value.place}: {show_number(number_at(marked_value))} is marked as best, "
+            f"but {ahead.column_label if marked_value.row == ahead.row else ahead.row_label} has "
+            f"{show_number(number_at(ahead))}, which is {word}"
         )
 
     # Several marks of which no unmarked number beats the best: the authors may count them as equal, or mark more than
@@ -214,19 +214,19 @@ def _counterpart_checks(sheet: Sheet) -> list[Check]:
             along = value.column if sheet.models_in == "rows" else value.row
             by_model[value.model.key][along, value.setting] = value
             names[value.model.key] = value.model
-    marked = {key for key, values in by_model.items() if any(value.bold for value in values.values())}
-    families = {_family(names[key]) for key in marked}
+    marked_keys = {key for key, values in by_model.items() if any(value.bold for value in values.values())}
+    families = {_family(names[key]) for key in marked_keys}
     if not families:
         return []
     explicit = _explicit_pairs(sheet.table.caption)
     whose = _COUNTERPARTS.search(sheet.table.caption)
-    named = {family for family in map(_family, names.values()) if whose and _is_named(family, whose["whose"])}
+    named_families = {family for family in map(_family, names.values()) if whose and _is_named(family, whose["whose"])}
     caption = sheet.table.caption_line or sheet.table.line
     checks = []
     for key, values in by_model.items():
         if _family(names[key]) not in families:
             continue
-        rivals = explicit.get(key) or _counterparts(names[key], names, families, named)
+        rivals = explicit.get(key) or _counterparts(names[key], names, families, named_families)
         for place, value in values.items():
             others = tuple(by_model[rival][place] for rival in rivals if rival in by_model and place in by_model[rival])
             if others:
@@ -240,11 +240,11 @@ def _family(name: ModelName) -> str:
 
 
 def _explicit_pairs(caption: str) -> dict[str, list[str]]:
-    found = {}
+    pairs = {}
     for match in _COMPARED.finditer(caption):
         if looks_like_model(match["one"]) and looks_like_model(match["other"]):
-            found[model_name(match["one"]).key] = [model_name(match["other"]).key]
-    return found
+            pairs[model_name(match["one"]).key] = [model_name(match["other"]).key]
+    return pairs
 
 
 def _is_named(family: str, text: str) -> bool:
@@ -253,7 +253,9 @@ def _is_named(family: str, text: str) -> bool:
     return re.search(re.escape(family.replace("-", "")) + r"(?![\d.]*\d)", words) is not None
 
 
-def _counterparts(name: ModelName, names: dict[str, ModelName], families: set[str], named: set[str]) -> list[str]:
+def _counterparts(
+    name: ModelName, names: dict[str, ModelName], families: set[str], named_families: set[str]
+) -> list[str]:
     """Return, of every series that the caption names (if none: of every other one), the model nearest in size.
 
     Only sizes within a factor of 2.5 are comparable.
@@ -263,7 +265,11 @@ def _counterparts(name: ModelName, names: dict[str, ModelName], families: set[st
     size = name.parameters
     nearest: dict[str, tuple[float, str]] = {}
     for key, other in names.items():
-        if _family(other) in families or other.parameters is None or (named and _family(other) not in named):
+        if (
+            _family(other) in families
+            or other.parameters is None
+            or (named_families and _family(other) not in named_families)
+        ):
             continue
         ratio = max(other.parameters / size, size / other.parameters)
         if ratio <= _NEAR and (_family(other) not in nearest or ratio < nearest[_family(other)][0]):
@@ -272,22 +278,23 @@ def _counterparts(name: ModelName, names: dict[str, ModelName], families: set[st
 
 
 def _surpass_check(value: Value, rivals: tuple[Value, ...], caption: Source) -> Check:
-    def ahead(read: Read) -> bool:
+    def ahead(number_at: Read) -> bool:
         sign = -1 if value.direction == "lower" else 1
-        return all(sign * read(value).value > sign * read(rival).value for rival in rivals)
+        return all(sign * number_at(value).value > sign * number_at(rival).value for rival in rivals)
 
-    def holds(read: Read) -> bool:
-        return ahead(read) == value.bold
+    def holds(number_at: Read) -> bool:
+        return ahead(number_at) == value.bold
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         beside = ", ".join(
-            f"{rival.model.name if rival.model else rival.row_label} {show_number(read(rival))}" for rival in rivals
+            f"{rival.model.name if rival.model else rival.row_label} {show_number(number_at(rival))}"
+            for rival in rivals
         )
         if value.bold:
             return (
-                f"{value.place}: {show_number(read(value))} is bold, which the caption says means surpassing its "
+                f"{value.place}: {show_number(number_at(value))} is bold, which the caption says means surpassing its "
                 f"counterpart; beside it stand {beside}"
             )
-        return f"{value.place}: {show_number(read(value))} surpasses its counterpart ({beside}) but is not bold"
+        return f"{value.place}: {show_number(number_at(value))} surpasses its counterpart ({beside}) but is not bold"
 
     return Check("emphasis", (value,), rivals, holds, message, "error" if value.bold else "warning", (caption,))

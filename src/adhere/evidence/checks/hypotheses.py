@@ -64,7 +64,7 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
             if len(by_value[id(value)]) < MAX_CHECKS:  # a number printed in a thousand places is asked about a few
                 by_value[id(value)].append(check)
     neighbours = _Neighbours(sheets)
-    found: dict[tuple[int, int], Swap] = {}
+    swaps: dict[tuple[int, int], Swap] = {}
     trials = 0
     for check in checks:
         if not check.failed or check.absorbed:
@@ -74,13 +74,13 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
         for value in check.values:
             for other in neighbours.of(value):
                 pair = (min(id(value), id(other)), max(id(value), id(other)))
-                if pair in found:
+                if pair in swaps:
                     continue
                 trials += 1
                 swap = _try_swap(value, other, by_value)
                 if swap:
-                    found[pair] = swap
-    return _disjoint(list(found.values()), by_value)
+                    swaps[pair] = swap
+    return _disjoint(list(swaps.values()), by_value)
 
 
 class _Neighbours:
@@ -112,34 +112,34 @@ class _Neighbours:
 
 
 def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> Swap | None:
-    touched = {id(check): check for check in (*by_value[id(value)], *by_value[id(other)])}.values()
-    read = exchange([(value, other)])
-    removed, left = [], []
-    for check in touched:
-        if check.holds(read):
+    own_checks = {id(check): check for check in (*by_value[id(value)], *by_value[id(other)])}.values()
+    number_at = exchange([(value, other)])
+    removed_checks, open_checks = [], []
+    for check in own_checks:
+        if check.holds(number_at):
             if check.failed and not check.absorbed:
-                removed.append(check)
+                removed_checks.append(check)
         elif (check.kind == "arithmetic" and len(check.others) > 2) or (
             check.kind == "invariant" and check.severity == "warning"
         ):
-            left.append(check)  # an average or a bound may need the exchanges of other rows as well
+            open_checks.append(check)  # an average or a bound may need the exchanges of other rows as well
         elif check.weight and check.kind != "emphasis":
             # Marks may have moved with their numbers, and sentences that order models may be loose: neither speaks
             # against.
             return None
-    if not removed:
+    if not removed_checks:
         return None
     # Two conflicts, or one exact match with another place: the latter counts only if other rows repeat it
     # (`_disjoint`).
-    firm = any(check.kind in _EQUALITIES and not check.doubt for check in removed)
-    if _weight(removed) >= 2 or (firm and _is_exact(value, other)):
-        return Swap(value, other, tuple(removed), tuple(left))
+    firm = any(check.kind in _EQUALITIES and not check.doubt for check in removed_checks)
+    if _weight(removed_checks) >= 2 or (firm and _is_exact(value, other)):
+        return Swap(value, other, tuple(removed_checks), tuple(open_checks))
     return None
 
 
-def _weight(removed: Sequence[Check]) -> int:
+def _weight(removed_checks: Sequence[Check]) -> int:
     """How many conflicts count: where marks stand says little, nor what tables of different measurements print."""
-    return sum(bool(check.weight) and check.kind != "emphasis" and not check.doubt for check in removed)
+    return sum(bool(check.weight) and check.kind != "emphasis" and not check.doubt for check in removed_checks)
 
 
 def _is_exact(value: Value, other: Value) -> bool:
@@ -162,16 +162,16 @@ def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]
         distance = abs(swap.one.row - swap.other.row) + abs(swap.one.column - swap.other.column)
         return (-len(swap.removed), -exact, -repeats[_lane(swap)], swap.one.row != swap.other.row, distance)
 
-    taken: set[int] = set()
+    swapped_cells: set[int] = set()
     chosen: list[Swap] = []
     for swap in sorted(swaps, key=rank):
         weight = _weight(swap.removed)
-        if {id(swap.one), id(swap.other)} & taken or (weight < 2 and repeats[_lane(swap)] < 2):
+        if {id(swap.one), id(swap.other)} & swapped_cells or (weight < 2 and repeats[_lane(swap)] < 2):
             continue
         free = [check for check in swap.removed if not check.absorbed]
         if len(free) < len(swap.removed) and _try_swap(swap.one, swap.other, by_value) is None:
             continue
-        taken |= {id(swap.one), id(swap.other)}
+        swapped_cells |= {id(swap.one), id(swap.other)}
         for check in free:
             check.absorbed = True
         chosen.append(swap)
@@ -180,18 +180,18 @@ def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]
 
 def _complete(chosen: list[Swap]) -> list[Swap]:
     """Drop swaps that leave an average wrong even when all swaps of the same two columns are made together."""
-    kept = []
+    complete_swaps = []
     for group in lanes(chosen).values():
-        read = exchange([(swap.one, swap.other) for swap in group])
+        number_at = exchange([(swap.one, swap.other) for swap in group])
         for swap in group:
-            if all(check.holds(read) for check in swap.left):
+            if all(check.holds(number_at) for check in swap.left):
                 for check in swap.left:
                     check.absorbed = True
-                kept.append(replace(swap, removed=(*swap.removed, *swap.left), left=()))
+                complete_swaps.append(replace(swap, removed=(*swap.removed, *swap.left), left=()))
             else:
                 for check in swap.removed:
                     check.absorbed = False
-    return kept
+    return complete_swaps
 
 
 def _lane(swap: Swap) -> object:
@@ -204,10 +204,10 @@ def _lane(swap: Swap) -> object:
 
 def lanes(swaps: Iterable[Swap]) -> dict[object, list[Swap]]:
     """Swaps by the pair of columns (or rows) that they exchange."""
-    found: dict[object, list[Swap]] = defaultdict(list)
+    swaps_by_lane: dict[object, list[Swap]] = defaultdict(list)
     for swap in swaps:
-        found[_lane(swap)].append(swap)
-    return found
+        swaps_by_lane[_lane(swap)].append(swap)
+    return swaps_by_lane
 
 
 # ── headers ──
@@ -219,7 +219,7 @@ def find_rotations(sheets: Sequence[Sheet], checks: Sequence[Check]) -> list[Rot
     for check in checks:
         for place in {(value.document, value.table.index) for value in check.values}:
             touching[place].append(check)
-    found = []
+    rotations = []
     trials = 0
     for sheet in sheets:
         own = touching[sheet.document.name, sheet.table.index]
@@ -230,8 +230,8 @@ def find_rotations(sheets: Sequence[Sheet], checks: Sequence[Check]) -> list[Rot
         if rotation:
             for check in rotation.removed:
                 check.absorbed = True
-            found.append(rotation)
-    return found
+            rotations.append(rotation)
+    return rotations
 
 
 def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
@@ -249,39 +249,43 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     columns = [c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] != "attribute"]
     moves = {}
     for column, expected in expectations.items():
-        met = {c: _count_met(sheet, expected, c) for c in columns}
-        best = max(columns, key=lambda c: (met[c][0] - met[c][1], c == column, -abs(c - column)))
-        if met[best][0] >= 1 and met[best][0] >= LEAST_SHARE * sum(met[best]):
+        counts = {c: _count_met(sheet, expected, c) for c in columns}
+        best = max(columns, key=lambda c: (counts[c][0] - counts[c][1], c == column, -abs(c - column)))
+        if counts[best][0] >= 1 and counts[best][0] >= LEAST_SHARE * sum(counts[best]):
             moves[column] = best
-    moved = {column: source for column, source in moves.items() if column != source}
-    explained = sum(_count_met(sheet, expectations[column], source)[0] for column, source in moved.items())
-    if len(moved) < 2 or explained < LEAST_ROTATED or len(set(moved.values())) < len(moved):
+    real_moves = {column: source for column, source in moves.items() if column != source}
+    n_explained = sum(_count_met(sheet, expectations[column], source)[0] for column, source in real_moves.items())
+    if len(real_moves) < 2 or n_explained < LEAST_ROTATED or len(set(real_moves.values())) < len(real_moves):
         return None
     moves = _complete_moves(columns, moves)
-    read = _move_columns(sheet, moves)
+    number_at = _move_columns(sheet, moves)
     # Sums and marks inside the table do not depend on what its columns are called.
-    named = [check for check in checks if check.kind in _EQUALITIES]
-    removed = [check for check in named if check.failed and not check.absorbed and check.holds(read)]
-    broken = [check for check in named if not check.failed and not check.holds(read)]
+    equalities = [check for check in checks if check.kind in _EQUALITIES]
+    removed_checks = [check for check in equalities if check.failed and not check.absorbed and check.holds(number_at)]
+    broken_checks = [check for check in equalities if not check.failed and not check.holds(number_at)]
     after = [_count_met(sheet, group, moves.get(column, column)) for column, group in expectations.items()]
     still, total = sum(unmet for _, unmet in after), sum(map(sum, after))
-    if len(removed) < LEAST_ROTATED or len(broken) > 0.2 * len(removed) or still > (1 - LEAST_SHARE) * total:
+    if (
+        len(removed_checks) < LEAST_ROTATED
+        or len(broken_checks) > 0.2 * len(removed_checks)
+        or still > (1 - LEAST_SHARE) * total
+    ):
         return None
-    evidence = f"it removes {len(removed)} of {failing} conflicts with other places" + (
-        f" and makes {len(broken)}" if broken else " and makes none"
+    evidence = f"it removes {len(removed_checks)} of {failing} conflicts with other places" + (
+        f" and makes {len(broken_checks)}" if broken_checks else " and makes none"
     )
-    return Rotation(sheet, moves, tuple(removed), evidence, _column_values(sheet, moves))
+    return Rotation(sheet, moves, tuple(removed_checks), evidence, _column_values(sheet, moves))
 
 
 def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: int) -> tuple[int, int]:
     """How many expectations of a label a column meets and misses; cells without a number do neither."""
-    met = missed = 0
+    n_met = n_missed = 0
     for value, check in expected:
         number = sheet.value(value.row, column)
         if number is not None:
             holds = check.holds(replace_numbers({id(value): number.printed}))
-            met, missed = met + holds, missed + (not holds)
-    return met, missed
+            n_met, n_missed = n_met + holds, n_missed + (not holds)
+    return n_met, n_missed
 
 
 def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
@@ -293,13 +297,13 @@ def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]
     if len(shifts) == 1 and not still:
         shift = shifts.pop()
         return {column: columns[(at[column] + shift) % size] for column in columns}
-    moved = {column: source for column, source in moves.items() if column != source}
+    real_moves = {column: source for column, source in moves.items() if column != source}
     # A cycle needs every source to be a target; close it with the columns that nothing is known about.
-    open_targets = [c for c in columns if c in moved.values() and c not in moved]
-    open_sources = [c for c in columns if c in moved and c not in moved.values()]
+    open_targets = [c for c in columns if c in real_moves.values() and c not in real_moves]
+    open_sources = [c for c in columns if c in real_moves and c not in real_moves.values()]
     if len(open_targets) == 1 and len(open_sources) == 1:
-        moved[open_targets[0]] = open_sources[0]
-    return moved
+        real_moves[open_targets[0]] = open_sources[0]
+    return real_moves
 
 
 def _move_columns(sheet: Sheet, moves: dict[int, int]) -> Read:
@@ -320,13 +324,13 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     columns = [
         c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] in {"score", "aggregate"}
     ]
-    called = [c for c in columns if sheet.column_roles[c] == "aggregate"]
+    average_columns = [c for c in columns if sheet.column_roles[c] == "aggregate"]
     if (
-        len(called) != 1
+        len(average_columns) != 1
         or len(columns) < 4
         or any(
             c.kind == "arithmetic"
-            and c.subjects[0].column == called[0]
+            and c.subjects[0].column == average_columns[0]
             and c.subjects[0].role == "aggregate"
             and not c.failed
             and len(c.others) > 2
@@ -340,18 +344,22 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
         return None
     hits = {c: sum(_is_mean(sheet, r, c, columns) for r in rows) for c in columns}
     best = max(columns, key=lambda c: hits[c])
-    if best == called[0] or hits[best] < max(least, LEAST_SHARE * len(rows)) or hits[called[0]] > 0.2 * len(rows):
+    if (
+        best == average_columns[0]
+        or hits[best] < max(least, LEAST_SHARE * len(rows))
+        or hits[average_columns[0]] > 0.2 * len(rows)
+    ):
         return None
     size, at = len(columns), {column: index for index, column in enumerate(columns)}
-    shift = (at[best] - at[called[0]]) % size
+    shift = (at[best] - at[average_columns[0]]) % size
     moves = {column: columns[(at[column] + shift) % size] for column in columns}
     evidence = (
         f"the column under {sheet.column_labels[best]!r} is the mean of the others in {hits[best]} of {len(rows)} "
-        f"rows, the one under {sheet.column_labels[called[0]]!r} in {hits[called[0]]}"
+        f"rows, the one under {sheet.column_labels[average_columns[0]]!r} in {hits[average_columns[0]]}"
     )
-    read = _move_columns(sheet, moves)
-    removed = tuple(check for check in checks if check.failed and not check.absorbed and check.holds(read))
-    return Rotation(sheet, moves, removed, evidence, _column_values(sheet, moves))
+    number_at = _move_columns(sheet, moves)
+    removed_checks = tuple(check for check in checks if check.failed and not check.absorbed and check.holds(number_at))
+    return Rotation(sheet, moves, removed_checks, evidence, _column_values(sheet, moves))
 
 
 def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
@@ -361,8 +369,8 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
     if target is None or not members:
         return False
     mean = sum(member.value for member in members) / len(members)
-    allowed = target.printed.half + sum(member.half for member in members) / len(members)
-    return abs(target.printed.value - mean) <= allowed + 1e-9
+    tolerance = target.printed.half + sum(member.half for member in members) / len(members)
+    return abs(target.printed.value - mean) <= tolerance + 1e-9
 
 
 # ── headers of sets that only their authors have ──
@@ -378,10 +386,12 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]
-    found: list[Rotation] = []
+    rotations: list[Rotation] = []
     for sheet in private:
         for other in private:
-            if other.document is sheet.document or any(known.sheet is sheet or known.sheet is other for known in found):
+            if other.document is sheet.document or any(
+                earlier.sheet is sheet or earlier.sheet is other for earlier in rotations
+            ):
                 continue
             for one, two in ((sheet, other), (other, sheet)):
                 rotation = _by_profile(one, two)
@@ -390,8 +400,8 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
                         "nothing says which of the two headers is wrong (the other is that of "
                         f"{two.document.name}, {two.table.name})"
                     )
-                    found.append(replace(rotation, evidence=f"{rotation.evidence}; {doubt}"))
-    return found
+                    rotations.append(replace(rotation, evidence=f"{rotation.evidence}; {doubt}"))
+    return rotations
 
 
 def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 -- one comparison, read in one go
@@ -403,37 +413,37 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 --
     }
     rows: list[tuple[int, dict[int, float]]] = []
     for row in range(len(sheet.table.rows)):
-        wanted = {}
+        numbers = {}
         for column in columns:
             value = sheet.value(row, column)
             if value and value.model and value.benchmark and (value.model.key, value.benchmark.key) in theirs:
-                wanted[column] = theirs[value.model.key, value.benchmark.key]
-        if len(wanted) >= 3:
-            rows.append((row, wanted))
+                numbers[column] = theirs[value.model.key, value.benchmark.key]
+        if len(numbers) >= 3:
+            rows.append((row, numbers))
     if len(rows) < 3:
         return None
 
-    def distance(row: int, wanted: dict[int, float], shift: int) -> float:
+    def distance(row: int, numbers: dict[int, float], shift: int) -> float:
         total = 0.0
-        for column, number in wanted.items():
+        for column, number in numbers.items():
             value = sheet.value(row, columns[(columns.index(column) + shift) % len(columns)])
             total += min(abs(value.printed.value - number), _FAR) if value else _FAR
         return total
 
-    sums = {shift: sum(distance(row, wanted, shift) for row, wanted in rows) for shift in range(len(columns))}
+    sums = {shift: sum(distance(row, numbers, shift) for row, numbers in rows) for shift in range(len(columns))}
     best = min(sums, key=lambda shift: sums[shift])
     if best == 0 or sums[best] > 0.75 * sums[0]:
         return None
-    nearer = sum(distance(row, wanted, best) < distance(row, wanted, 0) for row, wanted in rows)
+    nearer = sum(distance(row, numbers, best) < distance(row, numbers, 0) for row, numbers in rows)
     if nearer < len(rows):
         return None
-    cells = sum(len(wanted) for _, wanted in rows)
+    cells = sum(len(numbers) for _, numbers in rows)
     moves = {column: columns[(index + best) % len(columns)] for index, column in enumerate(columns)}
 
     def near(shift: int) -> int:
         count = 0
-        for row, wanted in rows:
-            for column, number in wanted.items():
+        for row, numbers in rows:
+            for column, number in numbers.items():
                 value = sheet.value(row, columns[(columns.index(column) + shift) % len(columns)])
                 count += value is not None and abs(value.printed.value - number) <= _NEAR
         return count

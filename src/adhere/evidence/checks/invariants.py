@@ -81,8 +81,8 @@ def _no_change(sheet: Sheet) -> list[Check]:
         number = number_of(length) if length else None
         if number is None or number.magnitude > limit:
             continue
-        named = {word.lower() for word in _WORD.findall(value.setting)}
-        if not value.setting or named & words:
+        setting_words = {word.lower() for word in _WORD.findall(value.setting)}
+        if not value.setting or setting_words & words:
             groups[value.model.key, value.benchmark.key, length].append(value)
     return [
         _same_check(values[0], other, match.group().strip(" *."), caption)
@@ -92,15 +92,15 @@ def _no_change(sheet: Sheet) -> list[Check]:
 
 
 def _same_check(one: Value, other: Value, promise: str, caption: Source) -> Check:
-    def holds(read: Read) -> bool:
-        return agree(read(one), read(other))
+    def holds(number_at: Read) -> bool:
+        return agree(number_at(one), number_at(other))
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         name = one.model.name if one.model else one.row_label
         return (
             f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, "
-            f"yet {name} has {show_number(read(one))} in row {one.row_label!r} and {show_number(read(other))} in "
-            f"row {other.row_label!r}"
+            f"yet {name} has {show_number(number_at(one))} in row {one.row_label!r} and "
+            f"{show_number(number_at(other))} in row {other.row_label!r}"
         )
 
     return Check("invariant", (one, other), (), holds, message, "error", (caption,))
@@ -124,12 +124,13 @@ def _check_ceilings(sheet: Sheet) -> list[Check]:
 
 
 def _bound_check(value: Value, ceiling: Value) -> Check:
-    def holds(read: Read) -> bool:
-        return read(value).value <= read(ceiling).value + max(read(value).half, read(ceiling).half) + EPSILON
+    def holds(number_at: Read) -> bool:
+        number, limit = number_at(value), number_at(ceiling)
+        return number.value <= limit.value + max(number.half, limit.half) + EPSILON
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         return (
-            f"{value.place}: {show_number(read(value))} is above {show_number(read(ceiling))} in row "
+            f"{value.place}: {show_number(number_at(value))} is above {show_number(number_at(ceiling))} in row "
             f"{ceiling.row_label!r}, although {value.row_label} only adds tests to the same problems"
         )
 
@@ -152,14 +153,15 @@ def _loose(sheet: Sheet) -> list[Check]:
 
 
 def _loose_check(strict: Value, loose: Value) -> Check:
-    def holds(read: Read) -> bool:
-        return read(strict).value <= read(loose).value + max(read(strict).half, read(loose).half) + EPSILON
+    def holds(number_at: Read) -> bool:
+        number, limit = number_at(strict), number_at(loose)
+        return number.value <= limit.value + max(number.half, limit.half) + EPSILON
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         return (
-            f"{loose.place}: {show_number(read(loose))} is below the strict score {show_number(read(strict))} of the "
-            f"same answers (column {strict.column_label!r}, row {strict.row_label!r}); loose forgives more, "
-            "so it cannot be lower"
+            f"{loose.place}: {show_number(number_at(loose))} is below the strict score "
+            f"{show_number(number_at(strict))} of the same answers (column {strict.column_label!r}, "
+            f"row {strict.row_label!r}); loose forgives more, so it cannot be lower"
         )
 
     return Check("invariant", (loose, strict), (), holds, message)
@@ -176,12 +178,12 @@ def _scales(sheet: Sheet) -> list[Check]:
         and value.role in {"score", "aggregate"}
         and value.printed.unit[:1] not in {"K", "M", "B", "T", "/"}
     ]
-    if stated := _stated_scale(sheet):
+    if scale := _stated_scale(sheet):
         caption = Source(sheet.document.name, sheet.table.caption_line or sheet.table.line)
-        checks = [_scale_check(value, *stated, "the caption's scale", (caption,)) for value in scores]
-        broken = (check.values[0] for check in checks if not check.holds(as_printed))
+        checks = [_scale_check(value, *scale, "the caption's scale", (caption,)) for value in scores]
+        broken_values = (check.values[0] for check in checks if not check.holds(as_printed))
         # One benchmark outside may be a slip. A scale that several break is not the table's, but that of a few rows.
-        if len({v.row_label if sheet.models_in == "columns" else v.column_label for v in broken}) <= 1:
+        if len({v.row_label if sheet.models_in == "columns" else v.column_label for v in broken_values}) <= 1:
             return checks
     outside = [
         value
@@ -212,11 +214,11 @@ def _stated_scale(sheet: Sheet) -> tuple[float, float] | None:
 
 
 def _scale_check(value: Value, low: float, top: float, scale: str, sources: tuple[Source, ...]) -> Check:
-    def holds(read: Read) -> bool:
-        return low - EPSILON <= read(value).value <= top + EPSILON
+    def holds(number_at: Read) -> bool:
+        return low - EPSILON <= number_at(value).value <= top + EPSILON
 
-    def message(read: Read) -> str:
-        return f"{value.place}: {show_number(read(value))} lies outside {scale}, {low:g} to {top:g}"
+    def message(number_at: Read) -> str:
+        return f"{value.place}: {show_number(number_at(value))} lies outside {scale}, {low:g} to {top:g}"
 
     return Check("invariant", (value,), (), holds, message, "error", sources)
 
@@ -237,11 +239,11 @@ def _sizes(sheet: Sheet) -> list[Check]:
     checks = []
     for column in range(sheet.first_column, sheet.table.width):
         whole = sheet.value(total, column) if total is not None else None
-        used = sheet.value(active, column) if active is not None else None
+        active_size = sheet.value(active, column) if active is not None else None
         cells = sheet.table.rows[kind].cells if kind is not None else ()
         is_dense = len(cells) > column and cells[column].text.strip().lower() == "dense"
-        if whole and used:
-            checks.append(_active_check(used, whole, is_dense=is_dense))
+        if whole and active_size:
+            checks.append(_active_check(active_size, whole, is_dense=is_dense))
         label = sheet.column_labels[column]
         if whole and looks_like_model(label):
             size = model_name(label).parameters
@@ -250,27 +252,31 @@ def _sizes(sheet: Sheet) -> list[Check]:
     return checks
 
 
-def _active_check(used: Value, whole: Value, *, is_dense: bool) -> Check:
-    def holds(read: Read) -> bool:
-        a, b = read(used), read(whole)
-        allowed = EPSILON if is_dense else float("inf")
-        return a.magnitude <= b.magnitude + EPSILON and b.magnitude - a.magnitude <= allowed
+def _active_check(active_size: Value, whole: Value, *, is_dense: bool) -> Check:
+    def holds(number_at: Read) -> bool:
+        a, b = number_at(active_size), number_at(whole)
+        tolerance = EPSILON if is_dense else float("inf")
+        return a.magnitude <= b.magnitude + EPSILON and b.magnitude - a.magnitude <= tolerance
 
-    def message(read: Read) -> str:
-        a, b = f"{show_number(read(used))}{read(used).unit}", f"{show_number(read(whole))}{read(whole).unit}"
+    def message(number_at: Read) -> str:
+        a, b = (
+            f"{show_number(number_at(active_size))}{number_at(active_size).unit}",
+            f"{show_number(number_at(whole))}{number_at(whole).unit}",
+        )
         why = "a dense model uses all of its parameters" if is_dense else "active parameters are part of all parameters"
-        return f"{used.place}: {a} active of {b} parameters in all, but {why}"
+        return f"{active_size.place}: {a} active of {b} parameters in all, but {why}"
 
-    return Check("invariant", (used,), (whole,), holds, message)
+    return Check("invariant", (active_size,), (whole,), holds, message)
 
 
 def _name_check(whole: Value, label: str, size: float) -> Check:
-    def holds(read: Read) -> bool:
-        return abs(read(whole).magnitude / 1e9 - size) <= max(0.05 * size, 0.51) or read(whole).unit not in {"B", "M"}
+    def holds(number_at: Read) -> bool:
+        number = number_at(whole)
+        return abs(number.magnitude / 1e9 - size) <= max(0.05 * size, 0.51) or number.unit not in {"B", "M"}
 
-    def message(read: Read) -> str:
+    def message(number_at: Read) -> str:
         return (
-            f"{whole.place}: {show_number(read(whole))}{read(whole).unit} parameters, "
+            f"{whole.place}: {show_number(number_at(whole))}{number_at(whole).unit} parameters, "
             f"but the name {label} says {size:g}B"
         )
 
@@ -282,14 +288,14 @@ _SIZED_NAME = re.compile(r"[A-Za-z][\w.]*-(?:\d+x)?\d+(?:\.\d+)?[BM](?:-[\w.]*\w
 
 def absent_models(sheet: Sheet) -> Iterator[str]:
     """Models that a caption says its table compares, where the table has the same size of another version instead."""
-    held = {value.model.key: value.model.name for value in sheet.values() if value.model}
+    names_by_key = {value.model.key: value.model.name for value in sheet.values() if value.model}
     for name in dict.fromkeys(_SIZED_NAME.findall(sheet.table.caption)):
-        found = model_name(name)
-        if not looks_like_model(name) or found.key in held or found.parameters is None:
+        model = model_name(name)
+        if not looks_like_model(name) or model.key in names_by_key or model.parameters is None:
             continue
-        family, _, rest = found.key.partition("-")
+        family, _, rest = model.key.partition("-")
         size = rest.rpartition("-")[2]
-        alike = [held[key] for key in held if key.startswith(f"{family}-") and key.endswith(f"-{size}")]
+        alike = [names_by_key[key] for key in names_by_key if key.startswith(f"{family}-") and key.endswith(f"-{size}")]
         if len(alike) == 1:
             yield (
                 f"{sheet.table.name}: the caption names {name}, but the table has no such column or "

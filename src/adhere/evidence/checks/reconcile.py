@@ -67,14 +67,14 @@ def comparisons(
     ]
     for value in printed_again(taking_part, _bucket):
         buckets[_bucket(value)].append(value)
-    found: list[Comparison] = []
+    all_pairs: list[Comparison] = []
     for bucket in buckets.values():
         if len({(value.document, value.table.index) for value in bucket}) < 2:
             continue
-        _compare_bucket(bucket, found, authors)
-    pairs = [item for item in found if item.standing != "not comparable"]
+        _compare_bucket(bucket, all_pairs, authors)
+    pairs = [item for item in all_pairs if item.standing != "not comparable"]
     _doubt_different_tables(pairs)
-    return [item for item in found if not item.doubt], [_equality(item) for item in _limit_doubted(pairs)]
+    return [item for item in all_pairs if not item.doubt], [_equality(item) for item in _limit_doubted(pairs)]
 
 
 def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
@@ -82,16 +82,16 @@ def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
 
     Of tables that measure different things no more than tell a turned header.
     """
-    asked: dict[int, int] = defaultdict(int)
-    kept = 0
+    n_by_table: dict[int, int] = defaultdict(int)
+    n_doubted = 0
     for item in pairs:
         if item.doubt:
             tables = (item.first.table, item.second.table)
-            if kept >= MOST_DOUBTED or all(asked[id(table)] >= MAX_DOUBTED * table.width for table in tables):
+            if n_doubted >= MOST_DOUBTED or all(n_by_table[id(table)] >= MAX_DOUBTED * table.width for table in tables):
                 continue
-            kept += 1
+            n_doubted += 1
             for table in tables:
-                asked[id(table)] += 1
+                n_by_table[id(table)] += 1
         yield item
 
 
@@ -132,9 +132,9 @@ def _doubt_pair(members: list[Comparison]) -> None:
     again = members if agreeing and 2 * agreeing >= count else [item for item in members if item.is_repeated]
     for item in again:
         item.is_soft = True
-    known = {id(item) for item in again}
+    ids = {id(item) for item in again}
     _doubt(
-        [item for item in members if id(item) not in known], f"agree in {agreeing} of the {count} cells that they share"
+        [item for item in members if id(item) not in ids], f"agree in {agreeing} of the {count} cells that they share"
     )
 
 
@@ -157,7 +157,7 @@ def _setting_key(setting: str) -> str:
     return " ".join(sorted(re.findall(r"[a-z0-9.]+", setting.lower())))
 
 
-def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: Mapping[str, Authors]) -> None:
+def _compare_bucket(bucket: Sequence[Value], all_pairs: list[Comparison], authors: Mapping[str, Authors]) -> None:
     classes: dict[tuple[str, ...], list[Value]] = defaultdict(list)
     for value in bucket:
         classes[_class(value)].append(value)
@@ -169,10 +169,10 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
                 by_table[id(value.table)].append(value)
         for own in by_table.values():
             pairs = (sorted((reference, value), key=lambda v: (v.document, v.line)) for value in own)
-            compared = [_compare(first, second, "", authors) for first, second in pairs]
+            own_pairs = [_compare(first, second, "", authors) for first, second in pairs]
             # Of rows that a group tells apart (`absolute | single`, `absolute | mixed`) one is the row meant elsewhere.
-            same = [item for item in compared if item.standing == "agree"]
-            found += same if len(own) > 1 and same else compared
+            same = [item for item in own_pairs if item.standing == "agree"]
+            all_pairs += same if len(own) > 1 and same else own_pairs
     groups = [(_most_agreed(members), members) for members in classes.values()]
     for index, (head, members) in enumerate(groups):
         for other_head, others in groups[index + 1 : index + 5]:
@@ -183,9 +183,9 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
             standing, reason = _comparable(first, second)
             if standing == "not comparable":
                 if first.model and second.model and {first.model.tuning, second.model.tuning} != {"base", "instruct"}:
-                    found.append(Comparison(first, second, "not comparable", reason))
+                    all_pairs.append(Comparison(first, second, "not comparable", reason))
             else:
-                found.append(_compare(first, second, reason, authors))
+                all_pairs.append(_compare(first, second, reason, authors))
 
 
 def _row_meant(head: Value, members: Iterable[Value], other: Value) -> Value:
@@ -222,25 +222,25 @@ def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: P
         return "not comparable", "the document writes the tuned model's suffix in one place and not in the other"
     if (first.is_private or second.is_private) and first.document != second.document:
         return "not comparable", "a set that only its authors have: nothing says that both documents used the same one"
-    assumed = []
+    assumptions = []
     if first.model.tuning != second.model.tuning:
-        assumed.append(_UNSAID)
+        assumptions.append(_UNSAID)
     if first.shots and second.shots and first.shots != second.shots:
         return "not comparable", f"{first.shots}-shot against {second.shots}-shot"
     standing, reason = _same_benchmark(one, other)
     if standing == "not comparable":
         return standing, reason
-    return "agree", "; ".join(filter(None, [*assumed, reason]))
+    return "agree", "; ".join(filter(None, [*assumptions, reason]))
 
 
 def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing, str]:
     if one.variant.lower() != other.variant.lower():
         if one.variant and other.variant:
             return "not comparable", f"different versions of {one.name}: {one.variant} and {other.variant}"
-        stated = one.variant or other.variant
-        if not _VERSION.fullmatch(stated):
-            return "not comparable", f"{one.name} {stated} is another set than {one.name}"
-        return "agree", f"one place does not say that it is version {stated}"
+        version = one.variant or other.variant
+        if not _VERSION.fullmatch(version):
+            return "not comparable", f"{one.name} {version} is another set than {one.name}"
+        return "agree", f"one place does not say that it is version {version}"
     if one.metric != other.metric:
         if one.metric and other.metric:
             return "not comparable", f"different metrics: {one.metric} and {other.metric}"
@@ -249,7 +249,7 @@ def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing,
     return "agree", ""
 
 
-def _compare(first: Value, second: Value, assumed: str, authors: Mapping[str, Authors]) -> Comparison:
+def _compare(first: Value, second: Value, assumption: str, authors: Mapping[str, Authors]) -> Comparison:
     factor = _scale_factor(first, second)
     is_equal = agree(first.printed, _scale(second.printed, factor))
     difference = second.printed.value * factor - first.printed.value
@@ -258,8 +258,10 @@ def _compare(first: Value, second: Value, assumed: str, authors: Mapping[str, Au
         whose = (authors.get(first.document), authors.get(second.document))
         if whose[0] and whose[1] and not whose[0].shared(whose[1]):
             apart = f"two laboratories' documents ({whose[0].shown}; {whose[1].shown}): each may have run it itself"
-    allowed = sampling_allowance(first, second)
-    return Comparison(first, second, "agree" if is_equal else "differ", assumed, difference, allowed, factor, apart)
+    allowance = sampling_allowance(first, second)
+    return Comparison(
+        first, second, "agree" if is_equal else "differ", assumption, difference, allowance, factor, apart
+    )
 
 
 def _scale_factor(first: Value, second: Value) -> float:
@@ -283,13 +285,13 @@ def _scale(number: PrintedNumber, factor: float) -> PrintedNumber:
 
 def _equality(item: Comparison) -> Check:
     """The check that two places print one number."""
-    first, second, factor, allowed = item.first, item.second, item.factor, item.allowed
+    first, second, factor, allowance = item.first, item.second, item.factor, item.allowed
 
-    def holds(read: Read) -> bool:
-        return agree(read(first), _scale(read(second), factor))
+    def holds(number_at: Read) -> bool:
+        return agree(number_at(first), _scale(number_at(second), factor))
 
-    def message(read: Read) -> str:
-        a, b = read(first), read(second)
+    def message(number_at: Read) -> str:
+        a, b = number_at(first), number_at(second)
         name = first.model.name if first.model else first.row_label
         benchmark = describe(first.benchmark)
         places = (
@@ -302,12 +304,12 @@ def _equality(item: Comparison) -> Check:
             )
         )
         text = f"{name} on {benchmark}: {places}"
-        if allowed is not None:
+        if allowance is not None:
             size = abs(b.value * factor - a.value)
-            word = "more than" if size > allowed else "within"
+            word = "more than" if size > allowance else "within"
             text += (
                 f"; the difference of {size:.{a.decimals}f} is {word} what two independent evaluations "
-                f"allow (±{allowed:.1f})"
+                f"allow (±{allowance:.1f})"
             )
         settings = _settings(first, second)
         text += f"; settings: {settings}" if settings else ""
@@ -315,7 +317,7 @@ def _equality(item: Comparison) -> Check:
         return f"{text}. Assumed: {item.reason}" if item.reason else text
 
     kind: ConflictType = "cross_document" if first.document != second.document else "cross_table"
-    is_within = allowed is not None and item.difference is not None and abs(item.difference) <= allowed
+    is_within = allowance is not None and item.difference is not None and abs(item.difference) <= allowance
     is_soft = item.is_soft or bool(item.reason) or is_within
     severity: Severity = "info" if item.apart or _UNSAID in item.reason else "warning" if is_soft else "error"
     return Check(kind, (first, second), (), holds, message, severity, doubt=item.doubt)
@@ -323,8 +325,12 @@ def _equality(item: Comparison) -> Check:
 
 def _settings(first: Value, second: Value) -> str:
     """Shots and settings of both places, where either prints any."""
-    said = [", ".join(filter(None, [v.setting, f"{v.shots}-shot" if v.shots else ""])) for v in (first, second)]
-    return " against ".join(text or "not stated" for text in said) if any(said) and said[0] != said[1] else ""
+    settings = [", ".join(filter(None, [v.setting, f"{v.shots}-shot" if v.shots else ""])) for v in (first, second)]
+    return (
+        " against ".join(text or "not stated" for text in settings)
+        if any(settings) and settings[0] != settings[1]
+        else ""
+    )
 
 
 def describe(benchmark: BenchmarkName | None) -> str:

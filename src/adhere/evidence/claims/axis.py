@@ -70,9 +70,9 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
         are_sets = known_rows >= 0.5 or (is_of_sets and names != data)
         if are_sets and not known_columns and all(names) and _may_be_models(names, ""):
             return "columns"  # across from benchmarks, whether or not a measure stands with them
-        found = _by_heads(data, rows, kind) or _by_measures(data, rows, kind, known_columns)
-        if found is not None:
-            return found
+        orientation = _by_heads(data, rows, kind) or _by_measures(data, rows, kind, known_columns)
+        if orientation is not None:
+            return orientation
     says = 0.6 if kind == "models" else 0.4 if is_role("ways", corner) else 0.0
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
@@ -96,11 +96,11 @@ def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no label reads like one: whom one compares with, below pairs of languages, `Method`."""
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
-    compared = _without_differences(data)
-    is_across = len(compared) < len(data) or kind in {"benchmarks", "categories"}
-    if kind != "models" and len(compared) > 1 and is_across:
+    compared_columns = _without_differences(data)
+    is_across = len(compared_columns) < len(data) or kind in {"benchmarks", "categories"}
+    if kind != "models" and len(compared_columns) > 1 and is_across:
         # `Vanilla PPL | Tuned PPL | Δ`: one measure of each of those compared.
-        measures, ways = zip(*(metric_name(path[-1]) for path in compared), strict=True)
+        measures, ways = zip(*(metric_name(path[-1]) for path in compared_columns), strict=True)
         if len({*measures}) == 1 and measures[0] and len({*ways}) == len(ways) and all(ways):
             return "" if any(is_split(way) or _KINDS.fullmatch(way) for way in ways) else "columns"
     return "columns" if share(data, lambda path: len(path) > 1 and label_kind(path[0]) == "models") > 0.5 else ""
@@ -135,9 +135,9 @@ _RESULTS = re.compile(
 def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no name tells: across from splits, sizes and differences."""
     last = [path[-1] for path in data]
-    compared = _without_differences(data)
-    if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared) < len(data):
-        return "columns" if _may_be_models(compared, "") else ""  # `Uniform | Gradient | Improvement`
+    compared_columns = _without_differences(data)
+    if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared_columns) < len(data):
+        return "columns" if _may_be_models(compared_columns, "") else ""  # `Uniform | Gradient | Improvement`
     if len(data) > 1 and all(map(BARE_SIZE.fullmatch, last)):
         return "columns"
     return "rows" if kind in {"", "models"} and _are_names(rows) and all(map(is_split, last)) else ""
@@ -190,14 +190,14 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     are_pairs = share(rows, PAIR.fullmatch) > 0.5
     are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
-    measured = share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
-    if measured > 0.5 and kind != "models":
+    measure_share = share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
+    if measure_share > 0.5 and kind != "models":
         are_measures = share(rows, is_metric) > 0.5
         if kind in {"benchmarks", "categories"} or are_pairs or are_classes(rows) or are_measures:
             return "columns" if are_ways else ""
         return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
-    if measured == known_columns == 0 and share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
+    if measure_share == known_columns == 0 and share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
         return "columns" if kind == "models" or _may_be_models(_without_differences(data), kind) else ""
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
@@ -209,8 +209,8 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
 
 def _split_ways(data: list[list[str]]) -> bool:
     """Whether each measure comes in the same ways (`BLEU (plain)`, `BLEU (tuned)`): it then stands over them."""
-    found = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
-    split = [match.groups() for match in found if match and is_metric(match[1]) and not is_part(match[2])]
+    matches = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
+    split = [match.groups() for match in matches if match and is_metric(match[1]) and not is_part(match[2])]
     ways = {way for _, way in split}
     if len(split) < len(data) or len(ways) < 2 or len({*split}) < len({name for name, _ in split}) * len(ways):
         return False
@@ -238,8 +238,8 @@ def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewher
         (beside, elsewhere.models, "rows"),
         (above, elsewhere.models, "columns"),
     ):
-        known = sum(label in others for label in own)
-        is_known_axis = (known >= LEAST_SHARED and known >= len(own) / 2) or known == len(own) > 1
+        n_known = sum(label in others for label in own)
+        is_known_axis = (n_known >= LEAST_SHARED and n_known >= len(own) / 2) or n_known == len(own) > 1
         if is_known_axis and not (orientation == "columns" and any(map(is_metric, above))):
             return orientation  # type: ignore[return-value]
     return ""

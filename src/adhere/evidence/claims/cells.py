@@ -92,10 +92,10 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         model_text, benchmark_path, setting = "", [row_label, *path], ""
     is_difference = (row_role if sheet.models_in == "rows" else column_role) == "delta"  # `Δ over base` is no model
     has_role = not is_difference and (role not in {"share", "attribute"} or sheet.models_in == "rows")
-    known = (model_text, about.tuning, has_role)
-    if known not in context.models:
-        context.models[known] = _model(context, model_text, about.tuning, has_role=has_role)
-    model, added, remark = context.models[known]
+    model_key = (model_text, about.tuning, has_role)
+    if model_key not in context.models:
+        context.models[model_key] = _model(context, model_text, about.tuning, has_role=has_role)
+    model, addition, remark = context.models[model_key]
     if sheet.models_in == "columns" and model is not None and column_role == "share":
         model = None
     if layout.nothing or c < layout.first:
@@ -104,16 +104,16 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         benchmark_path = [_without_parts(label, cell.parts[-1].place + 1) for label in benchmark_path]
     place = (*benchmark_path, "", row.section, about.metric, about.shots)
     if place not in context.benchmarks:
-        found, groups, guessed = _benchmark(sheet, context, benchmark_path, row.section, about)
-        if found and context.metric and not found.metric:
-            found = found._replace(metric=context.metric)
+        name, groups, assumptions = _benchmark(sheet, context, benchmark_path, row.section, about)
+        if name and context.metric and not name.metric:
+            name = name._replace(metric=context.metric)
         groups = [*groups, context.pair] if context.pair else groups
-        context.benchmarks[place] = (found, groups, tuple(guessed))
+        context.benchmarks[place] = (name, groups, tuple(assumptions))
     benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:
         guesses = (*guesses, layout.model_reason)
     labels = [*path, about.benchmark] if layout.models_in != "columns" else [row_label, *below]
-    names = _part_settings(context, added, [*labels, about.setting], cell) if len(cell.parts) > 1 else []
+    names = _part_settings(context, addition, [*labels, about.setting], cell) if len(cell.parts) > 1 else []
     beside_row = "" if names == [*_names_of_parts(about.setting)[1]] else about.setting  # `S / U` names the parts
     if remark or beside_row:
         setting = " ".join(filter(None, (setting, remark, beside_row)))
@@ -127,11 +127,17 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     for k, part in enumerate(cell.parts):
         if part.number is None:
             continue
-        own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
+        own, part_setting = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
         if own is not None and part.is_aside and not own.metric and context.extra.aside:
-            own, said = own._replace(metric=context.extra.aside), ""
-        if said and own is not None and not part.is_aside and metric_in(said) and not metric_name(said)[1]:
-            own, said = context.part(own, said)
+            own, part_setting = own._replace(metric=context.extra.aside), ""
+        if (
+            part_setting
+            and own is not None
+            and not part.is_aside
+            and metric_in(part_setting)
+            and not metric_name(part_setting)[1]
+        ):
+            own, part_setting = context.part(own, part_setting)
         if own is not None and part.number.unit.startswith("/"):
             own = own._replace(metric="correct", n=None, has_scale=False)  # `197/200` counts what was right
         values.append(
@@ -151,7 +157,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
                 role="attribute" if part.number.is_attribute or (part.is_aside and is_spread) else role,
                 model=model,
                 benchmark=own,
-                setting=" ".join(filter(None, (setting, said))),
+                setting=" ".join(filter(None, (setting, part_setting))),
                 shots=shots,
                 beside=beside,
                 direction=direction,
@@ -182,12 +188,12 @@ def _model(context: Context, label: str, tuning: Tuning, *, has_role: bool) -> t
     if not label or not has_role:
         return None, "", ""
     remarks = [match["remark"].strip() for match in REMARK.finditer(label)]
-    kept = [
+    setting_remarks = [
         remark for remark in remarks if not _VERSION_REMARK.fullmatch(remark) and not model_name("x " + remark).tuning
     ]
-    if kept:
-        bare = REMARK.sub(lambda m: " " if m["remark"].strip() in kept else m.group(), label).strip()
-        label, remarks = (bare, kept) if bare else (label, [])
+    if setting_remarks:
+        bare = REMARK.sub(lambda m: " " if m["remark"].strip() in setting_remarks else m.group(), label).strip()
+        label, remarks = (bare, setting_remarks) if bare else (label, [])
     else:
         remarks = []
     words = label.split()
@@ -228,18 +234,22 @@ def _without_parts(label: str, count: int) -> str:
     return name if name and len(parts) == count else label
 
 
-def _part_settings(context: Context, added: str, labels: list[str], cell: Cell) -> list[str]:
+def _part_settings(context: Context, addition: str, labels: list[str], cell: Cell) -> list[str]:
     """Name the values of a cell: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
-        if count > 1 and len(named := _names_of_parts(label)[1]) == count:
-            return [*named]
-    stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
-    if stated and stated["first"]:
-        return [_keep_from_with(stated["first"]), _keep_from_with(stated["second"])]
-    if stated:
-        return [(stated["one"] or stated["a"]).strip(), (stated["two"] or stated["b"]).strip()]
-    return [f"without {added}", f"with {added}"] if added else ["first of two", "second of two", "third", "fourth"]
+        if count > 1 and len(names := _names_of_parts(label)[1]) == count:
+            return [*names]
+    two_values = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
+    if two_values and two_values["first"]:
+        return [_keep_from_with(two_values["first"]), _keep_from_with(two_values["second"])]
+    if two_values:
+        return [(two_values["one"] or two_values["a"]).strip(), (two_values["two"] or two_values["b"]).strip()]
+    return (
+        [f"without {addition}", f"with {addition}"]
+        if addition
+        else ["first of two", "second of two", "third", "fourth"]
+    )
 
 
 def _keep_from_with(text: str) -> str:
@@ -251,6 +261,11 @@ _SET_NAME = re.compile(r"[A-Z].*[A-Z\d]")
 _BARE = re.compile(
     r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE
 )  # a column that says no more than this
+
+
+def _with_measure(benchmark: BenchmarkName, label: BenchmarkName) -> BenchmarkName:
+    """A benchmark with the metric and shots of a label that names nothing else."""
+    return benchmark._replace(metric=label.metric or benchmark.metric, shots=label.shots or benchmark.shots)
 
 
 def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind of label, in the order in which they are tried
@@ -273,18 +288,22 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if about.shots and not name.shots:
         name = name._replace(shots=about.shots)
     guesses: list[str] = []
-    known = context.caption_benchmark
+    context_benchmark = context.caption_benchmark
     are_values = is_value(labels[-1])
     # No set stands over the values (`CIFAR-10N`), at most what they are of (`Learning rate`).
     nothing_else = are_values and not context.is_told and not any(_SET_NAME.search(label) for label in labels[:-1])
-    if nothing_else and not known and (metric := metric_in(context.table.caption)):
+    if nothing_else and not context_benchmark and (metric := metric_in(context.table.caption)):
         guesses.append(f"{text!r} is a setting; the caption names {metric}")
         return BenchmarkName(benchmark_key(metric), metric, text, metric), above, guesses
-    if not name.is_known and known and (are_values or is_length(text) or role_of(text) == "aggregate" or not name.key):
-        guesses.append(f"{text!r} is of {known.name}, the benchmark that the caption names")
+    if (
+        not name.is_known
+        and context_benchmark
+        and (are_values or is_length(text) or role_of(text) == "aggregate" or not name.key)
+    ):
+        guesses.append(f"{text!r} is of {context_benchmark.name}, the benchmark that the caption names")
         if not name.key:  # the label is nothing but a metric or shots
-            return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
-        return known._replace(variant=text, n=None), above, guesses
+            return _with_measure(context_benchmark, name), above, guesses
+        return context_benchmark._replace(variant=text, n=None), above, guesses
     if context.topic and context.is_of_topic:
         way, metric = metric_name(text)[1], name.metric or metric_in(text) or context.topic.metric
         if not way and name.key and (context.is_told or sheet.table.index in context.extra.headed):
@@ -292,11 +311,11 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         return context.topic._replace(variant=way, metric=metric, n=None), above, guesses
     if context.topic and (is_split(text) or (is_split(labels[0]) and not any(map(is_known, labels)))):
         return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]
-    known = context.about_benchmark if name.key else context.topic
-    if not name.key and known:
-        return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
-    if known and (not name.is_known or role_of(text) == "aggregate"):
-        above = [*above, f"of {known.name}"]
+    context_benchmark = context.about_benchmark if name.key else context.topic
+    if not name.key and context_benchmark:
+        return _with_measure(context_benchmark, name), above, guesses
+    if context_benchmark and (not name.is_known or role_of(text) == "aggregate"):
+        above = [*above, f"of {context_benchmark.name}"]
     if not name.key:  # nothing but a metric, and nothing says of what: "PPL"
         text = without_how_printed(text)
         return name._replace(key=benchmark_key(text), name=text), above, guesses
@@ -304,8 +323,8 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         is_special = SPECIAL_AVERAGE.search(text) or context.special
         weight = f"{is_special.group().lower()}, " if is_special else ""
         over = (
-            f"{known.name}: " * bool(known) + context.composition(sheet, section)
-            if known
+            f"{context_benchmark.name}: " * bool(context_benchmark) + context.composition(sheet, section)
+            if context_benchmark
             else context.composition(sheet, section)
         )
         return name._replace(key="average", variant=f"{weight}of {over}" if over else ""), above, guesses
@@ -319,8 +338,8 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if name.is_known:
         name, more = _complete_name(name, context.extra)
         guesses += [*name.guesses, *more]
-    elif known and not name.is_known and name.key:
-        name = name._replace(key=f"{known.key}:{name.key}")
+    elif context_benchmark and not name.is_known and name.key:
+        name = name._replace(key=f"{context_benchmark.key}:{name.key}")
     elif not name.is_known and name.key:
         guesses.append(f"{name.name!r} is read as a benchmark by its place in the table")
     return name, above, guesses

@@ -67,11 +67,11 @@ class Context:
         are_ways = measures_of(layout) in extra.ways or has_ways(layout, set_of_caption(table))
         are_ways |= table.index in extra.headed
         self.is_of_topic = self.topic is not None and layout.models_in == "rows" and are_ways
-        said = table.correction
-        self.metric = metric_name(said.metric)[0] if said and said.metric else ""
-        self.is_told = bool(said and said.measured_on)
-        if said and self.is_told:
-            self.topic, self.is_of_topic, self.caption_benchmark = _name_told(said.measured_on), True, None
+        correction = table.correction
+        self.metric = metric_name(correction.metric)[0] if correction and correction.metric else ""
+        self.is_told = bool(correction and correction.measured_on)
+        if correction and self.is_told:
+            self.topic, self.is_of_topic, self.caption_benchmark = _name_told(correction.measured_on), True, None
         self.names = frozenset({label for path in layout.paths for label in path} | {*names})
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
@@ -110,20 +110,20 @@ class Context:
         if labels not in self._row_said:
             # A mark before a model's name is about its place in a ranking, not about what is measured.
             self._row_said[labels] = said_of(*(one for one in labels if not looks_like_model(without_pictures(one))))
-        said = self._said[c] | self._row_said[labels]
-        return direction_of(said=said) if said else "higher"
+        hints = self._said[c] | self._row_said[labels]
+        return direction_of(hints=hints) if hints else "higher"
 
-    def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
+    def part(self, benchmark: BenchmarkName, label: str) -> tuple[BenchmarkName, str]:
         """The benchmark of one of several values of a cell that names a metric.
 
         And the name where that is another word (`EM`).
         """
-        if (benchmark, said) not in self._parts:
-            metric = metric_name(said)[0]
+        if (benchmark, label) not in self._parts:
+            metric = metric_name(label)[0]
             variant = "" if "/" in benchmark.variant else benchmark.variant
-            rest = "" if metric.lower() == said.lower() else said
-            self._parts[benchmark, said] = (benchmark._replace(metric=metric, variant=variant), rest)
-        return self._parts[benchmark, said]
+            rest = "" if metric.lower() == label.lower() else label
+            self._parts[benchmark, label] = (benchmark._replace(metric=metric, variant=variant), rest)
+        return self._parts[benchmark, label]
 
     def row_setting(self, label: str, model: str) -> str:
         """Return what the label of a row adds to the model that it continues."""
@@ -177,16 +177,16 @@ def _tuning(table: Table) -> tuple[Tuning, str]:
 
 
 def _tuned_names(caption: str) -> frozenset[str]:
-    found = set()
+    keys = set()
     for word in re.findall(r"[A-Za-z][\w.+-]*-(?:Instruct|Chat|IT)\b", caption):
-        found.add(model_name(word).key)
-    return frozenset(found)
+        keys.add(model_name(word).key)
+    return frozenset(keys)
 
 
 def setting_of(text: str) -> str:
     """A text as a setting; empty where it says no more than that something is a score."""
-    shown = " ".join(text.split())
-    return "" if shown.lower() in DEFAULT_SETTINGS or is_role("delta", shown) else shown
+    setting = " ".join(text.split())
+    return "" if setting.lower() in DEFAULT_SETTINGS or is_role("delta", setting) else setting
 
 
 def row_setting(label: str, model: str) -> str:
@@ -203,6 +203,6 @@ def _composition(sheet: Sheet, section: str) -> str:
         places = zip(sheet.column_labels[sheet.first_column :], sheet.column_roles[sheet.first_column :], strict=True)
     else:
         sections = [row.section for row in sheet.table.rows]
-        chosen = [index for index, found in enumerate(sections) if found == section]
+        chosen = [index for index, own_section in enumerate(sections) if own_section == section]
         places = ((sheet.row_labels[index], sheet.row_roles[index]) for index in chosen)  # type: ignore[assignment]
     return ", ".join(sorted(benchmark_name(label).key for label, role in places if role == "score"))

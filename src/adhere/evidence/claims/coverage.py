@@ -52,40 +52,43 @@ def coverage_of(sheet: Sheet) -> Coverage:
         if len(values) >= LEAST_NUMBERS:
             return Coverage(0, 0, _why_nothing(sheet, values))
         return Coverage(0, 0, _lost_in_front(sheet) or _lost_as_texts(sheet))
-    printed = read = 0
-    lost: list[str] = []
+    n_printed = n_read = 0
+    lost_cells: list[str] = []
     for r, row in enumerate(sheet.table.rows):
         for c in range(sheet.first_column, len(row.cells)):
             if (r, c) in sheet.cells:
-                read, printed = read + 1, printed + 1
+                n_read, n_printed = n_read + 1, n_printed + 1
                 continue
             text = row.cells[c].text
             if is_absent(text) or not any(map(str.isdigit, text)):
                 continue
-            if _DIGITS.search(shown := plain(text)):
-                lost.append(f"“{shown[:40]}” (line {row.cells[c].line})")
+            if _DIGITS.search(plain_text := plain(text)):
+                lost_cells.append(f"“{plain_text[:40]}” (line {row.cells[c].line})")
                 roles = sheet.column_roles[c : c + 1]
-                printed += bool(roles) and roles[0] in {"score", "aggregate"} and not _NO_SCORE.match(shown)
+                n_printed += bool(roles) and roles[0] in {"score", "aggregate"} and not _NO_SCORE.match(plain_text)
     shares = _rows_of_shares(sheet)
-    if not lost:
-        return Coverage(printed, read, shares)
-    named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")
-    said = f"{sheet.table.name}: {len(lost)} of {read + len(lost)} cells were not read as numbers: {named}"
-    return Coverage(printed, read, f"{said}; {shares}" if shares else said)
+    if not lost_cells:
+        return Coverage(n_printed, n_read, shares)
+    examples = ", ".join(lost_cells[:MAX_NAMED]) + (
+        f" and {len(lost_cells) - MAX_NAMED} more" if len(lost_cells) > MAX_NAMED else ""
+    )
+    n_cells = n_read + len(lost_cells)
+    message = f"{sheet.table.name}: {len(lost_cells)} of {n_cells} cells were not read as numbers: {examples}"
+    return Coverage(n_printed, n_read, f"{message}; {shares}" if shares else message)
 
 
 def _rows_of_shares(sheet: Sheet) -> str:
     """Name the rows that make no claims because they alone print percentages."""
     rows = zip(sheet.row_labels, sheet.row_roles, sheet.table.rows, strict=True)
-    named = [
+    share_rows = [
         f"{label!r} (line {row.line})"
         for label, role, row in rows
         if role == "share" and any(part.number and part.number.unit == "%" for cell in row.cells for part in cell.parts)
     ]
-    if not named:
+    if not share_rows:
         return ""
-    said = "taken for shares, no scores, because no other row prints %"
-    return f"{sheet.table.name}: {said}: {', '.join(named[:MAX_NAMED])}"
+    reason = "taken for shares, no scores, because no other row prints %"
+    return f"{sheet.table.name}: {reason}: {', '.join(share_rows[:MAX_NAMED])}"
 
 
 def _lost_in_front(sheet: Sheet) -> str:
@@ -100,11 +103,15 @@ def _lost_in_front(sheet: Sheet) -> str:
 def _lost_as_texts(sheet: Sheet) -> str:
     """Say of a table none of whose cells is a number although several begin with one, so that none vanishes unsaid."""
     cells = [cell for row in sheet.table.rows for cell in row.cells[1:]]
-    lost = [f"“{shown[:40]}” (line {cell.line})" for cell in cells if _BEGINS.match(shown := plain(cell.text))]
-    if len(lost) < LEAST_NUMBERS:
+    lost_cells = [
+        f"“{plain_text[:40]}” (line {cell.line})" for cell in cells if _BEGINS.match(plain_text := plain(cell.text))
+    ]
+    if len(lost_cells) < LEAST_NUMBERS:
         return ""
-    named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")
-    return f"{sheet.table.name}: no cell was read as a number, though {len(lost)} begin like one: {named}"
+    examples = ", ".join(lost_cells[:MAX_NAMED]) + (
+        f" and {len(lost_cells) - MAX_NAMED} more" if len(lost_cells) > MAX_NAMED else ""
+    )
+    return f"{sheet.table.name}: no cell was read as a number, though {len(lost_cells)} begin like one: {examples}"
 
 
 def _why_nothing(sheet: Sheet, values: list[Value]) -> str:

@@ -59,7 +59,7 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
     """The labels that name benchmarks and models in those tables that hold models."""
     benchmarks: set[str] = set()
     models: set[str] = set()
-    named: set[str] = set()
+    model_names: set[str] = set()
     sets: set[str] = set()
     for table, layout in zip(tables, layouts, strict=True):
         data = layout.paths[layout.first :]
@@ -70,10 +70,10 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
             own = beside if layout.models_in == "rows" else above
             own = own | {REMARK.sub("", label) for label in own if is_ours(label)}  # elsewhere FooNet alone
             is_said = layout.models_in == "rows" and label_kind(corner_of(table, layout.names)) == "models"
-            named |= own if is_said else {label for label in own if looks_like_model(label)}
+            model_names |= own if is_said else {label for label in own if looks_like_model(label)}
             models |= own
             sets |= above if is_said else set()
-    return Labels(*(frozenset(labels - {""}) for labels in (benchmarks, models, named, sets)))
+    return Labels(*(frozenset(labels - {""}) for labels in (benchmarks, models, model_names, sets)))
 
 
 def told_apart(tables: Sequence[Table]) -> dict[int, str]:
@@ -82,7 +82,7 @@ def told_apart(tables: Sequence[Table]) -> dict[int, str]:
     for table in tables:
         if table.caption:
             alike[str(table.headers), tuple(row.cells[0].text for row in table.rows)].append(table)
-    found: dict[int, str] = {}
+    names_by_table: dict[int, str] = {}
     for same in alike.values():
         texts = [table.caption.removeprefix(f"{table.label}:").rstrip(" .").split() for table in same]
         head = _alike(texts)
@@ -91,8 +91,8 @@ def told_apart(tables: Sequence[Table]) -> dict[int, str]:
         if SET_BEHIND.match(" ".join(texts[0][len(texts[0]) - tail :])):
             continue
         if len(same) > 1 and head and len({*names}) == len(names) and all(0 < len(name.split()) < 4 for name in names):
-            found |= {table.index: name for table, name in zip(same, names, strict=True)}
-    return found
+            names_by_table |= {table.index: name for table, name in zip(same, names, strict=True)}
+    return names_by_table
 
 
 def _alike(texts: list[list[str]]) -> int:
@@ -111,7 +111,7 @@ def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tup
         if layout.models_in == "rows" and labels and all(metric_in(label) and not is_known(label) for label in labels):
             topic = set_of_caption(table) or topic_of(table)
             sets[labels].append(topic.key if topic else "")
-    return frozenset(labels for labels, found in sets.items() if len({*found} - {""}) > 1)
+    return frozenset(labels for labels, keys in sets.items() if len({*keys} - {""}) > 1)
 
 
 def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
@@ -121,9 +121,9 @@ def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
     """
     paths = [path for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"]
     labels = {label for path in paths for label in path}
-    said = any(is_known(x) or metric_in(x) or is_part(x) or has_arrow(x) or "→" in x for x in labels)
+    is_said = any(is_known(x) or metric_in(x) or is_part(x) or has_arrow(x) or "→" in x for x in labels)
     parts = {tuple(path[1:]) for path in paths}
-    if topic is None or topic.name in labels or said:
+    if topic is None or topic.name in labels or is_said:
         return False
     return 1 < len(parts) < len(paths) == len(parts) * len({path[0] for path in paths}) and () not in parts
 
@@ -147,54 +147,54 @@ class Elsewhere:
 
 def find_elsewhere(document: Document) -> Elsewhere:
     """Collect what the sentences, notes and labels of a document say that its tables leave out."""
-    found = Elsewhere()
+    elsewhere = Elsewhere()
     labels = {clean_label(cell.text) for table in document.tables for row in table.rows for cell in row.cells[:2]}
     labels |= {clean_label(label) for table in document.tables for header in table.headers for label in header}
-    found.has_named_sizes = has_named_sizes(labels)
-    known: dict[str, set[str]] = {}
+    elsewhere.has_named_sizes = has_named_sizes(labels)
+    names_by_key: dict[str, set[str]] = {}
     for label in labels:
         name = benchmark_name(label) if label else None
         if name and name.is_known:
-            known.setdefault(name.key, set()).add(name.name)
+            names_by_key.setdefault(name.key, set()).add(name.name)
     forms = {
         match.groups() for line in document.lines if re.search("format|metric", line) for match in _FORM.finditer(line)
     }
     asides = {aside for first, aside in forms if is_metric(first) and (is_metric(aside) or is_role("spread", aside))}
-    found.aside = asides.pop() if len(asides) == 1 else ""
+    elsewhere.aside = asides.pop() if len(asides) == 1 else ""
     windows = defaultdict(set)
-    if known:
-        names = {name for group in known.values() for name in group}
+    if names_by_key:
+        names = {name for group in names_by_key.values() for name in group}
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))}){_WINDOW}")
         for sentence in document.sentences:
             if any(char.isdigit() for char in sentence.text):
                 for match in pattern.finditer(sentence.text):
                     windows[benchmark_name(match[1]).key].add((match[2].replace(" ", ""), sentence.line))
-    for key, seen in windows.items():
-        texts = {text for text, _ in seen}
+    for key, occurrences in windows.items():
+        texts = {text for text, _ in occurrences}
         if len(texts) == 1 and not re.fullmatch(r"(?:19|20)\d\d", next(iter(texts))):
-            text, line = min(seen, key=lambda item: item[1])
-            found.variants[key] = (text, f"line {line} names {text}")
+            text, line = min(occurrences, key=lambda item: item[1])
+            elsewhere.variants[key] = (text, f"line {line} names {text}")
     for note in document.notes:
         metric = metric_in(note.text)
         if note.mark and metric:
             for key in _marked_benchmarks(document, note.mark):
-                found.metrics[key] = (metric, f"the footnote at line {note.line} says {metric}")
-    return found
+                elsewhere.metrics[key] = (metric, f"the footnote at line {note.line} says {metric}")
+    return elsewhere
 
 
 def _marked_benchmarks(document: Document, mark: str) -> set[str]:
-    raised = mark.translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    sign = rf"(?:\^\{{?{re.escape(mark)}\}}?|{re.escape(raised)}|\[\^{re.escape(mark)}\])(?!\d)"
+    superscript = mark.translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    sign = rf"(?:\^\{{?{re.escape(mark)}\}}?|{re.escape(superscript)}|\[\^{re.escape(mark)}\])(?!\d)"
     pattern = re.compile(rf"([A-Za-z][\w+.-]*)\s*(?:\([^()]*\))?\s*{sign}")
-    found = set()
+    keys = set()
     for line in document.lines:
         if line.isascii() and "^" not in line:
             continue
         for match in pattern.finditer(repair(line)):
             name = benchmark_name(match[1])
             if name.is_known:
-                found.add(name.key)
-    return found
+                keys.add(name.key)
+    return keys
 
 
 def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -> BenchmarkName | None:
@@ -206,13 +206,13 @@ def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -
         if len(row.cells) > layout.names
     }
     for text in texts:
-        named: dict[str, BenchmarkName] = {}
+        benchmarks: dict[str, BenchmarkName] = {}
         for word in re.findall(r"[A-Z][\w+.-]*\w", text):
             name = benchmark_name(word.strip("_"))
             if name.is_known and not any(name.key in label for label in labels):
-                named[name.key] = name
-        if named:
-            return next(iter(named.values())) if len(named) == 1 else None
+                benchmarks[name.key] = name
+        if benchmarks:
+            return next(iter(benchmarks.values())) if len(benchmarks) == 1 else None
     # Where no label is more than a metric, the caption says of what: `Question answering results on FQuAD 1.0`.
     bare = [label for path in layout.paths[layout.first :] for label in path]
     return set_of_caption(table) if bare and layout.models_in == "rows" and all(map(is_metric, bare)) else None
@@ -224,9 +224,9 @@ def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
     Not one in the name of the `model` that all is about (`the parser trained on FooBank`).
     """
     caption = table.caption.replace(model, "") if model else table.caption
-    said = list(dict.fromkeys(match["name"] for match in _ON.finditer(caption)))
-    said = said or [match["name"] for match in _ON_SET.finditer(caption)]
-    return benchmark_name(said[0]) if len(said) == 1 and not looks_like_model(said[0]) else None
+    names = list(dict.fromkeys(match["name"] for match in _ON.finditer(caption)))
+    names = names or [match["name"] for match in _ON_SET.finditer(caption)]
+    return benchmark_name(names[0]) if len(names) == 1 and not looks_like_model(names[0]) else None
 
 
 def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[int]:
@@ -238,11 +238,11 @@ def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozense
             is_of_topic = topic_of(table) and not any(is_known(label) or is_part(label) for label in labels)
             if all(map(is_metric, labels)) or is_of_topic:
                 alike[labels].append(table)
-    found: set[int] = set()
+    indexes: set[int] = set()
     for same in alike.values():
         if len({table.headings[-1] for table in same}) == len(same) > 1:
-            found |= {table.index for table in same}
-    return frozenset(found)
+            indexes |= {table.index for table in same}
+    return frozenset(indexes)
 
 
 def topic_of(table: Table, *, is_told: bool = False) -> BenchmarkName | None:
@@ -263,5 +263,5 @@ def topic_of(table: Table, *, is_told: bool = False) -> BenchmarkName | None:
     is_phrase = re.search(r"(?<=\s)[^\W\dA-Z_]{4,}(?=\s)", name)  # `Validação cruzada K-Fold` says how
     if not is_name or is_phrase or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
         return None
-    found = benchmark_name(name)
-    return found if found.key else None  # `ROUGE scores` names a measure
+    benchmark = benchmark_name(name)
+    return benchmark if benchmark.key else None  # `ROUGE scores` names a measure

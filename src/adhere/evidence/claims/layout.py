@@ -90,18 +90,18 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     other tables have told what they can: what nothing tells is then laid out as most tables are.
     """
     paths = _labels_over(table)
-    first, named = _first_data_column(table, paths), None
-    if said := table.correction:
-        _bring_names_to_front(table, said, first)
+    first, name_column = _first_data_column(table, paths), None
+    if correction := table.correction:
+        _bring_names_to_front(table, correction, first)
         paths = _labels_over(table)
-        first = min([_first_data_column(table, paths), *(c for c in table.columns_called(*said.scores) if c)])
-        named = next(iter(table.columns_called(said.names)), None) if said.names else None
-    names, kinds = _label_columns(table, paths, first, named)
+        first = min([_first_data_column(table, paths), *(c for c in table.columns_called(*correction.scores) if c)])
+        name_column = next(iter(table.columns_called(correction.names)), None) if correction.names else None
+    names, kinds = _label_columns(table, paths, first, name_column)
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])
     is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
-    if said and said.says_who:
-        layout.nothing = "its correction says that it holds no scores" if said.models == "none" else ""
+    if correction and correction.says_who:
+        layout.nothing = "its correction says that it holds no scores" if correction.models == "none" else ""
     elif not (table.is_ruled or table.caption):
         layout.nothing = "it has neither a caption nor rules, and may be a plot or running text"
     elif is_role("counts", table.caption):
@@ -118,11 +118,11 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     return layout
 
 
-def _bring_names_to_front(table: Table, said: Correction, first: int) -> None:
+def _bring_names_to_front(table: Table, correction: Correction, first: int) -> None:
     """Make the column that a correction calls that of the names the first one, where numbers stand before it."""
-    named = next(iter(table.columns_called(said.names)), 0) if said.names else 0
-    if named >= first or any(2 * len(_numbers_in(table, c)) > len(table.rows) for c in range(named)):
-        table.bring_to_front(named)
+    name_column = next(iter(table.columns_called(correction.names)), 0) if correction.names else 0
+    if name_column >= first or any(2 * len(_numbers_in(table, c)) > len(table.rows) for c in range(name_column)):
+        table.bring_to_front(name_column)
 
 
 def _numbers_in(table: Table, column: int) -> list[str]:
@@ -153,19 +153,21 @@ def _labels_over(table: Table) -> list[list[str]]:
 _SET = re.compile(r"bench|eval|test|data ?set", re.IGNORECASE)
 
 
-def _label_columns(table: Table, paths: list[list[str]], first: int, named: int | None) -> tuple[int, list[LabelKind]]:
+def _label_columns(
+    table: Table, paths: list[list[str]], first: int, name_column: int | None
+) -> tuple[int, list[LabelKind]]:
     """Find, before the numbers, the column that names the row, and the kind of each column's labels.
 
-    `named` is the one that a correction says.
+    `name_column` is the one that a correction says.
     """
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     wholes = {tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}
     if len(wholes) > 1 or sum(any(map(is_known, path)) for path in paths[first:]) > 1:
         # What was measured stands over the columns: a `Dataset` beside the rows is what was trained on.
         kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
-    names = _name_column(table, first, kinds) if named is None else named
+    names = _name_column(table, first, kinds) if name_column is None else name_column
     if (
-        named is None
+        name_column is None
         and names + 1 < first
         and kinds[names] == "benchmarks"
         and paths[names + 1] == [""]
@@ -186,15 +188,17 @@ def _find_models(
     Returns:
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
     """
-    said = table.correction
-    if said and said.says_who:
+    correction = table.correction
+    if correction and correction.says_who:
         is_of_rows = (
-            said.names and not said.model and label_kind(said.names) not in {"benchmarks", "metric", "categories"}
+            correction.names
+            and not correction.model
+            and label_kind(correction.names) not in {"benchmarks", "metric", "categories"}
         )
-        axis = said.models or ("rows" if is_of_rows else "columns")
-        layout.models_in = "" if said.model or axis == "none" else axis
-        layout.model, layout.model_reason = said.model, "its correction names the model"
-        layout.benchmarks_in = said.benchmarks or "rows"
+        axis = correction.models or ("rows" if is_of_rows else "columns")
+        layout.models_in = "" if correction.model or axis == "none" else axis
+        layout.model, layout.model_reason = correction.model, "its correction names the model"
+        layout.benchmarks_in = correction.benchmarks or "rows"
         return bool(layout.models_in)
     corner, data = corner_of(table, layout.names), layout.paths[layout.first :]
     corners = {label for header in table.headers if (label := clean_label(header[layout.names]))}
@@ -215,9 +219,9 @@ def _find_models(
     if layout.models_in or layout.model:
         return bool(layout.models_in)
     _about_one_model(table, layout, corner)
-    measured = share(data, lambda path: is_metric(path[-1]))
+    measure_share = share(data, lambda path: is_metric(path[-1]))
     has_set = any(map(PAIR.search, table.headings[-1:]))
-    if not layout.model and measured > 0.5 and label_kind(corner) == "shots" and has_set:
+    if not layout.model and measure_share > 0.5 and label_kind(corner) == "shots" and has_set:
         layout.models_in, layout.nothing = "rows", ""  # `Setting` over what was tried, below `en → de`
     elif is_last and not (layout.model or layout.models_in or layout.nothing):
         layout.models_in = axis_in_most(table, *axes)
@@ -373,8 +377,8 @@ def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
     kind = _head_kind(path)
     filled = [text for text in map(clean_label, _column(table, column)) if text and not is_absent(text)]
     if filled and kind in {"categories", "", "note", "attribute"}:
-        tuned = sum(bool(model_name("x " + text).tuning) and len(text) <= 12 for text in filled)
-        if 2 * tuned > len(filled):
+        n_tuned = sum(bool(model_name("x " + text).tuning) and len(text) <= 12 for text in filled)
+        if 2 * n_tuned > len(filled):
             return "tuning"
     if not kind and filled and all(BARE_SIZE.fullmatch(text) for text in filled):
         return "size"
@@ -390,9 +394,9 @@ def corner_of(table: Table, names: int) -> str:
 
 def _name_column(table: Table, first: int, kinds: list[LabelKind]) -> int:
     """Choose, before the numbers, the column that names the row; a column of series may stand before it."""
-    for wanted in ("models", "benchmarks"):
-        if wanted in kinds:
-            return kinds.index(wanted)
+    for kind in ("models", "benchmarks"):
+        if kind in kinds:
+            return kinds.index(kind)
     free = (
         [c for c in range(first) if kinds[c] in {"", "categories"}]
         or [c for c in range(first) if kinds[c] == "metric"]
@@ -413,13 +417,13 @@ def _is_name(label: str) -> bool:
 
 def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
     """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
-    found = {}
+    names_by_column = {}
     for c in range(layout.first):
         marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
         name = layout.paths[c][-1]
         if name and marks & TICKS and all(mark in TICKS or mark in CROSSES for mark in marks):
-            found[c] = name
-    return found
+            names_by_column[c] = name
+    return names_by_column
 
 
 def _is_about_attributes(table: Table, layout: Layout) -> bool:
@@ -465,15 +469,15 @@ SET_BEHIND = re.compile(
 
 def named_in(text: str, names: frozenset[str]) -> list[str]:
     """The names that stand in a text, but for those within longer ones and those of data sets."""
-    found: list[str] = []
+    hits: list[str] = []
     lowered = text.lower()
     near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
     for name in sorted(near, key=lambda name: (-len(name), name)):
         match = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
         is_there = match and not SET_BEHIND.match(text, match.end())
-        if is_there and not any(name in other for other in found):
-            found.append(name)
-    return found
+        if is_there and not any(name in other for other in hits):
+            hits.append(name)
+    return hits
 
 
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
@@ -488,8 +492,8 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     ) and share(data, lambda path: is_metric(path[-1])) > 0.5
     if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return
-    named = _MODEL_WORD.sub(" ", corner).strip(" :-")
-    places = [("the corner of the table", [named] if looks_like_model(named) else [])]
+    corner_model = _MODEL_WORD.sub(" ", corner).strip(" :-")
+    places = [("the corner of the table", [corner_model] if looks_like_model(corner_model) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
         places.append(
@@ -499,12 +503,12 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
             )
         )
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
-    for where, found in places:
-        if len(found) == 1:
-            layout.model, layout.model_reason = found[0], f"the table names no model; {where} names {found[0]}"
+    for where, models in places:
+        if len(models) == 1:
+            layout.model, layout.model_reason = models[0], f"the table names no model; {where} names {models[0]}"
             layout.benchmarks_in = "columns" if known_columns >= known_rows and not is_of_sets else "rows"
             return
-        if found:
+        if models:
             break
     labels = (
         [path[-1] if path else "" for path in data]
@@ -537,9 +541,9 @@ def _without_kind(name: str) -> str:
 
 def _share_of_names(paths: list[list[str]]) -> float:
     """The share of labels that are benchmarks: known ones, and where one is, what is written like a name (`OLMES`)."""
-    known = sum(any(map(is_known, path)) for path in paths)
-    named = sum(any(is_known(label) or _ACRONYM.search(label) for label in path) for path in paths)
-    return (named if known and 2 * named > len(paths) else known) / max(len(paths), 1)
+    n_known = sum(any(map(is_known, path)) for path in paths)
+    n_named = sum(any(is_known(label) or _ACRONYM.search(label) for label in path) for path in paths)
+    return (n_named if n_known and 2 * n_named > len(paths) else n_known) / max(len(paths), 1)
 
 
 _ACRONYM = re.compile(r"^[A-Z][A-Za-z-]*[A-Z]")
@@ -548,13 +552,13 @@ _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-
 
 def models_in(text: str) -> list[str]:
     """The models that a caption or heading names, each once."""
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for match in _NAME_IN_TEXT.finditer(text):
         label = match.group()
         is_phrase = re.match(r"[a-z]+\s", label)  # `with 1.2M`
         if looks_like_model(label) and any(char.isdigit() for char in label) and not is_phrase:
-            found.setdefault(model_name(label).key, label)
-    return list(found.values())
+            models.setdefault(model_name(label).key, label)
+    return list(models.values())
 
 
 def _complete_sizes(table: Table, layout: Layout) -> None:
@@ -591,8 +595,10 @@ def _join_names(layout: Layout) -> None:
     """Columns whose names come again (`Dictionary` over `Tag`, `Phrases` over `Tag`) are told apart by all labels."""
     data = layout.paths[layout.first :]
     names = [column_model(path)[0] for path in data]
-    known = any(looks_like_model(label) or is_known(label) or is_metric(label) for path in data for label in path)
-    if not known and len(set(names)) < len(names) == len({tuple(path) for path in data}):
+    has_known_label = any(
+        looks_like_model(label) or is_known(label) or is_metric(label) for path in data for label in path
+    )
+    if not has_known_label and len(set(names)) < len(names) == len({tuple(path) for path in data}):
         for path in data:
             path[:] = path if is_role("delta", path[-1]) else [" ".join(path)]
 

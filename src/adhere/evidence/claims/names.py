@@ -198,10 +198,10 @@ def label_kind(label: str) -> Kind | Literal[""]:
     The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name
     does not, and a known model or benchmark is a name.
     """
-    shown = clean_label(label)
-    core = " ".join(re.sub(r"[#_]", " ", _PAREN.sub(" ", shots_of(shown)[1])).split()).strip(" :/")
+    bare_label = clean_label(label)
+    core = " ".join(re.sub(r"[#_]", " ", _PAREN.sub(" ", shots_of(bare_label)[1])).split()).strip(" :/")
     if not core:
-        return "shots" if _SHOTS.search(shown) else "attribute" if shown == "#" else ""
+        return "shots" if _SHOTS.search(bare_label) else "attribute" if bare_label == "#" else ""
     first, *others = _BEHIND_SLASH.split(core)
     for kind in _HEADS:
         if is_role(kind, core) or is_role(kind, first):
@@ -211,31 +211,31 @@ def label_kind(label: str) -> Kind | Literal[""]:
         return "models"
     if _PARAMETERS.search(core) and "activ" not in core.lower():
         return "size"  # `LLM Params`
-    return "attribute" if is_attribute(shown) else ""
+    return "attribute" if is_attribute(bare_label) else ""
 
 
 @functools.lru_cache(maxsize=65536)
 def is_attribute(label: str) -> bool:
     """Whether every word of a label is one that names an attribute: `Training Time (GPU hours)`, `词表大小`."""
-    shown = clean_label(label)
-    is_spread = is_role("spread", shown.strip("[]()")) or is_role("spread", _PAREN.sub("", shown).strip())
-    is_level = "=" in shown and is_value(shown)  # `rate=3`
-    is_name = is_length(shown) or is_known(shown) or looks_like_model(shown) or is_metric(shown)
+    bare_label = clean_label(label)
+    is_spread = is_role("spread", bare_label.strip("[]()")) or is_role("spread", _PAREN.sub("", bare_label).strip())
+    is_level = "=" in bare_label and is_value(bare_label)  # `rate=3`
+    is_name = is_length(bare_label) or is_known(bare_label) or looks_like_model(bare_label) or is_metric(bare_label)
     if is_level or (is_name and not is_spread):
         return False
-    if is_spread or shown.startswith("#") or "$" in shown or is_greek(shown):
+    if is_spread or bare_label.startswith("#") or "$" in bare_label or is_greek(bare_label):
         return True
     data = _data()["attributes"]
-    inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]
+    inside = [(a or b).strip().lower() for a, b in _PAREN.findall(bare_label)]
     if any(re.fullmatch(data["units"], unit) for unit in inside):
         return True
-    text = _PAREN.sub(" ", shown).lower().replace("#", " ").rstrip()
+    text = _PAREN.sub(" ", bare_label).lower().replace("#", " ").rstrip()
     is_head = text.endswith(tuple(data["chinese_heads"]))
     for word in data["chinese"]:
         text = text.replace(word, " ")
     words = re.findall(r"[^\W_]+(?:-[^\W_]+)*", text)
     if not words:
-        return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
+        return any(word in bare_label for word in data["chinese"]) or bare_label.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
     is_head |= words[-1] in data["heads"].split() or words[-2:] in (["train", "loss"], ["training", "loss"])
@@ -275,16 +275,16 @@ def is_known(label: str) -> bool:
 @functools.lru_cache(maxsize=65536)
 def role_of(label: str) -> Role:
     """Tell what numbers under a label are. A known benchmark is a score whatever its name (DROP is no difference)."""
-    shown = shots_of(clean_label(label))[1]
-    if is_known(shown):
+    bare_label = shots_of(clean_label(label))[1]
+    if is_known(bare_label):
         return "score"
-    if is_role("aggregate", shown):
+    if is_role("aggregate", bare_label):
         return "aggregate"
-    if is_role("delta", shown):
+    if is_role("delta", bare_label):
         return "delta"
-    if is_role("share", shown) or is_role("share", _PAREN.sub("", shown).strip()):
+    if is_role("share", bare_label) or is_role("share", _PAREN.sub("", bare_label).strip()):
         return "share"
-    if is_attribute(shown) or is_role("size", shown.replace("#", "").strip()):
+    if is_attribute(bare_label) or is_role("size", bare_label.replace("#", "").strip()):
         return "attribute"
     return "score"
 
@@ -320,22 +320,22 @@ def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozen
     Where it names columns of which it speaks ("lower is better for FID"), it says nothing of the others; where it names
     an exception, the opposite of that one.
     """
-    said = said_of_all(caption)
+    hints = said_of_all(caption)
     for scope in _SCOPE.finditer(caption):
-        named = [
+        scope_labels = [
             one
             for one in labels
             if one and re.search(rf"(?<!\w){re.escape(one)}(?!\w)", scope[scope.lastgroup or 0], re.IGNORECASE)
         ]
-        if not named:
+        if not scope_labels:
             continue
         is_lower = _LOWER_IS_BETTER.search(caption) is not None
         if _HIGHER_IS_BETTER.search(caption) and is_lower:
             return frozenset()
         if scope["others"] is not None:
-            return frozenset({"down"} if (label in named) != is_lower else ())
-        return said if label in named else frozenset()
-    return said
+            return frozenset({"down"} if (label in scope_labels) != is_lower else ())
+        return hints if label in scope_labels else frozenset()
+    return hints
 
 
 def has_arrow(label: str) -> bool:
@@ -343,10 +343,10 @@ def has_arrow(label: str) -> bool:
     return bool(_ARROW_UP.search(label) or _ARROW_DOWN.search(label))
 
 
-def direction_of(*labels: str, said: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
+def direction_of(*labels: str, hints: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
     """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
-    said = said.union(map(_said_of, labels))
-    return "lower" if "down" in said or ("lower" in said and "up" not in said) else "higher"
+    hints = hints.union(map(_said_of, labels))
+    return "lower" if "down" in hints or ("lower" in hints and "up" not in hints) else "higher"
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -372,36 +372,38 @@ def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: b
     `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted");
     `is_sized` that "base" is a size here, beside "large".
     """
-    shown = model_label(text)
+    label = model_label(text)
     # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.
     # (In `qwen3_asr_1_7b` the family has its number already.)
-    is_parted = "-" in shown or re.match(r"[a-z]+\d[a-z\d]*_[a-z]+_\d+_\d+[bm](?:_|$)", shown.lower())
-    lowered = shown.lower() if is_parted else re.sub(r"(?<=\d)_(?=\d+[bm](?:_|$))", "-", shown.lower())
+    is_parted = "-" in label or re.match(r"[a-z]+\d[a-z\d]*_[a-z]+_\d+_\d+[bm](?:_|$)", label.lower())
+    lowered = label.lower() if is_parted else re.sub(r"(?<=\d)_(?=\d+[bm](?:_|$))", "-", label.lower())
     lowered = re.sub(r"(?<=\d)_(?=\d)", ".", lowered)
     guesses = []
     for pattern, becomes, why in _spellings():
         respelt = pattern.sub(becomes, lowered)
         if respelt != lowered:
-            guesses.append(f"{shown!r}: {why}")
+            guesses.append(f"{label!r}: {why}")
             lowered = respelt
     tokens = _MODEL_TOKEN.findall(lowered)
     while len(tokens) > 1 and tokens[0] in _data()["owners"]:
         tokens = tokens[1:]
-    tuned = [word for word in tokens if word in _TUNED]
-    if not _says_tuning(shown):
-        tuned, is_sized = [], True
-    kept = [word for word in tokens if (word not in _TUNED or not tuned) and (word not in _BASE or is_sized)]
-    family = _data()["family"].get(kept[0]) if kept else None
+    tuning_words = [word for word in tokens if word in _TUNED]
+    if not _says_tuning(label):
+        tuning_words, is_sized = [], True
+    name_tokens = [
+        word for word in tokens if (word not in _TUNED or not tuning_words) and (word not in _BASE or is_sized)
+    ]
+    family = _data()["family"].get(name_tokens[0]) if name_tokens else None
     # ChatGLM3-6B-Base is a base model: what stands last in the name counts.
     last = next((word for word in reversed(tokens) if word in _TUNED or word in _BASE), "")
-    tuning: Tuning = "base" if last in _BASE and not is_sized else "instruct" if tuned else ""
+    tuning: Tuning = "base" if last in _BASE and not is_sized else "instruct" if tuning_words else ""
     if not tuning and family and family.get("tuned_only"):
         tuning = "instruct"
-    elif not tuning and context and kept and not _OTHER_KINDS & set(kept):
+    elif not tuning and context and name_tokens and not _OTHER_KINDS & set(name_tokens):
         tuning = context
-        guesses.append(f"{shown!r} is taken as {'an instruct' if context == 'instruct' else 'a base'} model: {reason}")
-    name = _family_name(kept, family, tuning) if family else shown
-    return ModelName("-".join(kept), name, tuning, _parameters(kept), tuple(guesses))
+        guesses.append(f"{label!r} is taken as {'an instruct' if context == 'instruct' else 'a base'} model: {reason}")
+    name = _family_name(name_tokens, family, tuning) if family else label
+    return ModelName("-".join(name_tokens), name, tuning, _parameters(name_tokens), tuple(guesses))
 
 
 _SIZE_WORD = re.compile(r"[-_ ](?:x*-?large|small|tiny|base)(?![A-Za-z])", re.IGNORECASE)
@@ -414,10 +416,10 @@ def has_named_sizes(labels: Iterable[str]) -> bool:
     """
     stems: dict[str, set[str]] = {}
     for label in labels:
-        found = _SIZE_WORD.search(label)
-        if found and not _SIZE_IN_NAME.search(label):
+        match = _SIZE_WORD.search(label)
+        if match and not _SIZE_IN_NAME.search(label):
             stem = _SIZE_WORD.sub("", label).lower()
-            stems.setdefault(re.sub(r"[^a-z]", "", stem), set()).add(found.group()[1:].lower())
+            stems.setdefault(re.sub(r"[^a-z]", "", stem), set()).add(match.group()[1:].lower())
     return any("base" in sizes and len(sizes) > 1 for sizes in stems.values())
 
 
@@ -436,8 +438,8 @@ def _says_tuning(label: str) -> bool:
 
 def model_label(text: str) -> str:
     """A model's label without its repository's owner, pictures and "(ours)"."""
-    shown = _OWNER.sub("", without_pictures(text))
-    return _OURS.sub("", shown).strip()
+    label = _OWNER.sub("", without_pictures(text))
+    return _OURS.sub("", label).strip()
 
 
 @functools.cache
@@ -456,16 +458,16 @@ def _family_name(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> s
         elif position == 0 and is_number and family.get("joined"):
             text += word
         else:
-            shown = word.upper() if _SIZE.match(word) or re.match(r"^(?:a\d.*b|\d+k)$", word) else word
-            shown = shown.replace("X", "x")
-            if shown == word and word[0].isalpha():
-                shown = _WRITTEN.get(word, word.capitalize())
-            text += "-" + shown
+            part = word.upper() if _SIZE.match(word) or re.match(r"^(?:a\d.*b|\d+k)$", word) else word
+            part = part.replace("X", "x")
+            if part == word and word[0].isalpha():
+                part = _WRITTEN.get(word, word.capitalize())
+            text += "-" + part
         previous_number = is_number
     version = tokens[1] if len(tokens) > 1 else ""
     suffix = family.get("suffixes", {}).get(version, family.get("suffix", ""))
-    served = set(family.get("served", ())) & set(tokens)
-    return f"{text}-{suffix}" if tuning == "instruct" and suffix and not served else text
+    served_tokens = set(family.get("served", ())) & set(tokens)
+    return f"{text}-{suffix}" if tuning == "instruct" and suffix and not served_tokens else text
 
 
 _RELATED = {
@@ -483,8 +485,8 @@ def family_of(text: str) -> str:
     lowered = model_label(text).lower()
     first = re.match(r"o\d(?![\w.])|[a-z]+|[\u4e00-\u9fff]+", lowered)
     word = first.group() if first else ""
-    known = word if word in _families() else ""
-    return _RELATED.get(known, known) if known not in _PLAIN_WORDS else ""
+    family = word if word in _families() else ""
+    return _RELATED.get(family, family) if family not in _PLAIN_WORDS else ""
 
 
 def is_ours(label: str) -> bool:
@@ -510,9 +512,9 @@ def _parameters(tokens: list[str]) -> float | None:
 @functools.lru_cache(maxsize=65536)
 def looks_like_model(text: str) -> bool:
     """Whether a label reads as a model's name: a known family, a size (`7B`) beside a word, or an -Instruct suffix."""
-    shown = model_label(text)
-    lowered = shown.lower()
-    if not lowered or len(shown) > 80 or is_known(shown):
+    label = model_label(text)
+    lowered = label.lower()
+    if not lowered or len(label) > 80 or is_known(label):
         return False
     for pattern, becomes, _ in _spellings():
         lowered = pattern.sub(becomes, lowered)
@@ -526,7 +528,7 @@ def looks_like_model(text: str) -> bool:
         )
     if re.search(r"[^\u2192\u21d2\s]\s*[-_ ](?:instruct|inst|chat|it|base|sft)$", lowered) and len(words) <= 6:
         return True
-    return bool(_SIZE_IN_NAME.search(shown)) and re.search(r"[^\W\d_]{2,}", shown) is not None and len(words) <= 5
+    return bool(_SIZE_IN_NAME.search(label)) and re.search(r"[^\W\d_]{2,}", label) is not None and len(words) <= 5
 
 
 # Families whose name is also a word: alone it is none.
@@ -555,22 +557,22 @@ def benchmark_name(text: str) -> BenchmarkName:
 
     `IFEval *strict-prompt*`, `LiveBench 0831`.
     """
-    shown = without_how_printed(without_pictures(text))
-    several = _SEVERAL.search(shown)
+    bare_text = without_how_printed(without_pictures(text))
+    several = _SEVERAL.search(bare_text)
     if several and all(metric_in(piece) for piece in several[1].split("/")):
-        shown = shown[: several.start()]  # `KorQuAD (EM/F1)`: its cells say which is which
-    shots, without_shots = shots_of(shown)
-    if not without_shots and not any(char.isdigit() for char in shown):
-        shots, without_shots = "", shown  # "Few-shot" alone is the name of a set
+        bare_text = bare_text[: several.start()]  # `KorQuAD (EM/F1)`: its cells say which is which
+    shots, without_shots = shots_of(bare_text)
+    if not without_shots and not any(char.isdigit() for char in bare_text):
+        shots, without_shots = "", bare_text  # "Few-shot" alone is the name of a set
     inside = [a or b for a, b in _PAREN.findall(without_shots)]
     outside = _PAREN.sub(" ", without_shots).split()
     guesses: list[str] = []
-    row, used = None, 0
-    for used in range(len(outside), 0, -1):
+    row, n_words = None, 0
+    for n_words in range(len(outside), 0, -1):
         # "Math & Code" is a group of its own, not MATH.
-        if any(_JOINS.fullmatch(word) for word in outside[used - 1 : used + 1]):
+        if any(_JOINS.fullmatch(word) for word in outside[n_words - 1 : n_words + 1]):
             continue
-        row = _benchmark_row(" ".join(outside[:used]), guesses)
+        row = _benchmark_row(" ".join(outside[:n_words]), guesses)
         if row:
             break
     if row is None:
@@ -583,7 +585,7 @@ def benchmark_name(text: str) -> BenchmarkName:
                 benchmark_key(label[: part.start()]), label[: part.start()], part[1], metric, shots=shots
             )
         return BenchmarkName(benchmark_key(label), label, "", metric, shots=shots)
-    rest = " ".join([*outside[used:], *inside]).strip(" ,;:-")
+    rest = " ".join([*outside[n_words:], *inside]).strip(" ,;:-")
     metric, variant = _split_metric(rest)
     name = row["name"]
     return BenchmarkName(
@@ -599,8 +601,8 @@ def benchmark_name(text: str) -> BenchmarkName:
         has_scale=("top" in row or "n" in row) and metric not in _NO_PROPORTIONS,
         guesses=tuple(guesses),
         written=""
-        if guesses or benchmark_key(name) == benchmark_key(" ".join(outside[:used]))
-        else " ".join(outside[:used]),
+        if guesses or benchmark_key(name) == benchmark_key(" ".join(outside[:n_words]))
+        else " ".join(outside[:n_words]),
     )
 
 
@@ -612,15 +614,15 @@ def metric_name(text: str) -> tuple[str, str]:
 
     `Single Attempt (Acc)`, `macro_avg/em`.
     """
-    shown = without_how_printed(without_pictures(text))
-    if not shown or shown in {"-", "–", "—"}:
+    bare_text = without_how_printed(without_pictures(text))
+    if not bare_text or bare_text in {"-", "–", "—"}:
         return "", ""
     for pattern, name, _ in _metrics():
-        if match := pattern.fullmatch(shown):
+        if match := pattern.fullmatch(bare_text):
             return name or match["own"], ""
-    if " " not in shown or re.fullmatch(r"[\w/@+.-]+", shown):
-        return shown.lower(), ""
-    metric, rest = _split_metric(re.sub(r"[()]", " ", shown))
+    if " " not in bare_text or re.fullmatch(r"[\w/@+.-]+", bare_text):
+        return bare_text.lower(), ""
+    metric, rest = _split_metric(re.sub(r"[()]", " ", bare_text))
     return metric, " ".join(rest.split())
 
 
@@ -657,10 +659,10 @@ _CONFUSED = str.maketrans({"0": "o", "q": "o", "1": "l", "i": "l", "5": "s", "8"
 
 @functools.cache
 def _confusable() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    keys_by_shape: dict[str, list[str]] = {}
     for key in _benchmarks():
-        found.setdefault(key.translate(_CONFUSED), []).append(key)
-    return found
+        keys_by_shape.setdefault(key.translate(_CONFUSED), []).append(key)
+    return keys_by_shape
 
 
 def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:

@@ -109,10 +109,10 @@ def plain(text: str) -> str:
     text = text.translate(_MINUS)
     if "$" in text or "\\" in text:
         text = _COLOUR.sub("", text)
-        text = re.sub(r"\$([^$]*)\$", lambda found: _BLANK.sub("", found[1]), text)
+        text = re.sub(r"\$([^$]*)\$", lambda match: _BLANK.sub("", match[1]), text)
         for _ in range(3):
-            text, changed = _LATEX_WRAPPER.subn(r"\1", text)
-            if not changed:
+            text, n_changed = _LATEX_WRAPPER.subn(r"\1", text)
+            if not n_changed:
                 break
         text = re.sub(r"\\[,;:! ]|\\(?:quad|qquad)\b", " ", text)
         text = re.sub(r"\\([%&_#$|{}*-])", r"\1", text)
@@ -145,11 +145,11 @@ def number_of(text: str) -> PrintedNumber | None:
     `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are
     numbers; `14/2`, `Yes`, `v1` and `2024-08-06` are not.
     """
-    shown = plain(text).strip("*_ ")
-    match = _NUMBER.match(shown)
+    plain_text = plain(text).strip("*_ ")
+    match = _NUMBER.match(plain_text)
     if match is None:
         return None
-    rest = shown[match.end() :]
+    rest = plain_text[match.end() :]
     spread = _SPREAD.match(rest)
     if spread:
         rest = rest[spread.end() :]
@@ -160,10 +160,10 @@ def number_of(text: str) -> PrintedNumber | None:
         rest = rest[behind.end() :] if behind["moved"] else rest
     if not _TRAILING.match(rest):
         return None
-    printed = _parse_number(match)
-    if printed is None:
+    number = _parse_number(match)
+    if number is None:
         return None
-    return printed._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
+    return number._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
 
 
 def _parse_number(match: re.Match[str]) -> PrintedNumber | None:

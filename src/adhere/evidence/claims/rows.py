@@ -76,11 +76,11 @@ def percent_rows(table: Table, layout: Layout) -> list[int]:
     A row that a model names, or whose numbers are like those above and below them, prints scores with their sign.
     """
     signs = [{n.unit == "%" for cell in row.cells[layout.first :] for n in _numbers(cell)} for row in table.rows]
-    found = [r for r, own in enumerate(signs) if own == {True}]
-    if 2 * len(found) >= len(signs) or any(len(own) > 1 for own in signs):
+    indexes = [r for r, own in enumerate(signs) if own == {True}]
+    if 2 * len(indexes) >= len(signs) or any(len(own) > 1 for own in signs):
         return []
-    others = [row for r, row in enumerate(table.rows) if r not in found]
-    return [r for r in found if not _is_like_others(table.rows[r], others, layout)]
+    others = [row for r, row in enumerate(table.rows) if r not in indexes]
+    return [r for r in indexes if not _is_like_others(table.rows[r], others, layout)]
 
 
 def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
@@ -105,19 +105,23 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
             ("aggregate" if _column_role(path) == "aggregate" else "score") if c in scores else "attribute"
             for c, path in enumerate(layout.paths)
         ]
-    counted = _beside_shares(table, layout)
+    count_columns = _beside_shares(table, layout)
     roles: list[Role] = [
-        "attribute" if c < layout.first or c in counted or _counts(table, c) else _column_role(path)
+        "attribute" if c < layout.first or c in count_columns or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
     for tells in (has_arrow, is_share):
-        said = [any(tells(row[c]) for row in table.headers) for c in range(len(layout.paths))]
-        if 2 * sum(said) <= len(said) - layout.first or layout.models_in != "rows":
+        has_sign = [any(tells(row[c]) for row in table.headers) for c in range(len(layout.paths))]
+        if 2 * sum(has_sign) <= len(has_sign) - layout.first or layout.models_in != "rows":
             continue
         # Who says of most columns whether more or less is better, or that they are percentages, says it of all
         # measures: the others count or cost something.
         for c, path in enumerate(layout.paths):
-            if roles[c] == "score" and not said[c] and not any(is_known(label) or metric_in(label) for label in path):
+            if (
+                roles[c] == "score"
+                and not has_sign[c]
+                and not any(is_known(label) or metric_in(label) for label in path)
+            ):
                 roles[c] = "attribute"
     labels = [path[-1] for path in layout.paths[layout.first :]]
     if layout.models_in == "rows" and 2 * sum(map(is_metric, labels)) > len(labels):
@@ -255,9 +259,9 @@ def _names_by_values(table: Table, layout: Layout) -> list[str]:
 
     A blank goes on what stands above it.
     """
-    named = [c for c in range(layout.first) if layout.paths[c][-1]]
-    columns = {c: [clean_label(text_at(table, r, c)) for r in range(len(table.rows))] for c in named}
-    if layout.models_in != "rows" or len(named) < 2 or layout.names not in named:
+    named_columns = [c for c in range(layout.first) if layout.paths[c][-1]]
+    columns = {c: [clean_label(text_at(table, r, c)) for r in range(len(table.rows))] for c in named_columns}
+    if layout.models_in != "rows" or len(named_columns) < 2 or layout.names not in named_columns:
         return []
     if not all(_VALUE.fullmatch(text) for texts in columns.values() for text in texts):
         return []
@@ -280,8 +284,8 @@ def _has_authors_below(table: Table, c: int) -> bool:
 
 def parts_in_use(row: Row, ticks: dict[int, str]) -> str:
     """The parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` where it ticks none."""
-    used = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in TICKS]
-    return " + ".join(used) if used else ", ".join(f"w/o {name}" for name in ticks.values())
+    parts = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in TICKS]
+    return " + ".join(parts) if parts else ", ".join(f"w/o {name}" for name in ticks.values())
 
 
 def _is_scale(table: Table, c: int) -> bool:
@@ -312,13 +316,13 @@ def names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> froze
     for r, model in enumerate(models if "size" in layout.kinds else ()):
         if not is_absent(size := label_above(table, r, layout.kinds.index("size"))):
             sizes[model].add(size)
-    stated = [(model_name(model).parameters, size) for model, own in sizes.items() for size in own]
-    if all(_BILLIONS.fullmatch(size) and named in {None, float(size[:-1])} for named, size in stated):
+    sizes_in_names = [(model_name(model).parameters, size) for model, own in sizes.items() for size in own]
+    if all(_BILLIONS.fullmatch(size) and own_size in {None, float(size[:-1])} for own_size, size in sizes_in_names):
         return frozenset(filter(None, sizes))
     return frozenset(model for model, own in sizes.items() if model and len(own) > 1)
 
 
-def about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset[str]) -> AboutRow:
+def about_row(table: Table, layout: Layout, r: int, model: str, sized_models: frozenset[str]) -> AboutRow:
     """Read what the label columns of a row say besides its name."""
     about = AboutRow(model)
     for c, kind in enumerate(layout.kinds):
@@ -328,7 +332,12 @@ def about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset
         text = label_above(table, r, c) if is_spanned else clean_label(text_at(table, r, c))
         if not text or is_absent(text):
             continue
-        if c == layout.kinds.index(kind) and kind == "size" and model in sized and model_name(model).parameters is None:
+        if (
+            c == layout.kinds.index(kind)
+            and kind == "size"
+            and model in sized_models
+            and model_name(model).parameters is None
+        ):
             is_counted = re.search(r"param|psz|\(b\)|billion", " ".join(layout.paths[c]), re.IGNORECASE)
             about.model = f"{model} {text}{'B' if is_counted and text[-1] not in 'BbM' else ''}"  # not `Size | 50`
         elif kind == "tuning" and layout.models_in == "rows":

@@ -73,9 +73,9 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: Elsewhere) -
         for r in percent_rows(table, layout):
             sheet.row_roles[r] = "share"
     context = Context(document, table, layout, extra)
-    sized = names_of_sizes(table, layout, row_models)
+    sized_models = names_of_sizes(table, layout, row_models)
     for r, row in enumerate(table.rows):
-        about = about_row(table, layout, r, row_models[r], sized)
+        about = about_row(table, layout, r, row_models[r], sized_models)
         for c in range(sheet.first_column, len(row.cells)):
             if any(part.number for part in row.cells[c].parts):
                 sheet.cells[r, c] = cell_values(sheet, context, about, r, c)
@@ -132,16 +132,16 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
         others += [c for c, kind in enumerate(layout.kinds) if kind in {"shots", "metric", "size", "tuning"}]
         choices += [(c, [label_above(sheet.table, v.row, c) for v in same]) for c in others if c not in ticks]
         choices += [(None, [v.row_label for v in same]), (None, [v.column_label for v in same])]
-        told = [[] for _ in same]  # type: list[list[str]]
+        details = [[] for _ in same]  # type: list[list[str]]
         for c, texts in choices:
             if len(set(texts)) > 1:
                 telling |= set() if c is None else {c}
-                for own, text in zip(told, texts, strict=True):
+                for own, text in zip(details, texts, strict=True):
                     own.append(text)
-                if len({tuple(own) for own in told}) == len(same):
+                if len({tuple(own) for own in details}) == len(same):
                     break
         seen: dict[tuple[str, ...], int] = defaultdict(int)
-        for value, own in zip(same, told, strict=True):
+        for value, own in zip(same, details, strict=True):
             seen[tuple(own)] += 1
             nth = seen[tuple(own)]
             value.beside = ", ".join(dict.fromkeys(filter(None, own)))

@@ -108,8 +108,8 @@ class Sheet:
 
     def value(self, row: int, column: int) -> Value | None:
         """The number of a cell that holds exactly one."""
-        found = self.cells.get((row, column), ())
-        return found[0] if len(found) == 1 else None
+        values = self.cells.get((row, column), ())
+        return values[0] if len(values) == 1 else None
 
     def values(self) -> list[Value]:
         """All numbers, row by row."""

@@ -32,30 +32,30 @@ def load_corrections(path: Path) -> tuple[Correction, ...]:
         SpecError: The file is no TOML, or has an unknown key or value.
         UsageError: A correction says two things that exclude each other, or nothing.
     """
-    found = load_toml(path, Corrections).table
-    twice = Counter(said.at for said in found)
-    for said in found:
-        where = f"{path}: the correction of {said.at!r}"
-        if twice[said.at] > 1:
-            raise UsageError(f"{where} stands there {twice[said.at]} times: put its keys into one [[table]]")
-        if said.model and said.models:
+    corrections = load_toml(path, Corrections).table
+    twice = Counter(correction.at for correction in corrections)
+    for correction in corrections:
+        where = f"{path}: the correction of {correction.at!r}"
+        if twice[correction.at] > 1:
+            raise UsageError(f"{where} stands there {twice[correction.at]} times: put its keys into one [[table]]")
+        if correction.model and correction.models:
             raise UsageError(
                 f"{where} has `model` (all is about that one) and `models` (they stand on an axis): give one"
             )
-        if said.model in {"rows", "columns", "none"}:
+        if correction.model in {"rows", "columns", "none"}:
             raise UsageError(
-                f"{where} has `model = {said.model!r}`, which is the name of a model; the axis is `models`"
+                f"{where} has `model = {correction.model!r}`, which is the name of a model; the axis is `models`"
             )
-        if said.benchmarks and not said.model:
+        if correction.benchmarks and not correction.model:
             raise UsageError(f"{where} has `benchmarks`, which only says where they stand in a table about one `model`")
-        if said == Correction(at=said.at):
+        if correction == Correction(at=correction.at):
             raise UsageError(
                 f"{where} says nothing: give {', '.join(Correction.__struct_fields__[1:])} or several of them"
             )
-    return found
+    return corrections
 
 
-def correct(documents: Sequence[Document], said: Sequence[Correction]) -> None:
+def correct(documents: Sequence[Document], corrections: Sequence[Correction]) -> None:
     """Note on each table what is said of it.
 
     Raises:
@@ -66,12 +66,12 @@ def correct(documents: Sequence[Document], said: Sequence[Correction]) -> None:
     for document in documents:
         for table in document.tables:
             tables.setdefault(f"{document.name}:{table.line}", []).append(table)
-    for correction in said:
+    for correction in corrections:
         if correction.at not in tables:
-            known = [*tables][:MAX_NAMED] + ["…"] * (len(tables) > MAX_NAMED)
+            places = [*tables][:MAX_NAMED] + ["…"] * (len(tables) > MAX_NAMED)
             raise UsageError(
                 f"no table begins at {correction.at!r}; write the place as the report does. "
-                f"Tables begin at: {', '.join(known) or 'no line of any document'}"
+                f"Tables begin at: {', '.join(places) or 'no line of any document'}"
             )
         for table in tables[correction.at]:
             missing = [

@@ -109,10 +109,8 @@ class Table:
 
     def columns_called(self, *labels: str) -> list[int]:
         """The columns that have one of these labels in a row of the header, letters large or small."""
-        wanted = {plain(label).strip(" :").lower() for label in labels}
-        return [
-            c for c in range(self.width) if any(plain(row[c]).strip(" :").lower() in wanted for row in self.headers)
-        ]
+        keys = {plain(label).strip(" :").lower() for label in labels}
+        return [c for c in range(self.width) if any(plain(row[c]).strip(" :").lower() in keys for row in self.headers)]
 
     def bring_to_front(self, column: int) -> None:
         """Make a column the first one: names that stand behind the numbers are read as those before them are."""

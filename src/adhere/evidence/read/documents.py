@@ -72,13 +72,13 @@ def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md
     document = Document(name, where, kind, lines)
     if problem:
         document.problems.append(Problem(name, 1, problem))
-    repaired = [repair(line) for line in lines]
+    repaired_lines = [repair(line) for line in lines]
     if kind == "html":
-        read_html_document(document, "\n".join(repaired))
+        read_html_document(document, "\n".join(repaired_lines))
     elif kind == "latex":
-        read_latex_document(document, "\n".join(repaired))
+        read_latex_document(document, "\n".join(repaired_lines))
     else:
-        read_text_document(document, repaired, aligned=kind == "text")
+        read_text_document(document, repaired_lines, is_aligned=kind == "text")
     return document
 
 

@@ -40,23 +40,23 @@ def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
 
     `is_count` says that its whole column prints how many of how many: `197/200` is 197.
     """
-    shown, parts = _parts_of(text)
+    shared_text, parts = _parts_of(text)
     if is_count and (match := _FRACTION.fullmatch(plain(text))):
         number = PrintedNumber(float(match[1]), 0, f"/{match[2]}", match[1])
         parts = (Part(plain(text), number, bool(_BOLD.search(text)), bool(_UNDERLINED.search(text)), 0),)
-    return Cell(shown, parts, line)
+    return Cell(shared_text, parts, line)
 
 
 def _counts(body: Sequence[RawRow], width: int) -> frozenset[int]:
     """The columns that print how many of about one number were right: `197/200`, `192/200`."""
-    found = set()
+    columns = set()
     for column in range(1, width):
         texts = [plain(row.cells[column]) for row in body if len(row.cells) > column and "/" in row.cells[column]]
         matches = [match for text in texts if (match := _FRACTION.fullmatch(text)) and int(match[1]) <= int(match[2])]
         wholes = [int(match[2]) for match in matches]
         if len(matches) > 1 and len(matches) == len(texts) and max(wholes) <= 1.2 * min(wholes):
-            found.add(column)
-    return frozenset(found)
+            columns.add(column)
+    return frozenset(columns)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -86,26 +86,29 @@ def expand_breaks(row: RawRow) -> list[RawRow]:
     """One row for each of the lines that its cells are broken into: `AIME<br>MATH | 74.3<br>96.4` are two rows of one line."""
     if not any("<" in text for text in row.cells):
         return [row]
-    broken = [_BREAK.split(text) for text in row.cells]
-    count = max(map(len, broken), default=1)
-    numbers = [pieces for pieces in broken[1:] if len(pieces) == count and all(map(_is_score, pieces))]
-    if count < 2 or not numbers or sum(len(pieces) == count for pieces in broken) < 2:
+    cell_pieces = [_BREAK.split(text) for text in row.cells]
+    count = max(map(len, cell_pieces), default=1)
+    numbers = [pieces for pieces in cell_pieces[1:] if len(pieces) == count and all(map(_is_score, pieces))]
+    if count < 2 or not numbers or sum(len(pieces) == count for pieces in cell_pieces) < 2:
         return [row]
-    if any(len(pieces) not in {1, count} and any(map(number_of, pieces)) for pieces in broken):
+    if any(len(pieces) not in {1, count} and any(map(number_of, pieces)) for pieces in cell_pieces):
         return [row]
     return [
         RawRow(
             row.line,
-            [pieces[nth] if len(pieces) == count else text for pieces, text in zip(broken, row.cells, strict=True)],
+            [
+                pieces[nth] if len(pieces) == count else text
+                for pieces, text in zip(cell_pieces, row.cells, strict=True)
+            ],
         )
         for nth in range(count)
     ]
 
 
 def _pieces(text: str) -> list[str]:
-    named = _NAMED.findall(text) if ":" in text else []
-    if len(named) > 1 and not _NAMED.sub("", text).strip(" *_,;/"):
-        return [f"{number} [{name}]" for name, number in named]  # `F1:92.30 EM:86.60`
+    named_numbers = _NAMED.findall(text) if ":" in text else []
+    if len(named_numbers) > 1 and not _NAMED.sub("", text).strip(" *_,;/"):
+        return [f"{number} [{name}]" for name, number in named_numbers]  # `F1:92.30 EM:86.60`
     if ("/" not in text and " | " not in text) or is_absent(text) or "</" in text:
         return [text]
     pieces = BETWEEN_VALUES.split(text)
@@ -163,11 +166,11 @@ def build_tables(
     section = ""
     tables: list[Table] = []
     for at, row in enumerate(body):
-        shown = [plain(text) for text in row.cells]
-        filled = [text for text in shown if text]
-        if not filled or shown == headers[0] or shown == headers[-1]:
+        texts = [plain(text) for text in row.cells]
+        filled = [text for text in texts if text]
+        if not filled or texts == headers[0] or texts == headers[-1]:
             continue
-        if rows and at < len(body) - 1 and _begins_anew(shown, width, labels, headers[-1]):
+        if rows and at < len(body) - 1 and _begins_anew(texts, width, labels, headers[-1]):
             later, more = build_tables(body[at:], index=index + 1, document=document, headings=headings)
             tables, problems = later, [*problems, *more]
             break
@@ -198,8 +201,8 @@ def _without_formulas(row: RawRow) -> RawRow:
     r"""The row with what formulas of Markdown and MathJax show: `$\downarrow$`, `\(79.6_{\pm 0.4}\)`."""
     if not any("\\" in text for text in row.cells):
         return row
-    shown = [_FORMULA.sub(lambda found: latex_text(_SPACED.sub("", found[1] or found[2])), one) for one in row.cells]
-    return RawRow(row.line, shown)
+    cells = [_FORMULA.sub(lambda match: latex_text(_SPACED.sub("", match[1] or match[2])), one) for one in row.cells]
+    return RawRow(row.line, cells)
 
 
 _FORMULA = re.compile(r"\$([^$]*\\[A-Za-z%][^$]*)\$|\\\((.*?)\\\)")
@@ -270,9 +273,9 @@ def _is_value(text: str) -> bool:
 
 def _is_title(row: RawRow) -> bool:
     """Whether one text stands over the whole table."""
-    shown = [plain(text) for text in row.cells]
-    is_one = len(shown) > 2 and bool(shown[0]) and (len(set(shown)) == 1 or not any(shown[1:]))
-    return is_one and not _is_score(shown[0])
+    texts = [plain(text) for text in row.cells]
+    is_one = len(texts) > 2 and bool(texts[0]) and (len(set(texts)) == 1 or not any(texts[1:]))
+    return is_one and not _is_score(texts[0])
 
 
 def _is_across(row: RawRow) -> bool:
@@ -310,14 +313,14 @@ def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
 
     `| | | QuizA | | | QuizB | |` over `Model | Base | Novel | HM | Base | Novel | HM`.
     """
-    named = [c for c in range(1, len(upper)) if upper[c]]
-    size, rest = divmod(len(upper) - 1, max(len(named), 1))
+    label_columns = [c for c in range(1, len(upper)) if upper[c]]
+    size, rest = divmod(len(upper) - 1, max(len(label_columns), 1))
     parts = {tuple(lower[at : at + size]) for at in range(1, len(lower), max(size, 1))}
-    if rest or size < 2 or len(named) < 2 or len(parts) != 1 or not all(next(iter(parts))):
+    if rest or size < 2 or len(label_columns) < 2 or len(parts) != 1 or not all(next(iter(parts))):
         return False
-    if [(c - 1) // size for c in named] != [*range(len(named))]:
+    if [(c - 1) // size for c in label_columns] != [*range(len(label_columns))]:
         return False
-    upper[1:] = [upper[named[c // size]] for c in range(len(upper) - 1)]
+    upper[1:] = [upper[label_columns[c // size]] for c in range(len(upper) - 1)]
     return True
 
 
@@ -357,16 +360,16 @@ def _is_all_bold(row: RawRow) -> bool:
     return len(filled) > 2 and all(_BOLD.fullmatch(text.strip()) and number_of(text) is None for text in filled)
 
 
-def _begins_anew(shown: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:
+def _begins_anew(texts: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:
     """Whether a row between others is the header of a new table: no numbers, and `Model` or `Benchmark` over the labels.
 
     Or over the labels what the table's own header has there, and names over the rest.
     """
-    if len(shown) != width:
+    if len(texts) != width:
         return False
-    is_named = any(is_role("models", label) or is_role("benchmarks", label) for label in shown[:labels])
-    rest = [text for text in shown[labels:] if text]
-    is_same = [*shown[:labels]] == [*header[:labels]] and len(rest) == width - labels > 2
+    is_named = any(is_role("models", label) or is_role("benchmarks", label) for label in texts[:labels])
+    rest = [text for text in texts[labels:] if text]
+    is_same = [*texts[:labels]] == [*header[:labels]] and len(rest) == width - labels > 2
     return (is_named or is_same) and len(rest) >= 2 and not any(_is_value(text) for text in rest)
 
 

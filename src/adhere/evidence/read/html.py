@@ -113,26 +113,26 @@ def _table(table: Any, before: int) -> HtmlTable:
         if element.tag == "caption":
             caption, caption_line = " ".join(element.text_content().split()), before + (element.sourceline or 1)
             continue
-        found: list[str] = []
+        texts: list[str] = []
         is_head = next(element.iterancestors("thead", "table")).tag == "thead" or (
             bool(cells) and all(cell.tag == "th" for cell in cells)
         )
         for cell in cells:
-            _fill(spans, found)
+            _fill(spans, texts)
             text = " ".join(_text(cell).split()).replace("****", "")
             columns, down = _span(cell.get("colspan")), _span(cell.get("rowspan"))
-            for copy in range(min(columns, max(MAX_COLUMNS - len(found), 1))):
+            for copy in range(min(columns, max(MAX_COLUMNS - len(texts), 1))):
                 # A header that spans columns names each of them; a body cell that does is a section row or a remark.
-                shown = text if copy == 0 or is_head or cell.tag == "th" else ""
+                cell_text = text if copy == 0 or is_head or cell.tag == "th" else ""
                 if down > 1:
-                    spans[len(found)] = (down - 1, shown)
-                found.append(shown)
-        _fill(spans, found)
-        if not found:
+                    spans[len(texts)] = (down - 1, cell_text)
+                texts.append(cell_text)
+        _fill(spans, texts)
+        if not texts:
             continue
         if is_head and headers == len(rows):
             headers += 1
-        rows.append(RawRow(before + (element.sourceline or 1), found))
+        rows.append(RawRow(before + (element.sourceline or 1), texts))
     return HtmlTable(before + (table.sourceline or 1), rows, headers, caption, caption_line)
 
 
@@ -161,10 +161,10 @@ def _fill(spans: dict[int, tuple[int, str]], row: list[str]) -> None:
     """Put cells of rows above that reach down into their places."""
     while len(row) in spans and len(row) < 2 * MAX_COLUMNS:
         column = len(row)
-        left, text = spans[column]
+        rows_left, text = spans[column]
         row.append(text)
-        if left > 1:
-            spans[column] = (left - 1, text)
+        if rows_left > 1:
+            spans[column] = (rows_left - 1, text)
         else:
             del spans[column]
 
@@ -224,18 +224,18 @@ def html_text(text: str, line: int) -> Iterator[HtmlText]:
         if tag in _SKIPPED or is_note(element):
             skipping += 1 if event == "start" else -1
         if tag in _BLOCKS or tag == "br":
-            shown = " ".join("".join(pieces).split())
-            if shown:
+            paragraph = " ".join("".join(pieces).split())
+            if paragraph:
                 level = int(tag[1]) if event == "end" and re.fullmatch(r"h[1-6]", tag) else 0
-                yield HtmlText(level, shown, line - 1 + at)
+                yield HtmlText(level, paragraph, line - 1 + at)
             pieces = []
-        added = element.text if event == "start" else element.tail
-        if added and not skipping:
-            if not "".join(pieces).strip() and added.strip():
+        piece = element.text if event == "start" else element.tail
+        if piece and not skipping:
+            if not "".join(pieces).strip() and piece.strip():
                 # libxml2 knows the line where an element begins, which is where its text does, but for leading line
                 # breaks.
-                at = (element.sourceline or 1) + added[: len(added) - len(added.lstrip())].count("\n")
-            pieces.append(added)
-    shown = " ".join("".join(pieces).split())
-    if shown:
-        yield HtmlText(0, shown, line - 1 + at)
+                at = (element.sourceline or 1) + piece[: len(piece) - len(piece.lstrip())].count("\n")
+            pieces.append(piece)
+    paragraph = " ".join("".join(pieces).split())
+    if paragraph:
+        yield HtmlText(0, paragraph, line - 1 + at)

@@ -118,7 +118,7 @@ def read_latex(text: str) -> LatexSource:
     around = _floats_around(tabulars, floats)
     captions = _captions(text, tabulars, around)
     tables: list[LatexTable] = []
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     for tabular in tabulars:
         table = _table(
@@ -126,9 +126,9 @@ def read_latex(text: str) -> LatexSource:
         )
         if table:
             tables.append(table)
-        kept += [text[position : tabular.start], "\n" * text.count("\n", tabular.start, tabular.end)]
+        pieces += [text[position : tabular.start], "\n" * text.count("\n", tabular.start, tabular.end)]
         position = tabular.end
-    rest = "".join([*kept, text[position:]])
+    rest = "".join([*pieces, text[position:]])
     lines = _Text(rest)
     missing = [(m[1], lines.line(m.start())) for m in re.finditer(r"\\(?:input|include)\s*\{([^{}]*)\}", rest)]
     rest = _REFERENCE.sub(lambda match: f" {numbers.get(match[1], '?')}", rest)
@@ -137,30 +137,30 @@ def read_latex(text: str) -> LatexSource:
 
 def _macros(text: str) -> dict[str, Macro]:
     """The commands that the source defines."""
-    found: dict[str, Macro] = {}
+    macros: dict[str, Macro] = {}
     for match in _MACRO.finditer(text):
         body, _ = read_braces(text[match.end() : match.end() + MAX_BODY], 0)
-        if body is not None and len(found) < MAX_MACROS and f"\\{match['name']}" not in body:
-            found[match["name"]] = Macro(
+        if body is not None and len(macros) < MAX_MACROS and f"\\{match['name']}" not in body:
+            macros[match["name"]] = Macro(
                 int(match["count"] or max(map(int, re.findall(r"#(\d)", body)), default=0)), body
             )
-    return found
+    return macros
 
 
 def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
     """Outermost tabulars, and tables that float; what is never closed is text."""
     tabulars: list[_Span] = []
     floats: list[_Span] = []
-    opened: list[re.Match[str]] = []
+    open_begins: list[re.Match[str]] = []
     for match in _ENVIRONMENT.finditer(text):
         if match["end"] == "begin":
-            opened.append(match)
-        elif opened and opened[-1]["kind"] == match["kind"]:
-            begin = opened.pop()
+            open_begins.append(match)
+        elif open_begins and open_begins[-1]["kind"] == match["kind"]:
+            begin = open_begins.pop()
             span = _Span(match["kind"], begin.start(), begin.end(), match.start(), match.end())
             if "table" in match["kind"] and match["kind"] not in _LONG:
                 floats.append(span)
-            elif not any(_is_tabular(outer["kind"]) for outer in opened[-3:]):
+            elif not any(_is_tabular(outer["kind"]) for outer in open_begins[-3:]):
                 tabulars.append(span)
                 if match["kind"] in _LONG:
                     floats.append(span)
@@ -169,12 +169,12 @@ def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
 
 def _floats_around(tabulars: list[_Span], floats: list[_Span]) -> dict[_Span, _Span]:
     starts = [float_.start for float_ in floats]
-    found = {}
+    float_of_tabular = {}
     for tabular in tabulars:
         place = bisect_right(starts, tabular.start) - 1
         if place >= 0 and floats[place].end >= tabular.end:
-            found[tabular] = floats[place]
-    return found
+            float_of_tabular[tabular] = floats[place]
+    return float_of_tabular
 
 
 def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -> dict[_Span, list[re.Match[str]]]:
@@ -183,7 +183,7 @@ def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -
     Of several tabulars that float together each has its own, in their order (`\captionof{table}` in a `minipage`), and
     may have one for all besides, above or below them (`subtable`). Anything else is taken to have the first.
     """
-    found: dict[_Span, list[re.Match[str]]] = {}
+    captions_of_tabular: dict[_Span, list[re.Match[str]]] = {}
     for float_, together in groupby(tabulars, key=lambda tabular: around.get(tabular, tabular)):
         tables = [*together]
         captions = [*_CAPTION.finditer(text, float_.inside, float_.close)]
@@ -192,8 +192,8 @@ def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -
             is_inside = _PART.search(text, float_.inside, captions[0].start()) is not None
             own, common = (captions[:-1], captions[-1:]) if is_inside else (captions[1:], captions[:1])
         for at, tabular in enumerate(tables):
-            found[tabular] = [*common, own[at]] if len(own) == len(tables) else captions[:1]
-    return found
+            captions_of_tabular[tabular] = [*common, own[at]] if len(own) == len(tables) else captions[:1]
+    return captions_of_tabular
 
 
 def _is_tabular(kind: str) -> bool:
@@ -230,7 +230,7 @@ def _table(
             rows.append(row)
     low, high = (around.inside, around.close) if around else (span.inside, span.close)
     text = source.text
-    caption = " ".join(latex_text(read_braces(text, found.end())[0] or "", macros) for found in captions)
+    caption = " ".join(latex_text(read_braces(text, match.end())[0] or "", macros) for match in captions)
     caption_line = source.line(captions[-1].start()) if captions else 0
     label = _LABEL.search(text, low, high) if around else None
     number = numbers.get(label[1], 0) if label else 0
@@ -248,13 +248,13 @@ def _without_feet(text: str) -> str:
     (`\endfirsthead`, `\endhead`) the second repeats the first.
     """
     begin, has_first = 0, "\\endfirsthead" in text
-    kept = []
+    parts = []
     for mark in _PAGE_PART.finditer(text):
         part, kind = text[begin : mark.end()], mark[1]
         is_row = kind == "firsthead" or (kind == "head" and not has_first)
-        kept.append(part if is_row else re.sub(r"\S", " ", part))
+        parts.append(part if is_row else re.sub(r"\S", " ", part))
         begin = mark.end()
-    text = "".join([*kept, text[begin:]])
+    text = "".join([*parts, text[begin:]])
     pieces, position = [], 0
     for caption in _CAPTION.finditer(text):
         if caption.start() >= position:
@@ -269,15 +269,15 @@ def _without_feet(text: str) -> str:
 def _split(text: str, start: int, end: int, mark: str) -> Iterator[tuple[str, int]]:
     """Pieces between marks that stand outside of braces and nested environments, with where each begins."""
     depth, begin, at = 0, start, start
-    while found := _MARK.search(text, at, end):
-        sign, at = found.group(), found.end()
+    while match := _MARK.search(text, at, end):
+        sign, at = match.group(), match.end()
         if sign in {"\\begin{", "\\end{"}:
             depth += 1 if sign == "\\begin{" else -1
             depth += 1  # the brace that is part of the sign; its end is counted below
         elif sign in {"{", "}"}:
             depth += 1 if sign == "{" else -1
         elif depth == 0 and sign == mark:
-            yield text[begin : found.start()], begin
+            yield text[begin : match.start()], begin
             option = _ROW_OPTION.match(text, at, end) if mark == "\\\\" else None
             at = option.end() if option else at
             begin = at
@@ -304,11 +304,11 @@ def _row(
             if len(cells) > len(row) and not cells[len(row)]:
                 cells[len(row)] = text  # a negative count: the cell began in a row above
         for _ in range(columns if len(row) < MAX_COLUMNS else 1):
-            held = spans.pop(len(row), None)
-            if held and not text:
-                row.append(held[1])
-                if held[0] > 1:
-                    spans[len(row) - 1] = (held[0] - 1, held[1])
+            span = spans.pop(len(row), None)
+            if span and not text:
+                row.append(span[1])
+                if span[0] > 1:
+                    spans[len(row) - 1] = (span[0] - 1, span[1])
                 continue
             if down > 1 and text:
                 spans[len(row)] = (down - 1, text)

@@ -78,8 +78,8 @@ def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
         return " ".join(source.split())
     text, _ = _visible_text(source, 0, macros or {}, 0)
     text = " ".join(text.replace("****", "").replace("``", "“").replace("''", "”").split())
-    cited = None if text else _CITED.fullmatch(source)  # a cell that is a citation is called by its key
-    return cited["key"] if cited else text
+    citation = None if text else _CITED.fullmatch(source)  # a cell that is a citation is called by its key
+    return citation["key"] if citation else text
 
 
 def _ends_in_hyphen(text: str) -> bool:
@@ -201,10 +201,10 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         if name not in _DROPPED and read_braces(source, option.end())[0] is None:
             break
         at = option.end()
-    dropped: str | None = ""
+    argument: str | None = ""
     for _ in range(_DROPPED.get(name, 0)):
-        dropped, at = read_braces(source, at)
-    colour = GREY if name in {"color", "textcolor"} and _GREY.match(dropped or "") else ""
+        argument, at = read_braces(source, at)
+    colour = GREY if name in {"color", "textcolor"} and _GREY.match(argument or "") else ""
     if name in _ABOUT_LAST:
         text, at = _argument(source, at, macros, depth)
         return colour + (text or ""), at

@@ -69,33 +69,36 @@ class _State:
         return tuple(text for _, text in self.headings)
 
 
-def read_text_document(document: Document, text_lines: list[str], *, aligned: bool) -> None:
-    """Fill a Document from its (repaired) lines; with `aligned`, columns set apart by two or more spaces are tables."""
+def read_text_document(document: Document, text_lines: list[str], *, is_aligned: bool) -> None:
+    """Fill a Document from its (repaired) lines.
+
+    `is_aligned` says that columns set apart by two or more spaces are tables.
+    """
     state = _State(document)
     number, count = 0, len(text_lines)
     if any("<!--" in line for line in text_lines):
         text_lines = without_comments("\n".join(text_lines)).split("\n")
     lines = [_QUOTED_ROW.sub("", line) if ">" in line else line for line in text_lines]
     lines = [_CITES.sub("", line) if "[cite" in line else line for line in lines]
-    fenced = False
+    is_fenced = False
     while number < count:
         line = lines[number]
         if _FENCE.match(line):
             _flush(state)
-            fenced = not fenced
+            is_fenced = not is_fenced
             number += 1
             continue
-        if not fenced and "<table" in line.lower() and not _only_lays_out(lines, number):
+        if not is_fenced and "<table" in line.lower() and not _only_lays_out(lines, number):
             _flush(state)
             number = _take_html(state, lines, number)
             continue
-        end = number if fenced else _table_end(lines, number, aligned=aligned)
+        end = number if is_fenced else _table_end(lines, number, is_aligned=is_aligned)
         if end > number:
             _flush(state)
-            _take_table(state, lines, number, end, aligned=aligned)
+            _take_table(state, lines, number, end, is_aligned=is_aligned)
             number = end
             continue
-        heading = None if fenced else _HEADING.match(line)
+        heading = None if is_fenced else _HEADING.match(line)
         if heading and _CAPTION.match(heading[2]):
             _flush(state)
             state.paragraph.append((number + 1, heading[2]))
@@ -122,11 +125,11 @@ def read_html_document(document: Document, text: str) -> None:
     while position < len(text):
         start = table_start(text, position)
         stop = start if start >= 0 else len(text)
-        for found in html_text(text[position:stop], text.count("\n", 0, position) + 1):
-            if found.level:
-                _take_heading(state, found.level, plain(found.text))
+        for block in html_text(text[position:stop], text.count("\n", 0, position) + 1):
+            if block.level:
+                _take_heading(state, block.level, plain(block.text))
             else:
-                state.paragraph.append((found.line, found.text))
+                state.paragraph.append((block.line, block.text))
                 _flush(state)
         if start < 0:
             break
@@ -204,11 +207,11 @@ def _take_heading(state: _State, level: int, text: str) -> None:
 # ── tables ──
 
 
-def _table_end(lines: list[str], start: int, *, aligned: bool) -> int:
+def _table_end(lines: list[str], start: int, *, is_aligned: bool) -> int:
     """The line after a table that begins at `start`; `start` where none begins."""
     line = lines[start]
     if _GRID_RULE.match(line) and start + 1 < len(lines) and lines[start + 1].lstrip().startswith("|"):
-        end = _table_end(lines, start + 1, aligned=False)
+        end = _table_end(lines, start + 1, is_aligned=False)
         return end if end > start + 1 else start
     if "|" in line:
         if line.lstrip().startswith("|"):
@@ -231,12 +234,12 @@ def _table_end(lines: list[str], start: int, *, aligned: bool) -> int:
         while end < len(lines) and lines[end].count("\t") == fields:
             end += 1
         return end if end - start >= 2 else start
-    return _aligned_end(lines, start) if aligned else start
+    return _aligned_end(lines, start) if is_aligned else start
 
 
 def _aligned_end(lines: list[str], start: int) -> int:
     """The line after a table of aligned columns: rules and lone section lines between its rows belong to it."""
-    end, scored = start, 0
+    end, n_scored = start, 0
     while end < len(lines):
         fields = _fields(lines[end])
         if len(fields) < 2:
@@ -245,11 +248,11 @@ def _aligned_end(lines: list[str], start: int) -> int:
                 break
             if not _is_rule(lines[end]) and len(lines[end].strip()) > 60:
                 break
-        scored += sum(number_of(text) is not None for text in fields[1:]) >= 1
+        n_scored += sum(number_of(text) is not None for text in fields[1:]) >= 1
         end += 1
     while end > start and len(_fields(lines[end - 1])) < 2:
         end -= 1
-    return end if end - start >= 3 and scored >= 2 else start
+    return end if end - start >= 3 and n_scored >= 2 else start
 
 
 def _fields(line: str) -> list[str]:
@@ -267,10 +270,10 @@ def _split_pipes(line: str) -> list[str]:
     return cells[1 if cells and not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1] else None]
 
 
-def _take_table(state: _State, lines: list[str], start: int, end: int, *, aligned: bool) -> None:
+def _take_table(state: _State, lines: list[str], start: int, end: int, *, is_aligned: bool) -> None:
     raw: list[RawRow] = []
     header_rows = 0
-    if _GRID_RULE.match(lines[start]) or ("|" in lines[start] and not (aligned and "\t" in lines[start])):
+    if _GRID_RULE.match(lines[start]) or ("|" in lines[start] and not (is_aligned and "\t" in lines[start])):
         for number in range(start, end):
             if _GRID_RULE.match(lines[number]):
                 continue
@@ -343,8 +346,8 @@ def _take_html(state: _State, lines: list[str], start: int) -> int:
             )
         )
         end, count = len(text), len(lines) - start
-    for found in html_tables(text[table_start(text) : end], start + 1):
-        _add_tables(state, found.rows, found.header_rows, found.caption, found.caption_line)
+    for table in html_tables(text[table_start(text) : end], start + 1):
+        _add_tables(state, table.rows, table.header_rows, table.caption, table.caption_line)
     return start + count
 
 
@@ -353,16 +356,16 @@ def _aligned_rows(lines: list[str], start: int, end: int) -> list[RawRow]:
 
     A cell belongs to the column of the widest row whose span it overlaps or is nearest to.
     """
-    kept = [n for n in range(start, end) if not _is_rule(lines[n])]
-    spans = [[(m.start(), m.end(), m.group()) for m in _ALIGNED.finditer(lines[n].expandtabs())] for n in kept]
+    line_numbers = [n for n in range(start, end) if not _is_rule(lines[n])]
+    spans = [[(m.start(), m.end(), m.group()) for m in _ALIGNED.finditer(lines[n].expandtabs())] for n in line_numbers]
     columns = max(spans, key=len)
     rows = []
-    for number, found in zip(kept, spans, strict=True):
-        if len(found) == len(columns):
-            cells = [text for _, _, text in found]
+    for number, pieces in zip(line_numbers, spans, strict=True):
+        if len(pieces) == len(columns):
+            cells = [text for _, _, text in pieces]
         else:
             cells = [""] * len(columns)
-            for left, right, text in found:
+            for left, right, text in pieces:
                 centre = (left + right) / 2
                 nearest = min(range(len(columns)), key=lambda c: abs((columns[c][0] + columns[c][1]) / 2 - centre))
                 cells[nearest] = f"{cells[nearest]} {text}".strip()
@@ -407,20 +410,19 @@ def _sentences(lines: list[tuple[int, str]], paragraph: int, headings: tuple[str
     for number, line in lines:
         starts.append((len(text), number))
         text += line.strip() + " "
-    cleaned = text
-    lead_match = _LEAD.match(_LIST_ITEM.sub("", cleaned, count=1) if _LIST_ITEM.match(cleaned) else cleaned)
+    lead_match = _LEAD.match(_LIST_ITEM.sub("", text, count=1) if _LIST_ITEM.match(text) else text)
     lead = plain(lead_match["lead"]) if lead_match else ""
     position = 0
     at = 0
-    for piece in split_sentences(cleaned):
-        offset = cleaned.find(piece, position)
+    for piece in split_sentences(text):
+        offset = text.find(piece, position)
         offset = position if offset < 0 else offset
         position = offset + len(piece)
         while at + 1 < len(starts) and starts[at + 1][0] <= offset:
             at += 1
-        shown = plain(_PAGE.sub("", piece))
-        if shown:
-            yield Sentence(shown, starts[at][1], paragraph, headings, lead)
+        sentence = plain(_PAGE.sub("", piece))
+        if sentence:
+            yield Sentence(sentence, starts[at][1], paragraph, headings, lead)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -447,15 +449,15 @@ def _attach_captions(state: _State) -> None:
     blocks = [block for block in state.blocks if block[0] != "note"]
     kinds = [kind for kind, _ in blocks]
     around = [(kinds[max(at - 1, 0)], kinds[min(at + 1, len(kinds) - 1)]) for at, k in enumerate(kinds) if k == "table"]
-    told = [places[1] == "caption" for places in around if places.count("caption") == 1]
-    below = 2 * sum(told) > len(told)
-    taken: set[int] = set()
+    are_below = [places[1] == "caption" for places in around if places.count("caption") == 1]
+    below = 2 * sum(are_below) > len(are_below)
+    used_captions: set[int] = set()
     for step, (position, (kind, index)) in product((1, -1) if below else (-1, 1), enumerate(blocks)):
         place = position + step
         if kind != "table" or state.document.tables[index].caption or not 0 <= place < len(kinds):
             continue
-        if kinds[place] == "caption" and blocks[place][1] not in taken:
-            taken.add(blocks[place][1])
+        if kinds[place] == "caption" and blocks[place][1] not in used_captions:
+            used_captions.add(blocks[place][1])
             _set_caption(state.document.tables[index], *state.captions[blocks[place][1]])
     table: Table | None = None
     for kind, index in state.blocks:

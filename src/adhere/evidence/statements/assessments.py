@@ -129,15 +129,15 @@ class Statements(Record, frozen=True):
     def as_json(self) -> dict[str, Json]:
         """Return what `--json` prints: `statements`, `quality`, `contradictions`, and what models did."""
         rest = {name: getattr(self, name) for name in ("quality", "contradictions", "reviews", "splitting")}
-        said = {name: msgspec.to_builtins(value) for name, value in rest.items() if value is not None}
-        return {"statements": self._listed()} | said
+        parts = {name: msgspec.to_builtins(value) for name, value in rest.items() if value is not None}
+        return {"statements": self._listed()} | parts
 
     def _listed(self) -> list[Json]:
-        kept = ("verdict", "kind", "reason", "confidence", "evidence")
-        listed: list[Json] = []
+        names = ("verdict", "kind", "reason", "confidence", "evidence")
+        rows: list[Json] = []
         for item in self.assessments:
             own = item.statement
-            said: dict[str, Json] = {"statement": own.text, "file": own.file, "line": own.line}
-            said |= {"part": own.part, "whole": own.whole} if own.part else {}
-            listed.append(said | {name: msgspec.to_builtins(getattr(item, name)) for name in kept})
-        return listed
+            row: dict[str, Json] = {"statement": own.text, "file": own.file, "line": own.line}
+            row |= {"part": own.part, "whole": own.whole} if own.part else {}
+            rows.append(row | {name: msgspec.to_builtins(getattr(item, name)) for name in names})
+        return rows

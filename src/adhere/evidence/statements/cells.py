@@ -41,76 +41,76 @@ class Reading(NamedTuple):
     exactness: float = 1.0
 
 
-def readings(stated: Wording, grids: Grids) -> Iterator[Reading]:
+def readings(sentence: Wording, grids: Grids) -> Iterator[Reading]:
     """Yield what each table says of a statement that names its labels."""
-    for number, mentions in grids.mentions(stated).items():
+    for number, mentions in grids.mentions(sentence).items():
         grid = grids.grids[number]
-        if len({mention.axis for mention in mentions}) == 2 and _is_about(grid, stated, mentions):
-            reading = _Case(stated, grid, mentions).read()
+        if len({mention.axis for mention in mentions}) == 2 and _is_about(grid, sentence, mentions):
+            reading = _Case(sentence, grid, mentions).read()
             if reading is not None:
                 yield reading._replace(exactness=sum(m.is_exact for m in mentions) / len(mentions))
 
 
-def names_a_cell(stated: Wording, grids: Grids) -> bool:
+def names_a_cell(sentence: Wording, grids: Grids) -> bool:
     """Whether a table has numbers like those of a statement where it names a row and a column."""
-    found = ((grids.grids[number], mentions) for number, mentions in grids.mentions(stated).items())
-    cases = [_Case(stated, grid, mentions) for grid, mentions in found if _is_about(grid, stated, mentions)]
+    named_grids = ((grids.grids[number], mentions) for number, mentions in grids.mentions(sentence).items())
+    cases = [_Case(sentence, grid, mentions) for grid, mentions in named_grids if _is_about(grid, sentence, mentions)]
     return any(case.could_say() for case in cases)
 
 
-def counts(stated: Wording, grids: Grids, line: int) -> Reading | None:
+def counts(sentence: Wording, grids: Grids, line: int) -> Reading | None:
     """Check a count of benchmarks where one model leads against the nearest table that counts; None without one."""
-    numbers = [q for q in stated.numbers if not q.is_inner and not q.unit]
-    if len(numbers) != 2 or not _OF.search(stated.text[numbers[0].end : numbers[1].start]):
+    numbers = [q for q in sentence.numbers if not q.is_inner and not q.unit]
+    if len(numbers) != 2 or not _OF.search(sentence.text[numbers[0].end : numbers[1].start]):
         return None
-    cases = ((grids.grids[number], mentions) for number, mentions in grids.mentions(stated).items())
+    cases = ((grids.grids[number], mentions) for number, mentions in grids.mentions(sentence).items())
     for grid, mentions in sorted(cases, key=lambda case: abs(case[0].sheet.table.line - line)):
-        reading = _Case(stated, grid, mentions).counted(numbers)
+        reading = _Case(sentence, grid, mentions).counted(numbers)
         if reading is not None:
             return reading
     return None
 
 
-def tuning_said(stated: Wording) -> Tuning:
+def tuning_said(sentence: Wording) -> Tuning:
     """Whether a statement speaks of instruct or of base models; empty where it says neither or both."""
-    said = {model_name(name.text).tuning for name in stated.names if name.is_model} - {""}
-    said |= {"base"} if re.search(r"\bbase models?\b", stated.text, re.IGNORECASE) else set()
-    return next(iter(said)) if len(said) == 1 else ""
+    tunings = {model_name(name.text).tuning for name in sentence.names if name.is_model} - {""}
+    tunings |= {"base"} if re.search(r"\bbase models?\b", sentence.text, re.IGNORECASE) else set()
+    return next(iter(tunings)) if len(tunings) == 1 else ""
 
 
-def _is_about(grid: Grid, stated: Wording, mentions: Sequence[Mention]) -> bool:
+def _is_about(grid: Grid, sentence: Wording, mentions: Sequence[Mention]) -> bool:
     """Whether every name of the statement is a label of the table, or stands around it."""
-    for name in stated.names:
+    for name in sentence.names:
         inside = any(mention.start <= name.start and name.end <= mention.end for mention in mentions)
         keys = {name.key, benchmark_key(name.text), "~" + stem(name.text), *map(benchmark_key, name.text.split("-"))}
         if not inside and not keys & grid.around and (name.is_sure or (not name.text.islower() and name.start)):
             return False
-    shots = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", stated.text.lower())}
-    told = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", " ".join(grid.told).lower())}
-    return not shots or not told or bool(shots & told)
+    shots = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", sentence.text.lower())}
+    grid_shots = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", " ".join(grid.told).lower())}
+    return not shots or not grid_shots or bool(shots & grid_shots)
 
 
 class _Case:
     """One statement before one table."""
 
-    def __init__(self, stated: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
-        self.stated, self.grid, self.text, self.tuning = stated, grid, stated.text, tuning_said(stated)
+    def __init__(self, sentence: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
+        self.sentence, self.grid, self.text, self.tuning = sentence, grid, sentence.text, tuning_said(sentence)
         labels = grid.sheet.row_labels, grid.sheet.column_labels
         self.rows, self.columns = (
-            _without_groups([m for m in mentions if m.axis == axis], stated.text, own)
+            _without_groups([m for m in mentions if m.axis == axis], sentence.text, own)
             for axis, own in zip(("row", "column"), labels, strict=True)
         )
         spans = [(m.start, m.end) for m in mentions]
-        told = [q for q in stated.numbers if not q.is_inner and _is_of_cells(self.text, q, spans)]
-        among = [q for q in told if q.text.isalpha() and _AMONG.search(self.text[: q.start]) and is_counted(q)]
-        self.numbers, self.among = [q for q in told if q not in among], {q.value for q in among}
+        numbers = [q for q in sentence.numbers if not q.is_inner and _is_of_cells(self.text, q, spans)]
+        among = [q for q in numbers if q.text.isalpha() and _AMONG.search(self.text[: q.start]) and is_counted(q)]
+        self.numbers, self.among = [q for q in numbers if q not in among], {q.value for q in among}
         pairs = ((r, c, v) for r in self.rows for c in self.columns for v in self.cells(r.position, c.position))
         self.pairs: list[Pair] = [pair for pair, _ in zip(pairs, range(MOST_CELLS), strict=False)]
 
     def cells(self, row: int, column: int) -> list[Figure]:
         """The numbers at a row and a column, but those of a model of another tuning."""
-        found = self.grid.figures.get((row, column), [])
-        return [v for v in found if not (self.tuning and v.tuning and v.tuning != self.tuning)]
+        figures = self.grid.figures.get((row, column), [])
+        return [v for v in figures if not (self.tuning and v.tuning and v.tuning != self.tuning)]
 
     def could_say(self) -> bool:
         """Whether the cells that are named could be what the numbers are of, or what they are the difference of."""
@@ -125,15 +125,15 @@ class _Case:
         cells = [value for _, _, value in self.pairs]
         if not self.numbers:
             return self._by_order("order", cells, is_right=self._said_order())
-        left = [q for q in self.numbers if not any(_equals(q, value) for value in cells)]
-        if not left:
+        open_numbers = [q for q in self.numbers if not any(_equals(q, value) for value in cells)]
+        if not open_numbers:
             return self._paired()
-        is_gap, found = self._difference(left)
-        if is_gap or found is not None:
-            return found
+        is_gap, reading = self._difference(open_numbers)
+        if is_gap or reading is not None:
+            return reading
         places = {(row.start, column.start) for row, column, _ in self.pairs}
-        is_told = len(places) == 1 if len(self.numbers) == 1 else len(left) < len(self.numbers) <= len(places)
-        if is_told and all(_may_be_cell(q, cells) for q in left):
+        is_told = len(places) == 1 if len(self.numbers) == 1 else len(open_numbers) < len(self.numbers) <= len(places)
+        if is_told and all(_may_be_cell(q, cells) for q in open_numbers):
             return Reading("denied", "cell", tuple(cells[:4]), f"the table prints {_as_printed(cells)}")
         return None
 
@@ -150,27 +150,27 @@ class _Case:
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
             if not any(_equals(number, value) for value in own):
                 return self._by_order("pairing", own, is_right=False if len(own) == 1 else None)
-        if len([word for word in self.stated.bare if "~" + word not in self.grid.around]) > MOST_OTHER_WORDS:
+        if len([word for word in self.sentence.bare if "~" + word not in self.grid.around]) > MOST_OTHER_WORDS:
             return None  # it says more than a table can
         self.pairs = [pair for pair in self.pairs if any(_equals(q, pair[2]) for q in self.numbers)]
         cells = [value for _, _, value in self.pairs]
         return self._by_order("cell", cells, is_right=self._said_order() is not False)
 
-    def _difference(self, left: Sequence[Quantity]) -> tuple[bool, Reading | None]:
+    def _difference(self, open_numbers: Sequence[Quantity]) -> tuple[bool, Reading | None]:
         """Whether a number is the difference of two cells of one measure, and what that says."""
-        if len(left) != 1 or not _DIFFERENCE.search(self.text):
+        if len(open_numbers) != 1 or not _DIFFERENCE.search(self.text):
             return False, None
         cells = [value for _, _, value in self.pairs]
         pairs = [(a, b) for a in cells for b in cells if a is not b and (a.row == b.row or a.column == b.column)]
         gaps = [abs(a.printed.value - b.printed.value) for a, b in pairs]
         for pair, gap in zip(pairs, gaps, strict=True):
-            if abs(gap - left[0].value) <= left[0].half + EPSILON or (
-                left[0].bound and agrees(left[0]._replace(unit=""), Quantity(0, 0, "", gap, EPSILON))
+            if abs(gap - open_numbers[0].value) <= open_numbers[0].half + EPSILON or (
+                open_numbers[0].bound and agrees(open_numbers[0]._replace(unit=""), Quantity(0, 0, "", gap, EPSILON))
             ):
                 return True, self._by_order("difference", pair, is_right=self._said_order())
-        if len({*map(id, cells)}) == 2 and pairs and len(self.numbers) == 1 and not left[0].bound:
-            said = f"the table prints {_as_printed(pairs[0])}, {gaps[0]:.4g} apart"
-            return True, Reading("denied", "difference", pairs[0], said)
+        if len({*map(id, cells)}) == 2 and pairs and len(self.numbers) == 1 and not open_numbers[0].bound:
+            reason = f"the table prints {_as_printed(pairs[0])}, {gaps[0]:.4g} apart"
+            return True, Reading("denied", "difference", pairs[0], reason)
         return False, None
 
     def _said_order(self) -> bool | None:
@@ -196,18 +196,18 @@ class _Case:
         return all(verdicts) if verdicts else None
 
     def _side(self, start: int, other: Mention, is_row: bool) -> Figure | None:  # noqa: FBT001
-        found = (v for r, c, v in self.pairs if (r if is_row else c).start == start and (c if is_row else r) == other)
-        return next(found, None)
+        figures = (v for r, c, v in self.pairs if (r if is_row else c).start == start and (c if is_row else r) == other)
+        return next(figures, None)
 
     def _sign(self, starts: Sequence[int]) -> tuple[int, bool] | None:
         """1: the label named first is ahead; and whether ahead means better rather than more."""
         is_passive = bool(_PASSIVE.search(self.text)) and not _BEHIND.search(self.text)
         is_first = bool(_OBJECT_FIRST.match(self.text))
         text = self.text if is_first else self.text[starts[0] :]  # "Despite lower costs, A outperforms B"
-        said = [(sign, is_quality) for words, sign, is_quality in _SIGNS if words.search(text)]
-        if len({sign for sign, _ in said}) != 1:
+        signs = [(sign, is_quality) for words, sign, is_quality in _SIGNS if words.search(text)]
+        if len({sign for sign, _ in signs}) != 1:
             return None
-        return (-said[0][0] if is_first != is_passive else said[0][0]), said[0][1]
+        return (-signs[0][0] if is_first != is_passive else signs[0][0]), signs[0][1]
 
     def _is_extreme(self) -> bool | None:
         """`the highest on X`: against all others of the line."""
@@ -269,12 +269,12 @@ def _is_of_cells(text: str, number: Quantity, spans: Sequence[tuple[int, int]]) 
 
 
 def _as_quantity(figure: Figure) -> Quantity:
-    printed = figure.printed
-    unit = {"%": "%", "points": "%"}.get(printed.unit, "")
-    scale = printed.magnitude / printed.value if printed.value else 1.0
-    if printed.unit == "ms":
+    number = figure.printed
+    unit = {"%": "%", "points": "%"}.get(number.unit, "")
+    scale = number.magnitude / number.value if number.value else 1.0
+    if number.unit == "ms":
         unit, scale = "s", 1e-3
-    return Quantity(0, 0, printed.text, printed.value * scale, printed.half * scale, unit)
+    return Quantity(0, 0, number.text, number.value * scale, number.half * scale, unit)
 
 
 def _equals(number: Quantity, figure: Figure) -> bool:
@@ -299,5 +299,5 @@ def _beside(number: Quantity, place: int, mentions: Sequence[Mention], count: in
 
 
 def _as_printed(cells: Iterable[Figure]) -> str:
-    shown = [f"{value.printed.text} ({value.row_label}, {value.column_label})" for value in cells]
-    return ", ".join(dict.fromkeys(shown[:4]))
+    texts = [f"{value.printed.text} ({value.row_label}, {value.column_label})" for value in cells]
+    return ", ".join(dict.fromkeys(texts[:4]))

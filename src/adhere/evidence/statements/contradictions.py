@@ -35,14 +35,14 @@ def contradictions(document: Document, statements: Sequence[Statement], grids: G
     counted over the table that has both.
     """
     lists = {stem(plain(t.headers[0][0])): t for t in document.tables if t.headers and _is_list(t)}
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for statement in statements:
         if why_none(statement.text) == "fragment":
             continue  # `5 Extraction Claims` is a heading
-        for found in (*_counts(document, statement, lists), *_leads(document, statement, grids)):
-            if (found.statement.text, found.reason) not in told:
-                told.add((found.statement.text, found.reason))
-                yield found
+        for contradiction in (*_counts(document, statement, lists), *_leads(document, statement, grids)):
+            if (contradiction.statement.text, contradiction.reason) not in seen:
+                seen.add((contradiction.statement.text, contradiction.reason))
+                yield contradiction
 
 
 def between_sentences(document: Document, own: Sources) -> Iterator[Contradiction]:
@@ -60,15 +60,15 @@ def between_sentences(document: Document, own: Sources) -> Iterator[Contradictio
         for passage in own.passages
         if passage.kind == "sentence" and passage.text.rstrip("\"'”’)").endswith((".", "!", "。"))  # no label of a list
     }
-    told: set[frozenset[str]] = set()
+    seen: set[frozenset[str]] = set()
     for text, passage in sentences.items():
         if not wording(text).numbers or why_none(text) or _CODE.search(text):
             continue
-        for found in own.search.best(text):
-            other, pair = sentences.get(found.text), frozenset((text, found.text))
-            if other is None or other is passage or pair in told:
+        for candidate in own.search.best(text):
+            other, pair = sentences.get(candidate.text), frozenset((text, candidate.text))
+            if other is None or other is passage or pair in seen:
                 continue
-            told.add(pair)
+            seen.add(pair)
             if (
                 _are_one_subject(text, other.text)
                 and (against := _denies(passage, other, own))
@@ -85,12 +85,12 @@ def _are_one_subject(text: str, other: str) -> bool:
     return one == two
 
 
-def _denies(stated: Passage, source: Passage, own: Sources) -> str:
+def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
     """The one number by which a sentence denies another that says nearly all of its words, no date; else empty."""
-    found = match(wording(stated.text), source, own.rarity)
-    is_denied = found.standing == "denied" and found.kind == "number" and found.related >= TOLD
-    is_one = len(found.missing) == 1 and not _DATE.fullmatch(found.missing[0])
-    return f"{found.missing[0]} and {found.instead}" if is_denied and is_one else ""
+    comparison = match(wording(sentence.text), source, own.rarity)
+    is_denied = comparison.standing == "denied" and comparison.kind == "number" and comparison.related >= TOLD
+    is_one = len(comparison.missing) == 1 and not _DATE.fullmatch(comparison.missing[0])
+    return f"{comparison.missing[0]} and {comparison.instead}" if is_denied and is_one else ""
 
 
 def _is_list(table: Table) -> bool:
@@ -116,22 +116,23 @@ def _counts(document: Document, statement: Statement, lists: dict[str, Table]) -
                 table.line,
                 f"it says {number.text} {number.noun}; the {table.name} lists {len(table.rows)}",
             )
-        marked = _MARKED.search(statement.text, number.end)
-        column = next(iter(table.columns_called(marked["what"])), None) if marked else None
-        if marked and column is not None:
+        mark_match = _MARKED.search(statement.text, number.end)
+        column = next(iter(table.columns_called(mark_match["what"])), None) if mark_match else None
+        if mark_match and column is not None:
             cells = [plain(row.cells[column].text).strip() for row in table.rows if column < len(row.cells)]
             ticks = sum(cell in TICKS or cell.lower() in {"yes", "true"} for cell in cells)
             is_marked = all(cell in TICKS | CROSSES or cell.lower() in {"yes", "no", "true", "false"} for cell in cells)
-            if is_marked and ticks != int(marked["count"]):
-                reason = f"it says {marked['count']} {marked['what']}; {ticks} rows of the {table.name} are marked so"
+            if is_marked and ticks != int(mark_match["count"]):
+                count, what = mark_match["count"], mark_match["what"]
+                reason = f"it says {count} {what}; {ticks} rows of the {table.name} are marked so"
                 yield _against(document, statement, table.line, reason)
 
 
 def _leads(document: Document, statement: Statement, grids: Grids) -> Iterator[Contradiction]:
     """`A outperforms B on eight out of ten benchmarks` over the table that has both."""
-    found = counts(wording(statement.text), grids, statement.line)
-    if found is not None and found.finding == "denied":
-        yield _against(document, statement, found.cells[0].line, found.reason)
+    reading = counts(wording(statement.text), grids, statement.line)
+    if reading is not None and reading.finding == "denied":
+        yield _against(document, statement, reading.cells[0].line, reading.reason)
 
 
 def _against(document: Document, statement: Statement, line: int, reason: str) -> Contradiction:

@@ -33,15 +33,15 @@ _LINK = re.compile(r"https?://[^\s<>)\]\"']+")
 
 
 def examine_statements(
-    reports: Sequence[Path], sources: Sequence[Path], *, given: Path | None = None, reviewers: Sequence[str] = (),
-    splitter: str | None = None,
+    reports: Sequence[Path], sources: Sequence[Path], *, statements_file: Path | None = None,
+    reviewers: Sequence[str] = (), splitter: str | None = None,
 ) -> Statements:  # fmt: skip
     """Hold the statements of reports, or those of a file, against sources.
 
     Args:
         reports: Where the statements stand.
         sources: What they are held against.
-        given: A file of statements, in place of those of the reports.
+        statements_file: A file of statements, in place of those of the reports.
         reviewers: Models that are asked about each statement.
         splitter: A model that splits compound statements first.
 
@@ -51,15 +51,15 @@ def examine_statements(
     """
     if not sources:
         raise UsageError("Statements need sources: adhere claims REPORT.md --sources PAPER…")
-    if not reports and given is None:
+    if not reports and statements_file is None:
         raise UsageError("Name a report, or a file of statements by --statements FILE.")
     documents = read_all(reports) if reports else []
-    statements: list[Statement] = list(given_statements(given)) if given else []
-    left: Counter[str] = Counter()
-    for document in documents if given is None else []:
-        found = extract(document)
-        statements += found.statements
-        left.update(found.left_out)
+    statements: list[Statement] = list(given_statements(statements_file)) if statements_file else []
+    left_out: Counter[str] = Counter()
+    for document in documents if statements_file is None else []:
+        extraction = extract(document)
+        statements += extraction.statements
+        left_out.update(extraction.left_out)
     if len(statements) > MOST_STATEMENTS:
         raise UsageError(f"{len(statements)} statements; up to {MOST_STATEMENTS} are read at a time. Split the report.")
     splitting = None
@@ -69,18 +69,24 @@ def examine_statements(
             statements, splitting = split(statements, model)
         finally:
             model.close()
-    held = Sources.of(read_all(sources))
-    judged = [with_confidence(judge(statement, held)) for statement in statements]
+    read_sources = Sources.of(read_all(sources))
+    assessments = [with_confidence(judge(statement, read_sources)) for statement in statements]
     reviews = None
     if reviewers:
         models = open_reviewers(reviewers)
         try:
-            judged, reviews = review(judged, held, models)
+            assessments, reviews = review(assessments, read_sources, models)
         finally:
             for model in models:
                 model.close()
-    said = [item for document in documents for item in _against_itself(document)]
-    return Statements(tuple(judged), _quality(judged, left, documents, held.documents), tuple(said), reviews, splitting)
+    contradictions = [item for document in documents for item in _against_itself(document)]
+    return Statements(
+        tuple(assessments),
+        _quality(assessments, left_out, documents, read_sources.documents),
+        tuple(contradictions),
+        reviews,
+        splitting,
+    )
 
 
 def _against_itself(document: Document) -> list[Contradiction]:
@@ -90,24 +96,26 @@ def _against_itself(document: Document) -> list[Contradiction]:
 
 
 def _quality(
-    judged: Sequence[Assessment], left: Counter[str], reports: Sequence[Document], sources: Sequence[Document]
+    assessments: Sequence[Assessment], left_out: Counter[str], reports: Sequence[Document], sources: Sequence[Document]
 ) -> Quality:
-    counted = Counter(item.verdict for item in judged)
+    verdict_counts = Counter(item.verdict for item in assessments)
     rests = Counter(
         file
-        for item in judged
+        for item in assessments
         if item.verdict in {"supported", "denied", "partly"}
         for file in {q.file for q in item.evidence}
     )
     text = "\n".join(line for report in reports for line in report.lines)
-    squashed = benchmark_key(text)
-    uses = tuple(SourceUse(source.name, _is_cited(source, squashed), rests[source.name]) for source in sources)
+    key_text = benchmark_key(text)
+    uses = tuple(SourceUse(source.name, _is_cited(source, key_text), rests[source.name]) for source in sources)
     links = dict.fromkeys(link.rstrip(".,;") for link in _LINK.findall(text))
     inside = "\n".join(line for source in sources for line in source.lines[:200]) + " ".join(
         source.name for source in sources
     )
     absent = tuple(link for link in links if _number_of(link) and _number_of(link) not in inside)
-    return Quality(len(judged), {verdict: counted[verdict] for verdict in VERDICTS}, dict(left), uses, absent)
+    return Quality(
+        len(assessments), {verdict: verdict_counts[verdict] for verdict in VERDICTS}, dict(left_out), uses, absent
+    )
 
 
 def _is_cited(source: Document, text: str) -> bool:
@@ -118,5 +126,5 @@ def _is_cited(source: Document, text: str) -> bool:
 
 def _number_of(link: str) -> str:
     """Return what tells a paper's address from others: an arXiv number or a DOI; "" where it has neither."""
-    found = re.search(r"\b\d{4}\.\d{4,5}\b|10\.\d{4,}/\S+", link)
-    return found.group() if found else ""
+    match = re.search(r"\b\d{4}\.\d{4,5}\b|10\.\d{4,}/\S+", link)
+    return match.group() if match else ""

@@ -35,34 +35,37 @@ class Extraction(NamedTuple):
 
 def extract(document: Document) -> Extraction:
     """Every statement of a document; a table of statements stands for the sentences in it."""
-    listed = [statement for table in document.tables for statement in listed_statements(document.name, table)]
-    left: Counter[str] = Counter()
-    found: list[Statement] = []
+    table_statements = [statement for table in document.tables for statement in listed_statements(document.name, table)]
+    left_out: Counter[str] = Counter()
+    statements: list[Statement] = []
     is_behind = False
     for sentence in document.sentences:
         is_behind = is_behind or bool(_REFERENCES.match(sentence.text))
         reason = "references" if is_behind else why_none(sentence.text)
         if reason:
-            left[reason] += 1
+            left_out[reason] += 1
         else:
-            found.append(Statement(sentence.text[:MAX_LETTERS], document.name, sentence.line))
-    return Extraction(tuple(sorted([*found, *listed], key=lambda s: s.line)), dict(left))
+            statements.append(Statement(sentence.text[:MAX_LETTERS], document.name, sentence.line))
+    return Extraction(tuple(sorted([*statements, *table_statements], key=lambda s: s.line)), dict(left_out))
 
 
 def why_none(text: str) -> str:
     """Why a sentence is no statement: a question, a plan, talk of the text itself …; empty where it is one."""
-    read = wording(text)
-    said = {
+    sentence = wording(text)
+    reasons = {
         "fragment": _is_short(text) or _is_title(text),
         "question": text.rstrip("\"'”’ )").endswith("?"),
         "citation": bool(_CITATION.search(text)) and len(text.split()) < 40,
         "plan": bool(_PLAN.search(text)),
         "talk": bool(_TALK.search(text)),
         "nothing to compare": not (
-            read.numbers or any(n.is_sure for n in read.names) or _SETTING.search(text) or _COMPARISON.search(text)
+            sentence.numbers
+            or any(n.is_sure for n in sentence.names)
+            or _SETTING.search(text)
+            or _COMPARISON.search(text)
         ),
     }
-    return next((reason for reason, holds in said.items() if holds), "")
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _is_short(text: str) -> bool:

@@ -75,24 +75,27 @@ class Grid:
         sheet, table = self.sheet, self.sheet.table
         first = max(1, sheet.first_column if sheet.cells else 1)
         for r in {row for row, _ in self.figures}:
-            told = [plain(c.text) for c in table.rows[r].cells]
-            texts = [sheet.row_labels[r], sheet.row_models[r], *told[:first]]
-            if len(told) > 1 and _SIZE.fullmatch(told[1]):
-                texts = [*told[1:first], " ".join(told[:2])]  # `Llama 2 | 70B`: whoever names a model names its size
+            cell_texts = [plain(c.text) for c in table.rows[r].cells]
+            texts = [sheet.row_labels[r], sheet.row_models[r], *cell_texts[:first]]
+            if len(cell_texts) > 1 and _SIZE.fullmatch(cell_texts[1]):
+                # `Llama 2 | 70B`: whoever names a model names its size
+                texts = [*cell_texts[1:first], " ".join(cell_texts[:2])]
             yield from (("row", r, text) for text in dict.fromkeys(texts) if text)
         for c in {column for _, column in self.figures}:
             texts = [sheet.column_labels[c], *(plain(header[c]) for header in table.headers if c < len(header))]
             yield from (("column", c, text) for text in dict.fromkeys(texts) if text)
 
-    def loosely_named(self, stated: Wording, axis: Axis) -> Iterator[Mention]:
+    def loosely_named(self, sentence: Wording, axis: Axis) -> Iterator[Mention]:
         """The labels of several words of which a statement has each, in whatever order (`#Total Params`)."""
-        words = [(s, e, stem(part)) for s, e, token in stated.tokens for part in re.split(r"[-/]", token) if part]
+        words = [(s, e, stem(part)) for s, e, token in sentence.tokens for part in re.split(r"[-/]", token) if part]
         for own, position, label in self.labels:
-            wanted = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
+            label_stems = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
             unit = re.search(r"\((?=\w*\d)(\w{3,})\)$", label)  # `Carbon Emitted(tCO2eq)`: its unit says as much
-            wanted = [*wanted[1:], stem(unit[1])] if unit and len(wanted) == 2 else wanted
-            if own == axis and len(wanted) > 1:
-                places = [next(((s, e) for s, e, word in words if _is_like(word, want)), (-1, -1)) for want in wanted]
+            label_stems = [*label_stems[1:], stem(unit[1])] if unit and len(label_stems) == 2 else label_stems
+            if own == axis and len(label_stems) > 1:
+                places = [
+                    next(((s, e) for s, e, word in words if _is_like(word, want)), (-1, -1)) for want in label_stems
+                ]
                 if min(places) >= (0, 0):
                     yield Mention(*max(places), axis, position, is_exact=False)
 
@@ -105,35 +108,35 @@ class Grids:
         self._places: dict[str, set[tuple[int, Axis, int, frozenset[str]]]] = defaultdict(set)
         for number, grid in enumerate(self.grids):
             for axis, position, label in grid.labels:
-                shown = without_pictures(label)
-                bare = _PARENTHESIS.sub(" ", shown).strip()
-                beside = frozenset(stem(word) for word in re.findall(r"[^\W\d_]{3,}", shown.replace(bare, " ")))
-                for text, told in ((shown, frozenset[str]()), (bare, beside)):
+                plain_label = without_pictures(label)
+                bare = _PARENTHESIS.sub(" ", plain_label).strip()
+                beside = frozenset(stem(word) for word in re.findall(r"[^\W\d_]{3,}", plain_label.replace(bare, " ")))
+                for text, rest in ((plain_label, frozenset[str]()), (bare, beside)):
                     for key in label_keys(text):
-                        self._places[key].add((number, axis, position, told))
+                        self._places[key].add((number, axis, position, rest))
 
-    def mentions(self, stated: Wording) -> dict[int, list[Mention]]:
+    def mentions(self, sentence: Wording) -> dict[int, list[Mention]]:
         """The labels that a statement names, by table; a label inside a longer one is not meant."""
-        found: dict[int, dict[tuple[Axis, int], Mention]] = defaultdict(dict)
-        words = stated.tokens
+        mentions_by_grid: dict[int, dict[tuple[Axis, int], Mention]] = defaultdict(dict)
+        words = sentence.tokens
         for length in range(min(MOST_WORDS, len(words)), 0, -1):
             for at in range(len(words) - length + 1):
                 piece = words[at : at + length]
-                if not all(_GAP.fullmatch(stated.text[a[1] : b[0]]) for a, b in itertools.pairwise(piece)):
+                if not all(_GAP.fullmatch(sentence.text[a[1] : b[0]]) for a, b in itertools.pairwise(piece)):
                     continue
                 start, end = piece[0][0], piece[-1][1]
-                for key in _keys_of_words(stated.text[start:end]):
+                for key in _keys_of_words(sentence.text[start:end]):
                     for number, axis, position, beside in sorted(self._places.get(key, ()), key=lambda p: len(p[3])):
-                        mention = Mention(start, end, axis, position, beside <= stated.stems)
-                        found[number].setdefault((axis, position), mention)
-        asked = sum(not (q.is_inner or q.unit == "date") for q in stated.numbers)
-        for number, places in found.items():
+                        mention = Mention(start, end, axis, position, beside <= sentence.stems)
+                        mentions_by_grid[number].setdefault((axis, position), mention)
+        n_numbers = sum(not (q.is_inner or q.unit == "date") for q in sentence.numbers)
+        for number, places in mentions_by_grid.items():
             starts = {axis: {m.start for m in places.values() if m.axis == axis} for axis in ("row", "column")}
             for axis, other in (("row", "column"), ("column", "row")):
-                if not starts[axis] or (len(starts[axis]) < asked and len(starts[other]) == 1):
-                    for mention in self.grids[number].loosely_named(stated, axis):
+                if not starts[axis] or (len(starts[axis]) < n_numbers and len(starts[other]) == 1):
+                    for mention in self.grids[number].loosely_named(sentence, axis):
                         places.setdefault((axis, mention.position), mention)
-        return {number: _told_apart(_outermost(list(places.values()))) for number, places in found.items()}
+        return {number: _told_apart(_outermost(list(places.values()))) for number, places in mentions_by_grid.items()}
 
 
 def label_keys(label: str) -> set[str]:
@@ -180,11 +183,11 @@ def _outermost(mentions: list[Mention]) -> list[Mention]:
 def _told_apart(mentions: list[Mention]) -> list[Mention]:
     """Keep, of the labels that one piece of a statement names, those that it names in full; none on both axes."""
     exact = {(m.start, m.axis) for m in mentions if m.is_exact}
-    kept = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
-    spans = {axis: {(m.start, m.end) for m in kept if m.axis == axis} for axis in ("row", "column")}
+    clear_mentions = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
+    spans = {axis: {(m.start, m.end) for m in clear_mentions if m.axis == axis} for axis in ("row", "column")}
     twice = spans["row"] & spans["column"]
     if twice and spans["row"] - twice:
-        kept = [m for m in kept if m.axis == "column" or (m.start, m.end) not in twice]
+        clear_mentions = [m for m in clear_mentions if m.axis == "column" or (m.start, m.end) not in twice]
     elif twice and spans["column"] - twice:
-        kept = [m for m in kept if m.axis == "row" or (m.start, m.end) not in twice]
-    return kept
+        clear_mentions = [m for m in clear_mentions if m.axis == "row" or (m.start, m.end) not in twice]
+    return clear_mentions

@@ -46,39 +46,39 @@ class Sources:
     def of(cls, documents: Sequence[Document]) -> Sources:
         """Read passages and tables of documents."""
         passages = [passage for document in documents for passage in passages_of(document)]
-        counted: Counter[str] = Counter()
+        word_counts: Counter[str] = Counter()
         for passage in passages:
-            counted.update(search_words(passage.text))
+            word_counts.update(search_words(passage.text))
         total = len(passages)
-        rarity = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in counted.items()}
+        rarity = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in word_counts.items()}
         grids = Grids(sheet for document in documents for sheet in sheets_of(document))
         numbers = {(q.value, q.unit, q.noun): q for passage in passages for q in quantities(passage.text)}
-        listed = sorted(numbers.values(), key=lambda q: q.value)
+        sorted_numbers = sorted(numbers.values(), key=lambda q: q.value)
         scripts = frozenset(is_latin(" ".join(s.text for s in document.sentences)) for document in documents)
-        return cls(documents, passages, Search(passages), grids, rarity, listed, scripts)
+        return cls(documents, passages, Search(passages), grids, rarity, sorted_numbers, scripts)
 
     def is_read_in(self, text: str) -> bool:
         """Whether all sources are written in the letters of a text, so that its words would be found in them."""
         return self.scripts <= {is_latin(text)}
 
-    def absent(self, stated: Wording) -> tuple[str, bool]:
+    def absent(self, sentence: Wording) -> tuple[str, bool]:
         """The first name or number of a statement that no source has, and whether it is a name; empty without one.
 
         A number that may follow from others (a difference, a share, a count in words) is none, and no name that other
         letters write otherwise or that a list has in another's place.
         """
-        is_read = self.is_read_in(stated.text)
-        pairs = itertools.pairwise(stated.names)
-        listed = {
-            name for pair in pairs if _LISTED.fullmatch(stated.text[pair[0].end : pair[1].start]) for name in pair
+        is_read = self.is_read_in(sentence.text)
+        pairs = itertools.pairwise(sentence.names)
+        listed_names = {
+            name for pair in pairs if _LISTED.fullmatch(sentence.text[pair[0].end : pair[1].start]) for name in pair
         }
-        for name in stated.names:
+        for name in sentence.names:
             words = [word for word in search_words(name.text) if word]
             is_had = name.key in self.rarity or all(word in self.rarity for word in words)
-            can_tell = name not in listed and (is_read or _SPELT_ALIKE.search(name.text))
+            can_tell = name not in listed_names and (is_read or _SPELT_ALIKE.search(name.text))
             if name.is_sure and not is_had and can_tell and not self._spells(name.key):
                 return name.text, True
-        for number in stated.numbers:
+        for number in sentence.numbers:
             is_word = not number.unit and number.text.isalpha()
             if not (number.is_inner or _may_follow(number) or is_word or self._has(number)):
                 return number.text, False
@@ -111,21 +111,21 @@ class Sources:
 
 def judge(statement: Statement, sources: Sources) -> Assessment:
     """The verdict of programs on one statement; of one in two parts, of each part where the whole cannot be told."""
-    found = _judge(statement, statement.text, sources)
-    if found.verdict in {"supported", "denied"} or found.kind == "order":
-        return found  # what one passage does not say in this order its parts do not prove either
+    assessment = _judge(statement, statement.text, sources)
+    if assessment.verdict in {"supported", "denied"} or assessment.kind == "order":
+        return assessment  # what one passage does not say in this order its parts do not prove either
     parts = clauses(statement.text)
-    judged = [_judge(statement, part, sources) for part in parts]
-    verdicts = [part.verdict for part in judged]
-    quotes = tuple(dict.fromkeys(quote for part in judged for quote in part.evidence))[:MOST_QUOTES]
+    part_assessments = [_judge(statement, part, sources) for part in parts]
+    verdicts = [part.verdict for part in part_assessments]
+    quotes = tuple(dict.fromkeys(quote for part in part_assessments for quote in part.evidence))[:MOST_QUOTES]
     if "denied" in verdicts and set(verdicts) <= {"denied", "supported"}:
-        return next(part for part in judged if part.verdict == "denied")
+        return next(part for part in part_assessments if part.verdict == "denied")
     if set(verdicts) == {"supported"}:
         return Assessment(statement, "supported", "parts", quotes, "each of its parts stands in the sources")
     if set(verdicts) == {"supported", "not found"}:
-        lost = next(part for part, verdict in zip(parts, verdicts, strict=True) if verdict == "not found")
-        return Assessment(statement, "partly", "parts", quotes, f"nothing in the sources says: {lost}")
-    return found
+        missing_part = next(part for part, verdict in zip(parts, verdicts, strict=True) if verdict == "not found")
+        return Assessment(statement, "partly", "parts", quotes, f"nothing in the sources says: {missing_part}")
+    return assessment
 
 
 _JOINT = pattern("statements", "joint")
@@ -145,10 +145,10 @@ def clauses(text: str) -> list[str]:
 
     The second part has the first one's subject where it begins with its verb.
     """
-    found = _JOINT.search(text)
-    if found is None:
+    joint = _JOINT.search(text)
+    if joint is None:
         return []
-    one, other = text[: found.start()], text[found.end() :]
+    one, other = text[: joint.start()], text[joint.end() :]
     if min(len(one.split()), len(other.split())) < 3:
         return []
     names = [name for name in wording(one).names if name.is_sure]
@@ -157,69 +157,82 @@ def clauses(text: str) -> list[str]:
 
 
 def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:
-    stated = wording(text)
-    read = sorted(readings(stated, sources.grids), key=lambda reading: -reading.exactness)
-    matches = [match(stated, passage, sources.rarity) for passage in sources.search.best(text)]
-    matches = [_of_row(found) if found.passage.kind == "row" and found.kind != "words" else found for found in matches]
-    matches.sort(key=lambda found: (_ORDER[found.standing], -found.score))
-    return _verdict(statement, stated, read, matches, sources)
+    sentence = wording(text)
+    table_readings = sorted(readings(sentence, sources.grids), key=lambda reading: -reading.exactness)
+    matches = [match(sentence, passage, sources.rarity) for passage in sources.search.best(text)]
+    matches = [
+        _of_row(passage_match)
+        if passage_match.passage.kind == "row" and passage_match.kind != "words"
+        else passage_match
+        for passage_match in matches
+    ]
+    matches.sort(key=lambda passage_match: (_ORDER[passage_match.standing], -passage_match.score))
+    return _verdict(statement, sentence, table_readings, matches, sources)
 
 
-def _of_row(found: Match) -> Match:
+def _of_row(passage_match: Match) -> Match:
     """A row holds many numbers: which of them is meant only its labels tell, and `cells` reads those."""
-    return found._replace(standing="near", kind="words")
+    return passage_match._replace(standing="near", kind="words")
 
 
 def _verdict(
-    statement: Statement, stated: Wording, read: Sequence[Reading], matches: Sequence[Match], sources: Sources
+    statement: Statement,
+    sentence: Wording,
+    table_readings: Sequence[Reading],
+    matches: Sequence[Match],
+    sources: Sources,
 ) -> Assessment:
     first = matches[0] if matches else None
     if first and first.standing == "supported":
         return _from_passage("supported", statement, first)
     # A table that is named in full goes before one that is named in part; two that differ leave an order open.
-    read = [reading for reading in read if reading.exactness == read[0].exactness]
-    findings = {reading.finding for reading in read}
-    is_open = len(findings) > 1 and read[0].kind == "order"
+    table_readings = [reading for reading in table_readings if reading.exactness == table_readings[0].exactness]
+    findings = {reading.finding for reading in table_readings}
+    is_open = len(findings) > 1 and table_readings[0].kind == "order"
     for finding in ("supported", "denied"):
         if finding in findings and not is_open:
-            reading = next(reading for reading in read if reading.finding == finding)
+            reading = next(reading for reading in table_readings if reading.finding == finding)
             return _from_table(reading.finding, statement, reading, sources)
-    has_all = any(found.standing == "near" and found.related >= TOLD and not found.missing for found in matches)
-    if first and first.standing == "denied" and not (first.kind == "number" and stated.names and has_all):
-        return _from_passage("denied", statement, first)
-    absent, is_name = sources.absent(stated)
-    is_told = any(found.related >= (TOLD if is_name else NUMBERED) for found in matches) or (
-        not is_name and names_a_cell(stated, sources.grids)
+    has_all = any(
+        passage_match.standing == "near" and passage_match.related >= TOLD and not passage_match.missing
+        for passage_match in matches
     )
-    subject = next((name for name in stated.names if name.is_sure), None)
+    if first and first.standing == "denied" and not (first.kind == "number" and sentence.names and has_all):
+        return _from_passage("denied", statement, first)
+    absent, is_name = sources.absent(sentence)
+    is_told = any(passage_match.related >= (TOLD if is_name else NUMBERED) for passage_match in matches) or (
+        not is_name and names_a_cell(sentence, sources.grids)
+    )
+    subject = next((name for name in sentence.names if name.is_sure), None)
     if absent and (not is_told or (subject and subject.is_model and subject.text == absent)):
         return Assessment(statement, "not found", "names", _quotes(matches[:1]), f"no source has {absent}")
-    is_far = max((found.related for found in matches), default=0.0) < RELATED
-    may_follow = any(map(_may_follow, stated.numbers))
-    if is_far and not (is_told or may_follow) and sources.is_read_in(stated.text):
+    is_far = max((passage_match.related for passage_match in matches), default=0.0) < RELATED
+    may_follow = any(map(_may_follow, sentence.numbers))
+    if is_far and not (is_told or may_follow) and sources.is_read_in(sentence.text):
         return Assessment(statement, "not found", "nothing", (), "no passage of the sources speaks of it")
     kind, reason = "words", "the nearest passage shares words with it; a program cannot compare the two"
-    if repeated := next((found for found in matches if found.kind == "order"), None):
+    if order_match := next((passage_match for passage_match in matches if passage_match.kind == "order"), None):
         kind, reason = "order", "its numbers and names stand in this passage, which may say another thing of each"
-        matches = [repeated]
+        matches = [order_match]
     if is_far:
         reason = "a program cannot compare it with the sources: one is in another language, or only a table names it"
     return Assessment(statement, "cannot tell", kind, _quotes(matches[:1]), reason)
 
 
-def _from_passage(verdict: Verdict, statement: Statement, found: Match) -> Assessment:
+def _from_passage(verdict: Verdict, statement: Statement, passage_match: Match) -> Assessment:
+    missing = f" instead of {passage_match.missing[0]}" if passage_match.missing else ""
     reason = {
         "supported": "its numbers and names stand together in this passage",
-        "denied": f"this passage prints {found.instead}{f' instead of {found.missing[0]}' if found.missing else ''}",
+        "denied": f"this passage prints {passage_match.instead}{missing}",
     }[verdict]
-    return Assessment(statement, verdict, found.kind, _quotes([found]), reason)
+    return Assessment(statement, verdict, passage_match.kind, _quotes([passage_match]), reason)
 
 
 def _quotes(matches: Sequence[Match]) -> tuple[Quote, ...]:
     return tuple(Quote(m.passage.file, m.passage.line, m.passage.text[:MAX_QUOTED]) for m in matches[:MOST_QUOTES])
 
 
-def _from_table(verdict: Verdict, statement: Statement, found: Reading, sources: Sources) -> Assessment:
-    places = dict.fromkeys((value.document, value.line) for value in found.cells)
+def _from_table(verdict: Verdict, statement: Statement, reading: Reading, sources: Sources) -> Assessment:
+    places = dict.fromkeys((value.document, value.line) for value in reading.cells)
     quotes = tuple(sources.quote(*place) for place in list(places)[:MOST_QUOTES])
-    return Assessment(statement, verdict, f"table {found.kind}", quotes, found.reason)
+    return Assessment(statement, verdict, f"table {reading.kind}", quotes, reading.reason)

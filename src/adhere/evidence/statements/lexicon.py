@@ -13,8 +13,8 @@ from typing import Any
 def data(room: str) -> dict[str, Any]:
     """Everything that stands under a heading."""
     text = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
-    found: dict[str, Any] = tomllib.loads(text)[room]
-    return found
+    entries: dict[str, Any] = tomllib.loads(text)[room]
+    return entries
 
 
 def words(room: str, name: str) -> list[str]:
@@ -26,6 +26,6 @@ def words(room: str, name: str) -> list[str]:
 def pattern(room: str, name: str, **parts: str) -> re.Pattern[str]:
     """The pattern under a name, with `{PART}` filled in; it is of any case, and its line breaks do not count."""
     text = str(data(room)[name]).replace("\n", "")
-    for part, filled in parts.items():
-        text = text.replace(f"{{{part}}}", filled)
+    for part, replacement in parts.items():
+        text = text.replace(f"{{{part}}}", replacement)
     return re.compile(text, re.IGNORECASE)

@@ -36,50 +36,52 @@ class Reply(Record, frozen=True):
 
 def split(statements: Sequence[Statement], model: Model, *, seed: int = 0) -> tuple[list[Statement], Splitting]:
     """Split what may be compound; every other statement, and one whose reply does not count, stays as it is."""
-    asked = {
+    questions = {
         (f"s{place}", 0): Question(ASK, Reply, {"sentence": statement.text})
         for place, statement in enumerate(statements)
         if _COMPOUND.search(statement.text)
     }
-    replies = ask_all(model, asked, RUBRIC, seed=seed, most_tokens=600)
-    found: list[Statement] = []
-    refused: Counter[str] = Counter()
+    replies = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=600)
+    new_statements: list[Statement] = []
+    refusals: Counter[str] = Counter()
     done = 0
     for place, statement in enumerate(statements):
         reply, problem = replies.get((f"s{place}", 0), (Reply([statement.text]), ""))
         parts = [one_line(part) for part in reply.parts] if reply is not None else []
         why = problem if reply is None else _why_not(statement.text, parts)
         if why:
-            refused[why] += 1
+            refusals[why] += 1
         if why or len(parts) == 1:
-            found.append(statement)
+            new_statements.append(statement)
             continue
         done += 1
         whole = one_line(statement.text)
-        found += [
+        new_statements += [
             Statement(
                 part, statement.file, statement.line, "quotation" if part in whole else "paraphrase", statement.text
             )
             for part in parts
         ]
-    return found, Splitting(model.name, len(asked), done, dict(refused))
+    return new_statements, Splitting(model.name, len(questions), done, dict(refusals))
 
 
 def _why_not(text: str, parts: Sequence[str]) -> str:
     """Why a reply does not count; empty where it does."""
     if not 1 <= len(parts) <= MOST_PARTS or any(len(part.split()) < LEAST_WORDS for part in parts[1:]):
         return f"not one to {MOST_PARTS} parts of {LEAST_WORDS} words and more"
-    whole, found = wording(text), [wording(part) for part in parts]
+    whole, part_wordings = wording(text), [wording(part) for part in parts]
     numbers, names = (
-        [n for part in found for n in part.numbers],
-        {n.key for part in found for n in part.names if n.is_sure},
+        [n for part in part_wordings for n in part.numbers],
+        {n.key for part in part_wordings for n in part.names if n.is_sure},
     )
     if not all(any(agrees(one, other) for other in whole.numbers) for one in numbers):
         return "a part has a number that the sentence does not have"
-    known = {name.key for name in whole.names}
-    if not names <= known:
+    whole_names = {name.key for name in whole.names}
+    if not names <= whole_names:
         return "a part has a name that the sentence does not have"
-    lost = [one for one in whole.numbers if not any(agrees(one, other) for other in numbers)]
-    if lost or not {name.key for name in whole.names if name.is_sure} <= {n.key for part in found for n in part.names}:
+    missing_numbers = [one for one in whole.numbers if not any(agrees(one, other) for other in numbers)]
+    if missing_numbers or not {name.key for name in whole.names if name.is_sure} <= {
+        n.key for part in part_wordings for n in part.names
+    }:
         return "the parts leave out a number or a name"
     return ""

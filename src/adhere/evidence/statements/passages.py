@@ -60,9 +60,11 @@ def passages_of(document: Document) -> Iterator[Passage]:
 
 def subjects_of(document: Document) -> list[str]:
     """Return names that stand in at least an eighth of a document's sentences, so that the others leave them out."""
-    counted = Counter(name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure)
+    name_counts = Counter(
+        name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure
+    )
     least = max(3, len(document.sentences) / 8)
-    return [name for name, count in counted.most_common(3) if count >= least]
+    return [name for name, count in name_counts.most_common(3) if count >= least]
 
 
 def _rows(document: Document, table: Table, about: str) -> Iterator[Passage]:

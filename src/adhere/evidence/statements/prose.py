@@ -58,33 +58,33 @@ class Match(NamedTuple):
     instead: str = ""
 
 
-def match(stated: Wording, passage: Passage, rarity: Mapping[str, float]) -> Match:
+def match(sentence: Wording, passage: Passage, rarity: Mapping[str, float]) -> Match:
     """Compare a statement with a passage."""
-    return _Comparison(stated, passage, rarity).result()
+    return _Comparison(sentence, passage, rarity).result()
 
 
 class _Comparison:
     """One statement beside one passage."""
 
-    def __init__(self, stated: Wording, passage: Passage, rarity: Mapping[str, float]) -> None:
-        self.stated, self.passage = stated, passage
+    def __init__(self, sentence: Wording, passage: Passage, rarity: Mapping[str, float]) -> None:
+        self.sentence, self.passage = sentence, passage
         self.source, self.near, self.around = wording(passage.text), wording(passage.near), wording(passage.context)
         texts = ((self.source, 1.0), (self.near, 0.7), (self.around, 0.5))
-        shares = {word: next((counts for text, counts in texts if _has(word, text)), 0.0) for word in stated.stems}
-        self.covered = _coverage(stated.bare, shares, rarity)
-        self.own = _coverage(stated.bare, {word: float(share == 1.0) for word, share in shares.items()}, rarity)
-        self.related = _coverage(stated.stems, shares, rarity)
-        self.ordered = _in_order(stated, self.source)
-        self.numbers = [number for number in stated.numbers if not number.is_inner]
-        self.names = [name for name in stated.names if name.is_sure]
+        shares = {word: next((counts for text, counts in texts if _has(word, text)), 0.0) for word in sentence.stems}
+        self.covered = _coverage(sentence.bare, shares, rarity)
+        self.own = _coverage(sentence.bare, {word: float(share == 1.0) for word, share in shares.items()}, rarity)
+        self.related = _coverage(sentence.stems, shares, rarity)
+        self.ordered = _in_order(sentence, self.source)
+        self.numbers = [number for number in sentence.numbers if not number.is_inner]
+        self.names = [name for name in sentence.names if name.is_sure]
         self.lacking = [number for number in self.numbers if not self._stands(number)]
         self.absent = [name for name in self.names if not _is_named(name, self.source, self.near, self.around)]
 
     def result(self) -> Match:
         """The passage's standing."""
         facts = len(self.numbers) + len(self.names)
-        lost = len(self.lacking) + len(self.absent)
-        score = self.covered + 0.5 * (facts - lost) / max(facts, 1) + (0.1 if not lost else 0.0)
+        n_missing = len(self.lacking) + len(self.absent)
+        score = self.covered + 0.5 * (facts - n_missing) / max(facts, 1) + (0.1 if not n_missing else 0.0)
         missing = tuple([number.text for number in self.lacking] + [name.text for name in self.absent])
         standing, kind, instead = self._standing()
         return Match(self.passage, standing, kind, score, self.related, missing, instead)
@@ -107,23 +107,27 @@ class _Comparison:
 
     def _complete(self) -> tuple[Standing, str, str]:
         """Numbers and names are all there: does the passage say the same of them?"""
-        stated, source = self.stated, self.source
-        against = opposes(stated, source)
+        sentence, source = self.sentence, self.source
+        against = opposes(sentence, source)
         if self.ordered == 1.0 and against != "not" and not self._is_of_list():
             return "supported", "quotation", ""
-        turned = "them the other way round" if self._is_swapped() else self._turned()
+        inversion = "them the other way round" if self._is_swapped() else self._turned()
         is_repeated = (self.numbers and self.covered >= DENIED) or self.ordered >= REPEATED
         is_named = all(_is_named(name, self.source) for name in self.names)
-        if turned or (against == "way" and is_repeated and is_named):
-            return "denied", "direction" if against or not self._is_swapped() else "pairing", turned or "the opposite"
+        if inversion or (against == "way" and is_repeated and is_named):
+            return (
+                "denied",
+                "direction" if against or not self._is_swapped() else "pairing",
+                inversion or "the opposite",
+            )
         is_open = (
             against
             or self._is_of_list()
             or self._is_crossed()
             or self._is_strange()
-            or quantifiers(stated) - quantifiers(source)
+            or quantifiers(sentence) - quantifiers(source)
         )
-        is_whole = all(_has(word, source) for word in stated.bare) and len(stated.stems) >= 3
+        is_whole = all(_has(word, source) for word in sentence.bare) and len(sentence.stems) >= 3
         if not is_open and is_whole and self.ordered >= QUOTED:
             return "supported", "quotation", ""
         least = SPECIFIC if any(is_specific(number) for number in self.numbers) else COVERED
@@ -141,7 +145,7 @@ class _Comparison:
 
     def _is_of_list(self) -> bool:
         """Whether a number is one of several that the passage gives to several things in their order."""
-        if self.stated.text.strip(" .") in self.source.text:
+        if self.sentence.text.strip(" .") in self.source.text:
             return False
         for one, other in itertools.pairwise(self.source.numbers):
             own = [any(agrees(number, q) for number in self.numbers) for q in (one, other)]
@@ -153,19 +157,19 @@ class _Comparison:
     def _is_of_names(self) -> bool:
         """Whether the passage says several things of several names in their order, and the statement names one."""
         names = [name for name in self.source.names if name.is_sure]
-        listed = {
+        listed_names = {
             name.key
             for one, other in itertools.pairwise(names)
             if _LISTED.fullmatch(self.source.text[one.end : other.start])
             for name in (one, other)
         }
-        own = listed & {name.key for name in self.names}
-        return len(listed) > 2 and len(own) == 1 and self.source.text.count(",") >= 2 * len(listed) - 2
+        own = listed_names & {name.key for name in self.names}
+        return len(listed_names) > 2 and len(own) == 1 and self.source.text.count(",") >= 2 * len(listed_names) - 2
 
     def _is_exchanged(self) -> bool:
         """Whether a list has another word than the passage's: `schools, health and …` for `schools, law and …`."""
         for own, theirs in self._changes():
-            before, _, behind = self.stated.text.partition(own[0])
+            before, _, behind = self.sentence.text.partition(own[0])
             is_listed = _MEMBER.search(before) or _LISTED.match(behind)
             is_new = not any(_has(stem(own[0]), text) for text in (self.source, self.near))
             if len(own) == len(theirs) == 1 and is_listed and is_new and not own[0][0].isdigit():
@@ -174,16 +178,16 @@ class _Comparison:
 
     def _is_strange(self) -> bool:
         """Whether a word with a capital at the beginning of a sentence stands nowhere around: it may be a name."""
-        unsure = [stem(n.text) for n in self.stated.names if not n.is_sure and not _WORD_LIKE.search(n.text)]
+        unsure = [stem(n.text) for n in self.sentence.names if not n.is_sure and not _WORD_LIKE.search(n.text)]
         return any(all(word not in t.stems for t in (self.source, self.near, self.around)) for word in unsure)
 
     def _changes(self) -> Iterator[tuple[list[str], list[str]]]:
         """The words in which a statement that repeats the passage differs from it, place by place."""
         if self.ordered >= REPEATED:
-            one, other = ([stem(token) for _, _, token in text.tokens] for text in (self.stated, self.source))
+            one, other = ([stem(token) for _, _, token in text.tokens] for text in (self.sentence, self.source))
             for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
                 if tag == "replace" and b - a <= 3 and d - c <= 3:
-                    own, theirs = self.stated.tokens[a:b], self.source.tokens[c:d]
+                    own, theirs = self.sentence.tokens[a:b], self.source.tokens[c:d]
                     yield [token for _, _, token in own], [token for _, _, token in theirs]
 
     def _turned(self) -> str:
@@ -196,10 +200,10 @@ class _Comparison:
 
     def _is_crossed(self) -> bool:
         """Whether two names stand in the other order than in the passage, where order says who is meant."""
-        if self.ordered < REPEATED and not _COMPARES.search(self.stated.text):
+        if self.ordered < REPEATED and not _COMPARES.search(self.sentence.text):
             return False
         theirs = [name.key for name in self.source.names]
-        own = [name.key for name in self.stated.names if name.key in theirs]
+        own = [name.key for name in self.sentence.names if name.key in theirs]
         rest = iter(theirs)
         return not all(key in rest for key in own)
 
@@ -216,7 +220,7 @@ class _Comparison:
     def _follows(self, number: Quantity) -> bool:
         """Whether a number follows from two of the passage."""
         source = self.source
-        return is_derived(number, self.stated.text, source.numbers, is_less=source.ways == {-1})
+        return is_derived(number, self.sentence.text, source.numbers, is_less=source.ways == {-1})
 
     def _own_facts(self, least: float = 1) -> bool:
         """Whether so many numbers, or what stands in their place, are in the passage itself, not around it."""
@@ -228,11 +232,13 @@ class _Comparison:
 
     def _instead(self, number: Quantity) -> Quantity | None:
         """The number that a passage prints where a statement has another: of the same unit, between the same words."""
-        taken = [o for o in self.source.numbers if any(agrees(own, o) for own in self.numbers if own is not number)]
-        own = _around(number, self.stated)
+        used_numbers = [
+            o for o in self.source.numbers if any(agrees(own, o) for own in self.numbers if own is not number)
+        ]
+        own = _around(number, self.sentence)
         best: tuple[float, Quantity] | None = None
         for other in self.source.numbers:
-            if other in taken or not _is_alike(number, other):
+            if other in used_numbers or not _is_alike(number, other):
                 continue
             if number.unit in {"%", "share"} and agrees(number, other._replace(value=_whole(other) - other.value)):
                 return None  # "fails on a third" where "68 %" succeed
@@ -245,16 +251,16 @@ class _Comparison:
 
     def _names_the_same(self) -> bool:
         """Whether the passage counts what the statement counts, by the same two words: `training pairs`."""
-        behind = [_behind(number, self.stated) for number in self.lacking]
+        behind = [_behind(number, self.sentence) for number in self.lacking]
         return any(len(own) == 2 and own == _behind(o, self.source) for own in behind for o in self.source.numbers)
 
     def _other_name(self, name: Name) -> str:
         """The name for which a statement that repeats the passage has another; not one that it compares with."""
-        if self.ordered < REPEATED or _COMPARES.search(self.stated.text) or not name.start:
+        if self.ordered < REPEATED or _COMPARES.search(self.sentence.text) or not name.start:
             return ""
-        one = [stem(token) for _, _, token in self.stated.tokens]
+        one = [stem(token) for _, _, token in self.sentence.tokens]
         other = [stem(token) for _, _, token in self.source.tokens]
-        at = next(place for place, (start, _, _) in enumerate(self.stated.tokens) if start >= name.start)
+        at = next(place for place, (start, _, _) in enumerate(self.sentence.tokens) if start >= name.start)
         for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
             if tag == "replace" and a <= at < b and b - a <= 3 and d - c <= 3:
                 begin, end = self.source.tokens[c][0], self.source.tokens[d - 1][1]
@@ -267,7 +273,7 @@ class _Comparison:
         places = [next((o.start for o in self.source.numbers if agrees(q, o)), -1) for q in self.numbers]
         if len(places) < 2 or -1 in places[:2] or len(set(places[:2])) < 2:
             return False
-        if len(self.numbers) == 2 and _FROM_TO.search(self.stated.text) and _FROM_TO.search(self.source.text):
+        if len(self.numbers) == 2 and _FROM_TO.search(self.sentence.text) and _FROM_TO.search(self.source.text):
             return places[0] > places[1]
         owners = [self._owner(number) for number in self.numbers[:2]]
         if None in owners or owners[0] == owners[1]:
@@ -293,7 +299,7 @@ class _Comparison:
             ]
             own = [o for o in alike if agrees(number, o)]
             if len(alike) > 1 and own and len(self.numbers) < len(alike):
-                words = self.stated.stems
+                words = self.sentence.stems
                 near = [len(words & _around(other, self.source)) for other in alike if other is not own[0]]
                 if max(near) + 2 > len(words & _around(own[0], self.source)):
                     return True
@@ -313,9 +319,9 @@ def _has(word: str, text: Wording) -> bool:
     return len(word) >= BEGINNING and word[:BEGINNING] in text.beginnings
 
 
-def _in_order(stated: Wording, source: Wording) -> float:
+def _in_order(sentence: Wording, source: Wording) -> float:
     """The share of a statement's words that a passage has in the same order."""
-    one, other = ([stem(token) for _, _, token in text.tokens] for text in (stated, source))
+    one, other = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
     if not one:
         return 0.0
     blocks = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
@@ -354,8 +360,8 @@ def _is_named(name: Name, *texts: Wording) -> bool:
 
 
 def _place_of(name: Name, source: Wording) -> int:
-    found = source.text.lower().find(name.text.lower())
-    return found if found >= 0 else next((other.start for other in source.names if other.key == name.key), -1)
+    place = source.text.lower().find(name.text.lower())
+    return place if place >= 0 else next((other.start for other in source.names if other.key == name.key), -1)
 
 
 def _behind(number: Quantity, text: Wording) -> list[str]:

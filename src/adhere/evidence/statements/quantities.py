@@ -55,16 +55,16 @@ class Quantity(NamedTuple):
 @functools.lru_cache(maxsize=1 << 14)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, in its order; those inside names only where they are sizes."""
-    listed = list(_quantities(text))
-    for place, (one, other) in enumerate(itertools.pairwise(listed)):
+    numbers = list(_quantities(text))
+    for place, (one, other) in enumerate(itertools.pairwise(numbers)):
         # "3.2 to 4.3 times", "five and six layers": the first has the unit of the second.
         if not one.unit and not one.noun and _JOINED.fullmatch(text[one.end : other.start]):
             scale = re.search(rf"(?:{_SCALE})$", other.text, re.IGNORECASE)
             times = _SCALES[scale.group().lower()] if scale and one.value < 1000 else 1.0
-            listed[place] = one._replace(
+            numbers[place] = one._replace(
                 unit=other.unit, noun=other.noun, value=one.value * times, half=one.half * times
             )
-    return tuple(listed)
+    return tuple(numbers)
 
 
 def _quantities(text: str) -> Iterator[Quantity]:
@@ -82,9 +82,9 @@ def _quantities(text: str) -> Iterator[Quantity]:
         elif kind in {"iso", "zh", "mdy", "dmy", "my"}:
             yield _date(match)
         elif (number := _value(match)) is not None:
-            found = _with_unit(text, match, *number)
-            if not match["word"] or _is_told(text, found):
-                yield found
+            quantity = _with_unit(text, match, *number)
+            if not match["word"] or _is_told(text, quantity):
+                yield quantity
 
 
 def _is_told(text: str, number: Quantity) -> bool:
@@ -153,22 +153,27 @@ def _chinese(text: str) -> float:
 def _with_unit(text: str, match: re.Match[str], value: float, half: float, unit: str) -> Quantity:
     start, end, noun = match.start(), match.end(), ""
     before = text[max(0, start - 24) : start]
-    found = _UNIT.match(text, end)
-    word = found["unit"].lower() if found and found["unit"] else ""
+    unit_match = _UNIT.match(text, end)
+    word = unit_match["unit"].lower() if unit_match and unit_match["unit"] else ""
     singular = word.rstrip("s") if len(word) > 2 else word
-    if found and found["percent"]:
-        unit, end = "%", found.end()
-    elif found and found["times"]:
-        unit, end = "times", found.end()
+    if unit_match and unit_match["percent"]:
+        unit, end = "%", unit_match.end()
+    elif unit_match and unit_match["times"]:
+        unit, end = "times", unit_match.end()
     elif singular in _SECONDS:
         unit, end, value, half = (
             "s",
-            found.end() if found else end,
+            unit_match.end() if unit_match else end,
             value * _SECONDS[singular],
             half * _SECONDS[singular],
         )
     elif word in _BYTES:
-        unit, end, value, half = "bytes", found.end() if found else end, value * _BYTES[word], half * _BYTES[word]
+        unit, end, value, half = (
+            "bytes",
+            unit_match.end() if unit_match else end,
+            value * _BYTES[word],
+            half * _BYTES[word],
+        )
     elif unit != "times":
         noun = _noun(text[end : end + 60])
     if re.search(r"[$€£]\s?$", before):
@@ -179,8 +184,8 @@ def _with_unit(text: str, match: re.Match[str], value: float, half: float, unit:
 
 def _noun(behind: str) -> str:
     """Return what a number counts: the first plural behind it, else the next word."""
-    found = _NOUN.match(behind)
-    return (found["noun"] or found["next"] or "").lower() if found else ""
+    match = _NOUN.match(behind)
+    return (match["noun"] or match["next"] or "").lower() if match else ""
 
 
 _SCORES = frozenset({"", "%", "share"})
@@ -191,44 +196,44 @@ def is_compatible(one: Quantity, other: Quantity) -> bool:
     return one.unit == other.unit or (one.unit in _SCORES and other.unit in _SCORES) or "" in {one.unit, other.unit}
 
 
-def agrees(stated: Quantity, source: Quantity) -> bool:
+def agrees(number: Quantity, source: Quantity) -> bool:
     """Whether a number may be said where the source prints another: rounding, percent, bounds."""
-    if "date" in {stated.unit, source.unit}:
-        return _agrees_in_date(stated, source)
-    if not is_compatible(stated, source):
+    if "date" in {number.unit, source.unit}:
+        return _agrees_in_date(number, source)
+    if not is_compatible(number, source):
         return False
     values = [source.value]
-    if stated.unit == "share" or (stated.unit == "%" and source.unit != "%" and source.value <= 1):
-        values.append(source.value / 100 if stated.unit == "share" else source.value * 100)
-    if stated.unit == "" and source.unit in {"%", "share"} and stated.value <= 1 and stated.half < HALF_A_TENTH:
+    if number.unit == "share" or (number.unit == "%" and source.unit != "%" and source.value <= 1):
+        values.append(source.value / 100 if number.unit == "share" else source.value * 100)
+    if number.unit == "" and source.unit in {"%", "share"} and number.value <= 1 and number.half < HALF_A_TENTH:
         values.append(source.value / 100)
-    if source.unit == "share" and stated.unit == "%":
-        return abs(stated.value - 100 * source.value) <= 100 * source.half
-    return any(_fits(stated, source, value) for value in values)
+    if source.unit == "share" and number.unit == "%":
+        return abs(number.value - 100 * source.value) <= 100 * source.half
+    return any(_fits(number, source, value) for value in values)
 
 
-def _fits(stated: Quantity, source: Quantity, value: float) -> bool:
+def _fits(number: Quantity, source: Quantity, value: float) -> bool:
     close = EPSILON * max(1.0, abs(value))
-    if stated.bound == source.bound and stated.bound in {"least", "most"}:
-        return abs(stated.value - value) <= close
-    if stated.bound == "least" and source.bound != "most":
-        return stated.value - close <= value <= 1.35 * stated.value
-    if stated.bound == "most" and source.bound != "least":
-        return stated.value * 0.65 <= value <= stated.value + close
-    half = stated.half if value == source.value or stated.unit == "share" else max(stated.half, EPSILON)
-    if abs(stated.value - value) <= half + close:
+    if number.bound == source.bound and number.bound in {"least", "most"}:
+        return abs(number.value - value) <= close
+    if number.bound == "least" and source.bound != "most":
+        return number.value - close <= value <= 1.35 * number.value
+    if number.bound == "most" and source.bound != "least":
+        return number.value * 0.65 <= value <= number.value + close
+    half = number.half if value == source.value or number.unit == "share" else max(number.half, EPSILON)
+    if abs(number.value - value) <= half + close:
         return True
-    allowed = max(ABOUT * abs(value), half)
-    return "about" in {stated.bound, source.bound} and abs(stated.value - value) <= allowed
+    tolerance = max(ABOUT * abs(value), half)
+    return "about" in {number.bound, source.bound} and abs(number.value - value) <= tolerance
 
 
-def _agrees_in_date(stated: Quantity, source: Quantity) -> bool:
+def _agrees_in_date(number: Quantity, source: Quantity) -> bool:
     """A day may be told as its month or year; never the other way round."""
-    if stated.unit != "date":
-        return stated.value == source.value // 10_000
+    if number.unit != "date":
+        return number.value == source.value // 10_000
     if source.unit != "date":
         return False
-    return stated.value == (source.value if stated.value % 100 else source.value // 100 * 100)
+    return number.value == (source.value if number.value % 100 else source.value // 100 * 100)
 
 
 def is_specific(number: Quantity) -> bool:
@@ -246,11 +251,13 @@ def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...], 
 
     `is_less` says that the passage speaks of less: "reduces it by 10 times" is then a tenth.
     """
-    printed = [q for q in sources if not q.is_inner and q.unit != "date"][:MOST_SOURCES]
-    times = [q for q in printed if q.unit == "times" and q.value > 1]
+    candidates = [q for q in sources if not q.is_inner and q.unit != "date"][:MOST_SOURCES]
+    times = [q for q in candidates if q.unit == "times" and q.value > 1]
     if is_less and number.unit == "share" and any(_fits(number, q, 1 / q.value) for q in times):
         return True
-    pairs = [(a, b) for a in printed for b in printed if a is not b and a.unit == b.unit and a.value > b.value > 0]
+    pairs = [
+        (a, b) for a in candidates for b in candidates if a is not b and a.unit == b.unit and a.value > b.value > 0
+    ]
     if number.unit == "share" or (number.unit == "%" and not _GAP.search(statement)):
         scale = 1.0 if number.unit == "share" else 100.0
         return any(

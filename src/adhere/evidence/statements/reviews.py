@@ -38,21 +38,21 @@ class Reply(Record, frozen=True):
 
 
 def review(
-    judged: Sequence[Assessment], sources: Sources, models: Sequence[Model], *, seed: int = 0
+    assessments: Sequence[Assessment], sources: Sources, models: Sequence[Model], *, seed: int = 0
 ) -> tuple[list[Assessment], Reviews]:
     """Ask every reviewer about every statement; their one answer stands where programs cannot tell."""
-    passages = [sources.search.best(item.statement.text, PASSAGES) for item in judged]
-    opinions = [opinion for model in models for opinion in _opinions(model, judged, passages, seed)]
+    passages = [sources.search.best(item.statement.text, PASSAGES) for item in assessments]
+    opinions = [opinion for model in models for opinion in _opinions(model, assessments, passages, seed)]
     by_statement: dict[int, list[Opinion]] = {}
     for opinion in opinions:
         if opinion.verdict is not None:
             by_statement.setdefault(opinion.statement, []).append(opinion)
     kappa, pairs = _kappa(by_statement)
     valid = sum(opinion.verdict is not None for opinion in opinions)
-    told = Reviews(tuple(m.name for m in models), tuple(opinions), len(opinions), valid, kappa, pairs)
+    reviews = Reviews(tuple(m.name for m in models), tuple(opinions), len(opinions), valid, kappa, pairs)
     return [
-        _with_opinions(item, by_statement.get(place, []), passages[place]) for place, item in enumerate(judged)
-    ], told
+        _with_opinions(item, by_statement.get(place, []), passages[place]) for place, item in enumerate(assessments)
+    ], reviews
 
 
 def _with_opinions(item: Assessment, opinions: Sequence[Opinion], passages: Sequence[Passage]) -> Assessment:
@@ -68,17 +68,17 @@ def _with_opinions(item: Assessment, opinions: Sequence[Opinion], passages: Sequ
 
 
 def _opinions(
-    model: Model, judged: Sequence[Assessment], passages: Sequence[Sequence[Passage]], seed: int
+    model: Model, assessments: Sequence[Assessment], passages: Sequence[Sequence[Passage]], seed: int
 ) -> list[Opinion]:
     questions = {
-        (f"s{place}", order): _question(item, found[::-1] if order else found)
-        for place, (item, found) in enumerate(zip(judged, passages, strict=True))
+        (f"s{place}", order): _question(item, own_passages[::-1] if order else own_passages)
+        for place, (item, own_passages) in enumerate(zip(assessments, passages, strict=True))
         for order in (0, 1)
     }
-    read = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=300)
+    replies = ask_all(model, questions, RUBRIC, seed=seed, most_tokens=300)
     return [
-        _opinion(model.name, place, [read[f"s{place}", order] for order in (0, 1)], found)
-        for place, found in enumerate(passages)
+        _opinion(model.name, place, [replies[f"s{place}", order] for order in (0, 1)], own_passages)
+        for place, own_passages in enumerate(passages)
     ]
 
 

@@ -81,7 +81,7 @@ def stem(word: str) -> str:
 
 def with_digits(text: str) -> str:
     r"""A text with the digits of names that had to spell them out (`\olmothree`: LaTeX has no digits in commands)."""
-    return _SPELT.sub(lambda found: found[1] + _DIGITS[found[2]], text)
+    return _SPELT.sub(lambda match: match[1] + _DIGITS[match[2]], text)
 
 
 def tokens(text: str) -> list[tuple[int, int, str]]:
@@ -104,10 +104,10 @@ def _is_name(token: str, *, is_first: bool) -> bool:
     return token[0].isupper() and (not is_first or is_known(token))
 
 
-def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
+def _names(text: str, token_spans: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
     """The names of a text; a family and the version behind it are one (`Llama 2`, `Qwen 2.5-72B`)."""
     passed = 0
-    for place, (start, end, token) in enumerate(found):
+    for place, (start, end, token) in enumerate(token_spans):
         if place < passed or _CJK.match(token):
             continue
         before = text[:start].rstrip(' *_“"(')[-1:]
@@ -117,14 +117,18 @@ def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
             continue
         passed, last = place + 1, end
         if family_of(token):
-            while passed < len(found) and text[last : found[passed][0]] == " " and _VERSION.fullmatch(found[passed][2]):
-                last, passed, is_name = found[passed][1], passed + 1, True
+            while (
+                passed < len(token_spans)
+                and text[last : token_spans[passed][0]] == " "
+                and _VERSION.fullmatch(token_spans[passed][2])
+            ):
+                last, passed, is_name = token_spans[passed][1], passed + 1, True
                 if text[:last].endswith(("'s", "’s")):
                     break
         elif is_name and not is_known(token) and (version := re.match(r" \d\.\d(?![\d.%])", text[last:])):
             last, passed = last + version.end(), passed + 1  # `Apache 2.0`
-        shown = text[start:last]
-        yield Name(start, last, shown, name_key(shown), looks_like_model(shown), is_name)
+        name_text = text[start:last]
+        yield Name(start, last, name_text, name_key(name_text), looks_like_model(name_text), is_name)
 
 
 def is_latin(text: str) -> bool:
@@ -143,49 +147,51 @@ def names_in(text: str) -> tuple[Name, ...]:
 def wording(text: str) -> Wording:
     """Read a text."""
     text = with_digits(text)
-    found = tokens(text)
-    read = quantities(text)
-    dates = [(q.start, q.end) for q in read if q.unit == "date"]
-    names = tuple(n for n in _names(text, found) if not any(start <= n.start < end for start, end in dates))
-    named = [(name.start, name.end) for name in names]
-    numbers = tuple(q for q in read if q.is_inner or not any(start <= q.start < end for start, end in named))
+    token_spans = tokens(text)
+    all_numbers = quantities(text)
+    dates = [(q.start, q.end) for q in all_numbers if q.unit == "date"]
+    names = tuple(n for n in _names(text, token_spans) if not any(start <= n.start < end for start, end in dates))
+    name_spans = [(name.start, name.end) for name in names]
+    numbers = tuple(
+        q for q in all_numbers if q.is_inner or not any(start <= q.start < end for start, end in name_spans)
+    )
     spans = [(number.start, number.end) for number in numbers if not number.is_inner]
     stems: set[str] = set()
     bare: set[str] = set()
     sure = [(name.start, name.end) for name in names if name.is_sure]
-    for place, (start, _, token) in enumerate(found):
+    for place, (start, _, token) in enumerate(token_spans):
         if any(first <= start < last for first, last in spans):
             continue
         if _CJK.match(token):
-            if place and found[place - 1][1] == start and _CJK.match(found[place - 1][2]):
-                stems.add(found[place - 1][2] + token)
-                bare.add(found[place - 1][2] + token)
+            if place and token_spans[place - 1][1] == start and _CJK.match(token_spans[place - 1][2]):
+                stems.add(token_spans[place - 1][2] + token)
+                bare.add(token_spans[place - 1][2] + token)
             continue
         for part in re.split(r"[-/]", token):
             if len(part) > 1 and part.lower() not in _STOP and not part[0].isdigit():
                 stems.add(stem(part))
                 bare |= set() if any(first <= start < last for first, last in sure) else {stem(part)}
-    keys = frozenset(_keys(text, found)) - {""}
+    keys = frozenset(_keys(text, token_spans)) - {""}
     bounds = [(match.start(), match.end()) for match in _BOUND.finditer(text)]
     ways = frozenset(
-        way for at, _, word in found if (way := _way(word.lower())) and not any(a <= at < b for a, b in bounds)
+        way for at, _, word in token_spans if (way := _way(word.lower())) and not any(a <= at < b for a, b in bounds)
     )
     heads = frozenset(word[:BEGINNING] for word in stems)
     is_negative = bool(_NEGATIVE.search(text))
-    told = (frozenset(stems), frozenset(bare), names, keys, numbers, heads, ways, is_negative)
-    return Wording(text, tuple(found), *told)
+    facts = (frozenset(stems), frozenset(bare), names, keys, numbers, heads, ways, is_negative)
+    return Wording(text, tuple(token_spans), *facts)
 
 
-def _keys(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[str]:
+def _keys(text: str, token_spans: Sequence[tuple[int, int, str]]) -> Iterator[str]:
     """The keys of everything in a text that may be a name: of one to three words, and of the parts of one."""
-    for at, (start, end, token) in enumerate(found):
+    for at, (start, end, token) in enumerate(token_spans):
         if token.islower() and token.isalpha():
             continue
         yield from (name_key(token), benchmark_key(token))
         if "-" in token or "/" in token:
             yield from (benchmark_key(part) for part in re.split(r"[-/]", token))
         until = end
-        for last in found[at + 1 : at + 3]:
+        for last in token_spans[at + 1 : at + 3]:
             if text[until : last[0]] not in {" ", "-", ""}:
                 break
             until = last[1]
@@ -196,7 +202,7 @@ def _keys(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[str]:
 def _way(word: str) -> int:
     if word in _WAYS:
         return _WAYS[word]
-    return next((way for known, way in _STEMMED.items() if stem(word) == known), 0)
+    return next((way for key, way in _STEMMED.items() if stem(word) == key), 0)
 
 
 _STEMMED = {stem(word): way for word, way in _WAYS.items()}
@@ -211,37 +217,37 @@ def are_opposites(word: str, other: str) -> bool:
 
 def quantifiers(text: Wording) -> frozenset[str]:
     """The words of a text that say how many it is true of: all, most, only, none."""
-    found = {_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS}
-    return frozenset(found - ({"only"} if text.numbers else set()))  # "only 5": no more than emphasis
+    kinds = {_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS}
+    return frozenset(kinds - ({"only"} if text.numbers else set()))  # "only 5": no more than emphasis
 
 
-def opposes(stated: Wording, source: Wording) -> str:
+def opposes(sentence: Wording, source: Wording) -> str:
     """Tell how two texts say opposite things: by a `way` (higher, lower), a `word` (online, offline) or `not`."""
-    if len(stated.ways) == 1 and len(source.ways) == 1 and stated.ways != source.ways:
-        return "" if stated.is_negative != source.is_negative else "way"
-    if stated.is_negative != source.is_negative:
+    if len(sentence.ways) == 1 and len(source.ways) == 1 and sentence.ways != source.ways:
+        return "" if sentence.is_negative != source.is_negative else "way"
+    if sentence.is_negative != source.is_negative:
         return "not"
-    if len(stated.ways) == 1 and source.ways and not stated.ways & source.ways:
+    if len(sentence.ways) == 1 and source.ways and not sentence.ways & source.ways:
         return "word"
     for pair in _OPPOSITES:
         words = {stem(word) for word in pair}
-        said, printed = stated.stems & words, source.stems & words
-        if len(said) == 1 and printed and not said & printed:
+        own_words, source_words = sentence.stems & words, source.stems & words
+        if len(own_words) == 1 and source_words and not own_words & source_words:
             return "word"
     return ""
 
 
 def search_words(text: str) -> list[str]:
     """The words by which a passage is looked for: stems, names and numbers, in letters and digits alone."""
-    listed: list[str] = []
+    words: list[str] = []
     text, before = with_digits(text), ""
     for _, _, token in tokens(text):
         if _CJK.match(token):
-            listed += [before + token] if _CJK.match(before) else []
+            words += [before + token] if _CJK.match(before) else []
         else:
             parts = [part for part in re.split(r"[-/]", token) if part and part.lower() not in _STOP]
-            listed += [stem(part) for part in parts if not part[0].isdigit()]
-            listed += [name_key(token), benchmark_key(token)] if len(parts) > 1 else []
+            words += [stem(part) for part in parts if not part[0].isdigit()]
+            words += [name_key(token), benchmark_key(token)] if len(parts) > 1 else []
         before = token
-    listed += [f"n{number.value:g}" for number in quantities(text)]
-    return list(dict.fromkeys(_SIGNS.sub("_", word) for word in listed if word))
+    words += [f"n{number.value:g}" for number in quantities(text)]
+    return list(dict.fromkeys(_SIGNS.sub("_", word) for word in words if word))

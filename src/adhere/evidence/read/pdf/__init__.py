@@ -40,17 +40,17 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
     if not data.startswith(b"%PDF-"):
         raise UsageError(f"{where}: called a PDF, but does not begin with %PDF-")
     blocks: list[Block] = []
-    empty = left = 0
+    empty = n_unread = 0
     budget = _Budget(MAX_CHARACTERS)
     try:
         with pdfplumber.open(io.BytesIO(data)) as pdf:
             for number, page in enumerate(pdf.pages, start=1):
                 if number > MAX_PAGES or not budget.lay_out(page):
-                    left = len(pdf.pages) - number + 1
+                    n_unread = len(pdf.pages) - number + 1
                     break
-                found = _page_blocks(page)
-                empty += not found
-                blocks += [block._replace(page=number) for block in found]
+                page_blocks = _page_blocks(page)
+                empty += not page_blocks
+                blocks += [block._replace(page=number) for block in page_blocks]
                 page.close()
     except utils.PdfminerException as error:
         cause = error.args[0] if error.args else error
@@ -61,16 +61,16 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
         raise UsageError(f"{where}: this PDF is damaged: {cause or type(cause).__name__}") from error
     except (parsing.PSException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise UsageError(f"{where}: this PDF cannot be read ({type(error).__name__}: {error})") from error
-    if not blocks and left:
+    if not blocks and n_unread:
         raise UsageError(
             f"{where}: the first page of this PDF holds more than {MAX_CHARACTERS:,} characters. Split it."
         )
     if not blocks:
         raise UsageError(f"{where}: this PDF holds no text (scanned pages?). Run it through OCR first.")
     problems = [f"{empty} pages hold no text"] if empty else []
-    if left:
+    if n_unread:
         problems.append(
-            f"the last {left} pages were not read: PDFs of up to {MAX_CHARACTERS:,} characters are. Split it"
+            f"the last {n_unread} pages were not read: PDFs of up to {MAX_CHARACTERS:,} characters are. Split it"
         )
     return blocks, problems
 
@@ -95,11 +95,11 @@ class _Budget:
                 if self.paths <= MAX_PATHS and len(path) <= 50 and all(part[0] in "mlh" for part in path):
                     super().paint_path(gstate, stroke, fill, evenodd, path)
 
-            def render_char(self, *arguments: Any, **named: Any) -> Any:
+            def render_char(self, *arguments: Any, **keywords: Any) -> Any:
                 budget.characters -= 1
                 if budget.characters < 0:
                     raise _TooMuchText
-                return super().render_char(*arguments, **named)
+                return super().render_char(*arguments, **keywords)
 
         device = Device(page.pdf.rsrcmgr, pageno=page.page_number, laparams=page.pdf.laparams)
         try:

@@ -111,7 +111,7 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
     They stand over the middle of their columns: so a line's texts share the columns of the names below it.
     """
     first = len(table.labels) + 1
-    found: dict[int, Sequence[int]] = {}
+    columns_by_word: dict[int, Sequence[int]] = {}
     for line in to_lines(words)[:-1]:
         below: dict[int, list[Word]] = {}
         for word in words:
@@ -124,8 +124,8 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
         shares = _shares([*map(middle_of, texts)], spans)
         if any(_is_off(text, spans, table) for text in texts) or _covers(texts, shares, spans, table):
             for text, own in zip(texts, shares, strict=True):
-                found |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
-    return found
+                columns_by_word |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
+    return columns_by_word
 
 
 def _covers(
@@ -152,13 +152,13 @@ def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
             texts[-1].append(word)
         else:
             texts.append([word])
-    found: list[list[Word]] = []
+    parts: list[list[Word]] = []
     for text in texts:
         names = {place: [*own] for place, own in groupby(text, lambda word: place_of(word, table))}
         columns = ((own, table.columns[place - len(table.labels) - 1]) for place, own in names.items())
         is_apart = all(abs(middle_of(own) - (left + right) / 2) < 0.5 * text[0].size for own, (left, right) in columns)
-        found += names.values() if is_apart else [text]
-    return found
+        parts += names.values() if is_apart else [text]
+    return parts
 
 
 def _is_off(text: list[Word], spans: dict[int, tuple[float, float]], table: PageTable) -> bool:
@@ -178,15 +178,15 @@ def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list
     def best(text: int, at: int) -> tuple[float, tuple[range, ...]]:
         if text == len(middles):
             return 0.1 * pitch * (len(columns) - at), ()
-        found: tuple[float, tuple[range, ...]] = (float("inf"), ())
+        cheapest: tuple[float, tuple[range, ...]] = (float("inf"), ())
         for i in range(at, len(columns)):
             for j in range(i, len(columns)):
                 off = abs((spans[columns[i]][0] + spans[columns[j]][1]) / 2 - middles[text])
                 cost, rest = best(text + 1, j + 1)
                 cost += off + 0.1 * pitch * (i - at)
-                if columns[j] - columns[i] == j - i and cost < found[0]:
-                    found = (cost, (range(columns[i], columns[j] + 1), *rest))
-        return found
+                if columns[j] - columns[i] == j - i and cost < cheapest[0]:
+                    cheapest = (cost, (range(columns[i], columns[j] + 1), *rest))
+        return cheapest
 
     return list(best(0, 0)[1]) or [range(0)] * len(middles)
 

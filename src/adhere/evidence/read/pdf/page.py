@@ -140,13 +140,13 @@ class Block(NamedTuple):
 
 def without_doubles(tops: list[float]) -> list[float]:
     """The places of rules, those of a double rule once (the lower)."""
-    found: list[float] = []
+    places: list[float] = []
     for top in sorted(tops):
-        if found and top - found[-1] <= 4:
-            found[-1] = top
+        if places and top - places[-1] <= 4:
+            places[-1] = top
         else:
-            found.append(top)
-    return found
+            places.append(top)
+    return places
 
 
 def lines_between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:
@@ -172,7 +172,7 @@ def find_numbers(line: PageLine) -> list[Word]:
 
     Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`) or say a setting (`DPO (β = 0.1, LR = 2e−7)`).
     """
-    found = []
+    numbers = []
     is_name = False
     remarks = _find_remarks(line.words)
     for at, (before, word) in enumerate(zip([None, *line.words], line.words, strict=False)):
@@ -185,13 +185,13 @@ def find_numbers(line: PageLine) -> list[Word]:
             continue
         is_name = is_name and before is not None and word.left - before.right < 0.4 * word.size
         if not is_name:
-            found.append(word)
-    return found
+            numbers.append(word)
+    return numbers
 
 
 def _find_remarks(words: list[Word]) -> set[int]:
     """The places of words that stand in parentheses behind a name and begin with a letter."""
-    found: set[int] = set()
+    places: set[int] = set()
     begin = 0  # of the remark that is open; no line begins with one
     for at, (before, word) in enumerate(pairwise(words), 1):
         gap = word.left - before.right
@@ -200,9 +200,9 @@ def _find_remarks(words: list[Word]) -> set[int]:
         elif not begin and gap < 0.4 * word.size and word.text.startswith("(") and word.text[1:2].isalpha():
             begin = at
         if begin and word.text.endswith(")"):
-            found |= {*range(begin, at + 1)}
+            places |= {*range(begin, at + 1)}
             begin = 0
-    return found
+    return places
 
 
 def is_prose(line: PageLine) -> bool:

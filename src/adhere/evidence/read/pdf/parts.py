@@ -77,11 +77,11 @@ def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
             for line in to_lines([word for word in words if word.right > reach])
             if line.words[0].left > edge and not _continues(line, ends)
         ]
-        if found := _caption_band(beside, top, bottom):
-            own = {id(word) for line in lines_between(beside, *found) for word in line.words}
+        if band := _caption_band(beside, top, bottom):
+            own = {id(word) for line in lines_between(beside, *band) for word in line.words}
             parts: list[list[Word]] = [[], [], []]
             for word in words:
-                parts[1 if id(word) in own else 0 if word.bottom <= found[0] + 2 else 2].append(word)
+                parts[1 if id(word) in own else 0 if word.bottom <= band[0] + 2 else 2].append(word)
             return parts
     return []
 
@@ -128,11 +128,11 @@ def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list
     """
     rows = [line for line in table.body if find_numbers(line)]
     behind = [words for line in rows if (words := [word for word in line.words if word.centre >= middle])]
-    labelled = sum(
+    n_labelled = sum(
         words[0] not in find_numbers(PageLine(words)) and bool(find_numbers(PageLine(words))) for words in behind
     )
     before = sum(any(word.centre < middle for word in find_numbers(line)) for line in rows)
-    if labelled < max(LEAST_LINES, 0.6 * len(behind)) or before < LEAST_LINES:
+    if n_labelled < max(LEAST_LINES, 0.6 * len(behind)) or before < LEAST_LINES:
         return False
     top, bottom = table.lines[0].top - 5, table.lines[-1].bottom + 5
     near = [rule for rule in rules if top <= rule.top <= bottom]

@@ -30,31 +30,31 @@ def body_rows(table: PageTable) -> list[RawRow]:
     """The rows below the header, names of groups in their first row; numbered by their lines."""
     rows: list[RawRow] = []
     labels = len(table.labels) + 1
-    placed = []
+    cell_texts = []
     sections = {at for at, line in enumerate(table.body) if is_section(line, table.columns, table.rules)}
     for at, line in enumerate(table.body):
         if at in sections:
-            placed.append([line.text, *[""] * (width_of(table) - 1)])
+            cell_texts.append([line.text, *[""] * (width_of(table) - 1)])
             continue
         cells: dict[int, list[Word]] = {}
         for word in line.words:
             cells.setdefault(place_of(word, table), []).append(word)
-        placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(width_of(table))])
-    taken = _join_labels(table.body, placed, labels)
-    _raise_groups(table, placed, sections, taken)
-    for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
-        if at not in taken:
+        cell_texts.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(width_of(table))])
+    used_lines = _join_labels(table.body, cell_texts, labels)
+    _raise_groups(table, cell_texts, sections, used_lines)
+    for at, (line, texts) in enumerate(zip(table.body, cell_texts, strict=True)):
+        if at not in used_lines:
             rows.append(RawRow(line.number, texts))
     return rows
 
 
-def _raise_groups(table: PageTable, placed: list[list[str]], sections: set[int], taken: set[int]) -> None:
+def _raise_groups(table: PageTable, cell_texts: list[list[str]], sections: set[int], used_lines: set[int]) -> None:
     """Put the label of a group into its first row: it stands in the middle of its rows, between two of them if need be.
 
-    Lines that hold nothing else are `taken`, as those already are that another row was joined with.
+    Lines that hold nothing else join `used_lines`, which has those already that are part of another row.
     """
     body, labels = table.body, len(table.labels) + 1
-    is_row = [any(texts[labels:]) for texts in placed]
+    is_row = [any(texts[labels:]) for texts in cell_texts]
     numbers = [line for line, has_numbers in zip(body, is_row, strict=True) if has_numbers]
     rules = [  # but for the edges of coloured cells, which run through a row
         rule for rule in table.rules if not any(line.top + 2 < rule.top < line.bottom - 2 for line in numbers)
@@ -62,25 +62,25 @@ def _raise_groups(table: PageTable, placed: list[list[str]], sections: set[int],
     for column in range(max(labels - 1, 1)):
         left = min((w.left for line in body for w in line.words if place_of(w, table) == column), default=0.0)
         tops = [rule.top for rule in rules if rule.left <= left + 3]
-        for band in _bands(body, tops, sections, taken):
+        for band in _bands(body, tops, sections, used_lines):
             rows = [at for at in band if is_row[at]]
-            names = [at for at in band if placed[at][column] not in TICKS | CROSSES]
+            names = [at for at in band if cell_texts[at][column] not in TICKS | CROSSES]
             middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
             for first, name in _find_groups(rows, names, middle):
-                group = _group_name(*(placed[at][column] for at in name))
+                group = _group_name(*(cell_texts[at][column] for at in name))
                 for at in name:
-                    placed[at][column] = ""
-                placed[rows[first]][column] = group
-            taken |= {at for at in band if not any(placed[at])}
+                    cell_texts[at][column] = ""
+                cell_texts[rows[first]][column] = group
+            used_lines |= {at for at in band if not any(cell_texts[at])}
 
 
-def _bands(body: list[PageLine], tops: list[float], sections: set[int], taken: set[int]) -> list[list[int]]:
+def _bands(body: list[PageLine], tops: list[float], sections: set[int], used_lines: set[int]) -> list[list[int]]:
     """The lines between rules and sections."""
     bands: list[list[int]] = [[]]
     for at, line in enumerate(body):
         if at in sections or (bands[-1] and any(body[bands[-1][-1]].top + 2 <= top < line.top + 2 for top in tops)):
             bands.append([])
-        if at not in sections and at not in taken:
+        if at not in sections and at not in used_lines:
             bands[-1].append(at)
     return bands
 
@@ -157,24 +157,24 @@ def _join_lines(lines: Sequence[str]) -> str:
     return functools.reduce(_rejoin, lines)
 
 
-def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> set[int]:
+def _join_labels(body: list[PageLine], cell_texts: list[list[str]], labels: int) -> set[int]:
     """Put labels of several lines together; gives the lines that are part of another row then."""
-    taken: set[int] = set()
-    for at, (line, texts) in enumerate(zip(body, placed, strict=True)):
+    used_lines: set[int] = set()
+    for at, (line, texts) in enumerate(zip(body, cell_texts, strict=True)):
         if not any(texts[labels:]):
             continue
         is_bare = not any(texts[:labels])
         for other in (at - 1, at + 1):
-            if not 0 <= other < len(placed) or other in taken or any(placed[other][labels:]):
+            if not 0 <= other < len(cell_texts) or other in used_lines or any(cell_texts[other][labels:]):
                 continue
             # It stands half a line above and below its numbers, or begins beside them and is broken at a hyphen.
             is_beside = is_bare and abs(body[other].top - line.top) < 0.9 * line.height
-            pairs = zip(texts[:labels], placed[other], strict=False)
+            pairs = zip(texts[:labels], cell_texts[other], strict=False)
             is_broken = other > at and any(one.endswith("-") and more for one, more in pairs)
             if is_beside or is_broken:
-                taken.add(other)
-                texts[:labels] = map(_rejoin, texts[:labels], placed[other][:labels])
-    return taken
+                used_lines.add(other)
+                texts[:labels] = map(_rejoin, texts[:labels], cell_texts[other][:labels])
+    return used_lines
 
 
 def _rejoin(one: str, other: str) -> str:

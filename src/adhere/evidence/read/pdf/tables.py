@@ -54,12 +54,12 @@ def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
     alike: dict[tuple[int, int], list[Rule]] = {}
     for rule in rules:
         alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
-    found = []
+    bands = []
     for group in alike.values():
         tops = without_doubles([rule.top for rule in group])
         if len(tops) >= 3:
-            found.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
-    return found
+            bands.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
+    return bands
 
 
 def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
@@ -124,8 +124,8 @@ def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, ru
 
 
 def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
-    found, last = rows[0], rows[-1]
-    first = _below_header(lines, found, last, rules)
+    first_row, last = rows[0], rows[-1]
+    first = _below_header(lines, first_row, last, rules)
     rows = [index for index in rows if index >= first]
     if len(rows) < LEAST_LINES:
         return None
@@ -133,7 +133,7 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     columns = _columns([lines[index] for index in rows])
     if not columns:
         return None
-    first = first if first > found else _under_rule(lines, first, columns, rules)
+    first = first if first > first_row else _under_rule(lines, first, columns, rules)
     while first > 0 and _begins_body(lines, first - 1, columns, rules):
         first -= 1
     amounts = first
@@ -229,9 +229,9 @@ def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: li
         or any(0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules)
     ):
         return any(_LETTERS.search(word.text) for word in words)
-    covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
-    is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
-    return is_over and not find_numbers(line) and covered < len(columns)
+    n_covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
+    is_over = words[-1].right >= columns[0][0] - 2 and (n_covered >= 2 or len(columns) <= 2)
+    return is_over and not find_numbers(line) and n_covered < len(columns)
 
 
 def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> Rule | None:
@@ -249,33 +249,35 @@ def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
     first = min(numbers, default=(0.0, 0.0))[0]
     dashes = [(w.left, w.right) for line in rows for w in line.words if w.left > first and is_absent(w.text)]
     spans = sorted([*numbers, *(dashes if len(dashes) > len(rows) / 2 else [])])
-    merged: list[list[float]] = []
+    extents: list[list[float]] = []
     counts: list[int] = []
     for left, right in spans:
-        if merged and left < merged[-1][1] - 0.5:
-            merged[-1][1] = max(merged[-1][1], right)
+        if extents and left < extents[-1][1] - 0.5:
+            extents[-1][1] = max(extents[-1][1], right)
             counts[-1] += 1
         else:
-            merged.append([left, right])
+            extents.append([left, right])
             counts.append(1)
     least = max(1, 0.2 * len(rows))
-    found = [(left, right) for (left, right), count in zip(merged, counts, strict=True) if count >= least]
-    while len(found) > 1 and _names_groups(found[0], found[1][0], rows):
-        found.pop(0)
-    return found
+    columns = [(left, right) for (left, right), count in zip(extents, counts, strict=True) if count >= least]
+    while len(columns) > 1 and _names_groups(columns[0], columns[1][0], rows):
+        columns.pop(0)
+    return columns
 
 
 def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
     """The extents of numbers; what a bar joins (`80.0 / 22.0`) has one, but not over several columns of other rows."""
-    joined = [_join(line) for line in rows]
-    found: list[tuple[float, float]] = []
-    for line, own in zip(rows, joined, strict=True):
+    joined_spans = [_join(line) for line in rows]
+    spans: list[tuple[float, float]] = []
+    for line, own in zip(rows, joined_spans, strict=True):
         plain = [(word.left, word.right) for word in find_numbers(line)]
         is_over = len(own) < len(plain) and any(
-            sum(left < span[1] and right > span[0] for left, right in other) > 1 for span in own for other in joined
+            sum(left < span[1] and right > span[0] for left, right in other) > 1
+            for span in own
+            for other in joined_spans
         )
-        found += plain if is_over else own
-    return found
+        spans += plain if is_over else own
+    return spans
 
 
 def _join(line: PageLine) -> list[tuple[float, float]]:
@@ -382,10 +384,10 @@ def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> 
         ):
             edges.append((reach + left) / 2)
         reach = right if reach is None else max(reach, right)
-    drawn = Counter(
+    bar_counts = Counter(
         round(bar.across) for bar in bars for line in rows if bar.top < (line.top + line.bottom) / 2 < bar.bottom
     )
-    for x in (x for x, count in drawn.items() if 2 * count > len(rows)):
+    for x in (x for x, count in bar_counts.items() if 2 * count > len(rows)):
         sides = [sum(right < x + 1 for _, right, _ in spans), sum(left > x - 1 for left, _, _ in spans)]
         if min(sides) >= LEAST_LINES and all(abs(edge - x) > 5 for edge in edges):
             edges.append(x)

@@ -26,10 +26,10 @@ def without_line_numbers(words: list[Word]) -> list[Word]:
         if word.text.isdecimal() and len(word.text) <= 4:
             columns.setdefault(round(word.right / 2), []).append(word)
     numbers: set[int] = set()
-    for place, found in columns.items():
-        column = sorted([*found, *columns.get(place + 1, [])], key=lambda word: word.top)
-        counted = [b for a, b in pairwise(column) if int(b.text) - int(a.text) == 1]
-        if len(counted) >= LEAST_LINE_NUMBERS and len(counted) >= 0.8 * len(column):
+    for place, candidates in columns.items():
+        column = sorted([*candidates, *columns.get(place + 1, [])], key=lambda word: word.top)
+        counting_words = [b for a, b in pairwise(column) if int(b.text) - int(a.text) == 1]
+        if len(counting_words) >= LEAST_LINE_NUMBERS and len(counting_words) >= 0.8 * len(column):
             numbers |= {id(word) for word in column}
     return [word for word in words if id(word) not in numbers]
 
@@ -62,14 +62,14 @@ def upright(pieces: list[Word]) -> list[Word]:
             words[-1].append(piece)
         else:
             words.append([piece])
-    found = []
+    upright_words = []
     for word in words:
         size = word[0].right - word[0].left
         gaps = ["", *(" " if one.top - two.bottom > 0.15 * size else "" for one, two in pairwise(word))]
         text = "".join(gap + piece.text for gap, piece in zip(gaps, word, strict=True))
         top = (word[-1].top + word[0].bottom - size) / 2
-        found.append(word[0]._replace(text=text, top=top, bottom=top + size, size=size))
-    return found
+        upright_words.append(word[0]._replace(text=text, top=top, bottom=top + size, size=size))
+    return upright_words
 
 
 def _take_besides(pieces: list[Word]) -> list[Word]:
@@ -77,21 +77,21 @@ def _take_besides(pieces: list[Word]) -> list[Word]:
 
     The others say how much the number differs from one that only the text names.
     """
-    found: list[Word] = []
+    main_pieces: list[Word] = []
     beside, end = "", 0.0
     for piece in pieces:
-        last = found[-1] if found else piece
+        last = main_pieces[-1] if main_pieces else piece
         is_near = -0.3 * last.size < piece.left - end < 0.4 * last.size
         if is_near and piece.size <= 0.85 * last.size and _BESIDE.fullmatch(piece.text) and number_of(last.text):
             beside += piece.text
             spread = beside.strip("()[]")
             if _SPREAD.match(spread) and spread[-1].isdigit():
-                found[-1] = last._replace(text=f"{last.text.partition(' ')[0]} {spread}")
+                main_pieces[-1] = last._replace(text=f"{last.text.partition(' ')[0]} {spread}")
         else:
-            found.append(piece)
+            main_pieces.append(piece)
             beside = ""
         end = piece.right
-    return found
+    return main_pieces
 
 
 def join_pieces(pieces: list[Word]) -> list[Word]:
@@ -103,19 +103,19 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
     ends: dict[int, list[Word]] = {}
     for word in pieces:
         ends.setdefault(round(word.right), []).append(word)
-    kept: list[Word] = []
+    main_pieces: list[Word] = []
     marks: list[Word] = []
     for piece in pieces:
         other = _bearer(piece, ends) if piece.size <= 0.85 * usual else None
         goes_on = marks and abs(marks[-1].bottom - piece.bottom) < 1 and 0 <= piece.left - marks[-1].right < 4
         if other is None and not goes_on:
-            kept.append(piece)
+            main_pieces.append(piece)
         elif _RAISED_MARK.fullmatch(piece.text) or (other or marks[-1]).text.endswith((")", ",")):
             marks.append(piece)  # the + of MBPP+ is of the name; a number or sign is a footnote's
         else:
-            kept.append(piece._replace(top=other.top, bottom=other.bottom) if other else piece)
+            main_pieces.append(piece._replace(top=other.top, bottom=other.bottom) if other else piece)
     words: list[Word] = []
-    for piece in (word for line in to_lines(kept) for word in _take_besides(line.words)):
+    for piece in (word for line in to_lines(main_pieces) for word in _take_besides(line.words)):
         last = words[-1] if words else None
         gap = piece.left - last.right if last else usual
         reach = (2.5 if last and last.text.endswith(("±", "˘")) else 0.9) * usual
@@ -157,13 +157,13 @@ def _grown(one: Word, other: Word, between: str) -> Word:
 
 def find_rules(page: Any) -> list[Rule]:
     """Horizontal rules; pieces that touch are one."""
-    found = [Rule(e["x0"], e["x1"], e["top"]) for e in page.edges if e["orientation"] == "h" and e["x1"] - e["x0"] > 2]
-    found.sort(key=lambda rule: (round(rule.top), rule.left))
-    joined: list[Rule] = []
-    for rule in found:
-        last = joined[-1] if joined else None
+    edges = [Rule(e["x0"], e["x1"], e["top"]) for e in page.edges if e["orientation"] == "h" and e["x1"] - e["x0"] > 2]
+    edges.sort(key=lambda rule: (round(rule.top), rule.left))
+    rules: list[Rule] = []
+    for rule in edges:
+        last = rules[-1] if rules else None
         if last and abs(last.top - rule.top) <= 1.5 and rule.left - last.right <= 1.5:
-            joined[-1] = Rule(last.left, max(last.right, rule.right), last.top)
+            rules[-1] = Rule(last.left, max(last.right, rule.right), last.top)
         else:
-            joined.append(rule)
-    return joined
+            rules.append(rule)
+    return rules
