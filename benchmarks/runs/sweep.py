@@ -94,7 +94,7 @@ def whole_sweep() -> dict[str, Any]:
         asked = [suites.load("core:in-family", limit=prompts)]
         assert len(asked[0].prompts) == prompts
         async with Endpoint(address(url), options=EndpointOptions(timeout_s=10)) as endpoint:
-            spec = sweep_spec(endpoint, asked, wanted=Filter(), samplings=[Sampling()])
+            spec = sweep_spec(endpoint, asked, model_filter=Filter(), samplings=[Sampling()])
             start, cpu = time.perf_counter(), time.process_time()
             found = await sweep(endpoint, asked, spec, folder / "sweep", watcher=clock)
             assert len(found.runs) == models

@@ -97,7 +97,7 @@ def measure(
         seed=seed,
         suite_sha256=study.suite.sha256,
         plain=plain,
-        shown=(),
+        shown_ids=(),
         seconds=time.monotonic() - started,
     )
     save_measured(out, label, found)

@@ -220,7 +220,7 @@ def test_an_unfinished_run_says_why_it_has_no_report(tmp_path: Path) -> None:
 async def sweeping(fake: FakeEndpoint, out: Path, *, limit: int | None = None) -> Any:
     suite = suites.load("core:in-family")
     async with Endpoint(address(fake.url)) as endpoint:
-        spec = sweep_spec(endpoint, [suite], wanted=Filter(), samplings=[Sampling()], limit=limit)
+        spec = sweep_spec(endpoint, [suite], model_filter=Filter(), samplings=[Sampling()], limit=limit)
         return await sweep(endpoint, [suite], spec, out)
 
 

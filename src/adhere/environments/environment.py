@@ -207,7 +207,7 @@ def judge_episode(
             turn_of = prompt.turns[turn]
             exchange = Exchange(turn_of.text, text, turn_of.constraints, prompt.tags.get("profile"))
             turn_traps = traps_of(exchange.request, text, exchange.refs, mode=mode, profile=exchange.profile)
-            outcome, reason = responds(exchange, mode=mode, taken=turn_traps)
+            outcome, reason = responds(exchange, mode=mode, traps=turn_traps)
             if outcome == "no":
                 traps_taken += turn_traps or (reason,)
         turn_verdicts = check(prompt, response, cut_answers=cut_answers, mode=mode)

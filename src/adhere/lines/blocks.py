@@ -246,9 +246,9 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
             ) from error
         raise SpecError(f"not JSON: {error}. Each line must be one JSON object") from error
     if not isinstance(value, dict):
-        found = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
-        advice = "; of an array: jq -c '.[]' IN > OUT" if found == "a list" else ""
-        raise SpecError(f"found {found}; each line must be one JSON object{advice}") from error
+        kind = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
+        advice = "; of an array: jq -c '.[]' IN > OUT" if kind == "a list" else ""
+        raise SpecError(f"found {kind}; each line must be one JSON object{advice}") from error
     try:
         return convert(value, decoder.type)
     except msgspec.ValidationError as problem:

@@ -34,8 +34,8 @@ def read_parquet(path: Path) -> list[dict[str, Any]]:
     duckdb = need("duckdb", extra="parquet")
     with glob_free(path) as name, duckdb.connect() as database:
         try:
-            found = database.execute("SELECT * FROM read_parquet(?)", [name])
-            columns = [column[0] for column in found.description]
-            return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+            cursor = database.execute("SELECT * FROM read_parquet(?)", [name])
+            columns = [column[0] for column in cursor.description]
+            return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
         except duckdb.Error as error:
             raise UsageError(f"{path}: cannot be read as Parquet: {error}. Copy or make the file again") from error

@@ -27,10 +27,10 @@ def is_remote(place: str) -> bool:
 def _file_system(place: str) -> tuple[Any, str]:
     fsspec = need("fsspec", extra="remote")
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(place)
+        system_and_path: tuple[Any, str] = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:  # fsspec says which package reads such a place, or that it knows none
         raise UsageError(f"{place}: {error}") from error
-    return found
+    return system_and_path
 
 
 def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:

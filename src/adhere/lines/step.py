@@ -68,8 +68,10 @@ class SortedBlock(NamedTuple):
     @property
     def counts(self) -> Counts:
         """See Counts."""
-        kept, dropped, broken = len(self.kept), len(self.dropped), len(self.broken)
-        return Counts(kept + dropped + broken, kept, dropped, broken, kept if self.made is None else len(self.made))
+        n_kept, n_dropped, n_broken = len(self.kept), len(self.dropped), len(self.broken)
+        return Counts(
+            n_kept + n_dropped + n_broken, n_kept, n_dropped, n_broken, n_kept if self.made is None else len(self.made)
+        )
 
     def lines(self, block: Block) -> list[bytes]:
         """The rows that go on, each a whole line with its newline."""
@@ -130,17 +132,17 @@ class Step:
         """
         is_table = not isinstance(batch, list)
         lines = lines_of(rows_of(batch, self.reads) if is_table else batch)
-        found = self.sort(Block(1, lines))
-        self.counts += found.counts
-        if self.side is not None and (lost := [*found.dropped, *found.broken]):
+        sorted_block = self.sort(Block(1, lines))
+        self.counts += sorted_block.counts
+        if self.side is not None and (broken_rows := [*sorted_block.dropped, *sorted_block.broken]):
             # By the batch, so that doing it again writes the same file, and no other batch does.
             with write_place(f"{self.side}/{hashlib.sha256(b''.join(lines)).hexdigest()[:24]}.jsonl") as write:
-                write(b"".join(encode(row) + b"\n" for row in lost))
-        if found.made is None:
-            places = [number - 1 for number in found.kept]
+                write(b"".join(encode(row) + b"\n" for row in broken_rows))
+        if sorted_block.made is None:
+            places = [number - 1 for number in sorted_block.kept]
             return batch.take(places) if is_table else [batch[place] for place in places]
-        made = [msgspec.json.decode(line) for line in found.made]
-        return type(batch).from_pylist(made) if is_table else made
+        rows = [msgspec.json.decode(line) for line in sorted_block.made]
+        return type(batch).from_pylist(rows) if is_table else rows
 
 
 def rows_of(table: Any, columns: Sequence[str] | None) -> list[dict[str, Any]]:

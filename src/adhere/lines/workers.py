@@ -55,10 +55,10 @@ def parse_shard(text: str | None) -> Shard:
     """
     if text is None:
         return WHOLE
-    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard {text}: write I/N with I from 1 to N, e.g. --shard 2/3")
-    return Shard(int(found[1]), int(found[2]))
+    return Shard(int(match[1]), int(match[2]))
 
 
 def in_order(

@@ -100,17 +100,17 @@ def judge_many(
         UsageError: There are more prompts than texts, or fewer; or the mode is unknown.
         UnknownName, BadParameter: See `judge`.
     """
-    asked, answered = list(prompts), list(texts)
-    if len(asked) != len(answered):
+    prompts, texts = list(prompts), list(texts)
+    if len(prompts) != len(texts):
         raise UsageError(
-            f"Got {len(asked)} prompts and {len(answered)} texts; each text answers the prompt at its place"
+            f"Got {len(prompts)} prompts and {len(texts)} texts; each text answers the prompt at its place"
         )
     insist_on(mode, None)
     one = partial(_judge_all, mode=mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
-    if jobs <= 1 or len(asked) <= _SHARE:
-        return one((asked, answered))
-    judged = in_order(one, _shares(asked, answered), jobs=jobs, purpose="judging")
-    return [verdicts for _, share in judged for verdicts in share]
+    if jobs <= 1 or len(prompts) <= _SHARE:
+        return one((prompts, texts))
+    shares = in_order(one, _shares(prompts, texts), jobs=jobs, purpose="judging")
+    return [verdicts for _, share in shares for verdicts in share]
 
 
 _SHARE = 1000
@@ -169,13 +169,13 @@ def check_many(
     insist_on(mode, None)
     rules = Judge.of([_make(rule, mode) for rule in _as_list(constraints)])
     views = checked_views(views)
-    found = []
+    verdicts = []
     for text in texts:
         if not isinstance(text, str):
             raise UsageError(f"What is judged must be a text, got {type(text).__name__}")
-        reasoning, judged = (None, text) if keep_reasoning else split_reasoning(text)
-        found.append(rules.verdicts(judged, views, reasoning=reasoning))
-    return found
+        reasoning, answer = (None, text) if keep_reasoning else split_reasoning(text)
+        verdicts.append(rules.verdicts(answer, views, reasoning=reasoning))
+    return verdicts
 
 
 def constraint(
@@ -203,8 +203,10 @@ def constraint(
         UnknownName: Nobody has that id.
         BadParameter: A parameter is unknown, missing or outside its domain.
     """
-    stored: dict[str, Json] = {name: value for name, value in {**(kwargs or {}), **params}.items() if value is not None}
-    return resolve(ConstraintRef(id, stored), mode=mode, profile=profile, random_seed=random_seed)
+    filled_params: dict[str, Json] = {
+        name: value for name, value in {**(kwargs or {}), **params}.items() if value is not None
+    }
+    return resolve(ConstraintRef(id, filled_params), mode=mode, profile=profile, random_seed=random_seed)
 
 
 def evaluate(
@@ -251,16 +253,18 @@ def evaluate(
     from adhere.suites import Suite, load
     from adhere.suites.own import suite_of
 
-    found = load(suite, seed=seed) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
-    found = found.cut(limit)
-    sampling = found.sampled(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed)
-    opened = _model_of(model, concurrency=concurrency, name=name, endpoint=endpoint)
+    loaded_suite = (
+        load(suite, seed=seed) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
+    )
+    loaded_suite = loaded_suite.cut(limit)
+    sampling = loaded_suite.sampled(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed)
+    ready_model = _model_of(model, concurrency=concurrency, name=name, endpoint=endpoint)
     try:
-        directory = EvalSpec(found, sampling, draws, mode).run_spec(opened).directory(Path(out))
-        return evaluate_sync(opened, found, directory, sampling=sampling, draws=draws, mode=mode)
+        directory = EvalSpec(loaded_suite, sampling, draws, mode).run_spec(ready_model).directory(Path(out))
+        return evaluate_sync(ready_model, loaded_suite, directory, sampling=sampling, draws=draws, mode=mode)
     finally:
         if isinstance(model, str):
-            opened.close()
+            ready_model.close()
 
 
 def _model_of(
@@ -334,5 +338,5 @@ def _make(rule: Any, mode: Mode) -> Constraint | PublishedConstraint:
             f"A constraint is what adhere.constraint(id, …) makes, a ConstraintRef, or a mapping with id and params; "
             f"got {type(rule).__name__}"
         )
-    made: Constraint | PublishedConstraint = rule
-    return made
+    ready_constraint: Constraint | PublishedConstraint = rule
+    return ready_constraint

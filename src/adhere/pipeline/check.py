@@ -52,10 +52,10 @@ def check(
     if response.status == "error":
         return []
     refs = prompt.turns[response.turn].constraints
-    cut = TOO_LONG if is_too_long(response.text) else CUT if response.status == "truncated" else None
-    if cut is not None and cut_answers == "fail" and not response.is_blank:
+    finding = TOO_LONG if is_too_long(response.text) else CUT if response.status == "truncated" else None
+    if finding is not None and cut_answers == "fail" and not response.is_blank:
         return [
-            verdict(cut, index=index, constraint_id=ref.id, view=view, key=response.key, mode=mode, profile=profile)
+            verdict(finding, index=index, constraint_id=ref.id, view=view, key=response.key, mode=mode, profile=profile)
             for index, ref in enumerate(refs)
             for view in views
         ]

@@ -38,19 +38,18 @@ class Chunks:
 
     def whole(self, keys: Iterable[Key]) -> tuple[dict[str, Prompt], list[Key]]:
         """Return the prompts of all chunks in which a key lies, by id, and every key of them, of the same draws."""
-        wanted = list(keys)
         draws: dict[int, set[int]] = {}
-        for prompt_id, _, draw in wanted:
+        for prompt_id, _, draw in keys:
             draws.setdefault(self._number[prompt_id], set()).add(draw)
         prompts: dict[str, Prompt] = {}
-        found: list[Key] = []
+        chunk_keys: list[Key] = []
         for number in sorted(draws):
             for prompt_id in self._parts[number]:
                 prompt = prompts[prompt_id] = self._by_id[prompt_id]
-                found += [
+                chunk_keys += [
                     (prompt_id, turn, draw) for turn in range(len(prompt.turns)) for draw in sorted(draws[number])
                 ]
-        return prompts, found
+        return prompts, chunk_keys
 
 
 def chunks_of(model: Model, prompts: Sequence[Prompt], *, whole: Sequence[Prompt] = ()) -> Chunks | None:

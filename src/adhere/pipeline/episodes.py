@@ -75,7 +75,7 @@ class Play:
         IntegrityError: It does not: another version of the world wrote them.
     """
 
-    def __init__(self, prompt: Prompt, draw: int, stored: Sequence[EpisodeStep] = ()) -> None:
+    def __init__(self, prompt: Prompt, draw: int, stored_steps: Sequence[EpisodeStep] = ()) -> None:
         self.prompt, self.draw, self.setting = prompt, draw, Setting.of(prompt)
         self.episode = Episode(
             open_world(self.setting.world), self.setting.seed, self.setting.form, plays_user=bool(self.setting.user)
@@ -85,14 +85,14 @@ class Play:
                 f"prompt {prompt.id}: the world {self.setting.world} begins otherwise now: {self.episode.first!r:.200}"
             )
         self.steps: list[EpisodeStep] = []
-        for step in stored:
-            heard = self._act(step.answer)
-            if heard is None and step.heard:
-                heard = self.episode.hear(step.heard[0].content)
-            if heard != step.heard:
+        for step in stored_steps:
+            messages = self._act(step.answer)
+            if messages is None and step.heard:
+                messages = self.episode.hear(step.heard[0].content)
+            if messages != step.heard:
                 raise IntegrityError(
                     f"prompt {prompt.id}, step {step.answer.turn}: stored is {step.heard!r:.200}, "
-                    f"the world says {heard!r:.200}. It was changed since; ask into another directory"
+                    f"the world says {messages!r:.200}. It was changed since; ask into another directory"
                 )
             self.steps.append(step)
 
@@ -125,8 +125,8 @@ class Play:
         return self.steps[-1]
 
     def _act(self, answer: Response) -> tuple[Message, ...] | None:
-        heard = self.episode.take(_as_message(answer))
-        return None if self.episode.waiting is not None else heard
+        messages = self.episode.take(_as_message(answer))
+        return None if self.episode.waiting is not None else messages
 
     def user_request(self, sampling: Sampling) -> Request:
         """For the user's reply: the talk so far, with the roles exchanged."""
@@ -146,7 +146,7 @@ class Play:
         self.steps[-1] = EpisodeStep(self.steps[-1].answer, self.episode.hear(reply.text.strip() or STOP))
         return self.steps[-1]
 
-    def response(self, ended: str) -> Response:
+    def response(self, stop_reason: str) -> Response:
         """The whole episode as one answer."""
         answers = [step.answer for step in self.steps]
         last = answers[-1]
@@ -155,8 +155,8 @@ class Play:
             0,
             self.draw,
             last.text,
-            "ok" if ended == DONE else "truncated",
-            stop_reason=ended,
+            "ok" if stop_reason == DONE else "truncated",
+            stop_reason=stop_reason,
             usage=Usage(*(_total(getattr(one.usage, name) for one in answers) for name in Usage.__struct_fields__)),
             latency_s=_total(one.latency_s for one in answers),
             seed=derive_seed(self.setting.seed),
@@ -204,12 +204,12 @@ async def play(
     Raises:
         UsageError: A prompt wants a model as its user, and none is given or another one.
     """
-    given = "" if user is None else user.name
+    user_name = "" if user is None else user.name
     for one in plays:
-        if one.setting.user and one.setting.user != given:
+        if one.setting.user and one.setting.user != user_name:
             raise UsageError(
                 f"prompt {one.prompt.id}: {one.setting.user} plays its user, "
-                f"and {given or 'no model'} is given (--user)"
+                f"and {user_name or 'no model'} is given (--user)"
             )
     for one in plays:  # killed between the last step and the end
         if one.ended:
@@ -236,5 +236,5 @@ def _as_message(answer: Response) -> Message:
 
 
 def _total(values: Any) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None

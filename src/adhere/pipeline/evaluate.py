@@ -80,7 +80,7 @@ class EvalSpec:
 
 async def evaluate(
     model: Model,
-    asked: EvalSpec,
+    spec: EvalSpec,
     directory: Path,
     *,
     recheck: bool = False,
@@ -94,7 +94,7 @@ async def evaluate(
 
     Args:
         model: Who is asked.
-        asked: What is asked, and how.
+        spec: What is asked, and how.
         directory: Of this one Run.
         recheck: Ask again for what failed for good, such as too long a context.
         user: Plays the user in worlds whose prompts say so (`played_by`).
@@ -108,11 +108,10 @@ async def evaluate(
         ResourceError: The disk is full; what was stored is safe.
         AdhereError: Nobody answers. A Run that this call began and that has no answer is not left behind.
     """
-    prompts, spec = asked.suite.prompts, asked.run_spec(model)
-    answers = spec.draws * sum(len(prompt.turns) for prompt in prompts)
+    answers = spec.draws * sum(len(prompt.turns) for prompt in spec.suite.prompts)
     is_new = not (directory / "manifest.json").exists()
     try:
-        return await _evaluate_whole(model, asked, directory, answers, recheck=recheck, user=user, progress=progress)
+        return await _evaluate_whole(model, spec, directory, answers, recheck=recheck, user=user, progress=progress)
     except AdhereError:
         if is_new:
             discard_if_empty(directory)
@@ -120,41 +119,41 @@ async def evaluate(
 
 
 async def _evaluate_whole(
-    model: Model, asked: EvalSpec, directory: Path, answers: int, *, recheck: bool, user: Model | None,
+    model: Model, spec: EvalSpec, directory: Path, answers: int, *, recheck: bool, user: Model | None,
     progress: Progress,
 ) -> Run:  # fmt: skip
     """Evaluate the suite as one Run, or in shards where there are too many answers for one."""
-    prompts = asked.suite.prompts
+    prompts = spec.suite.prompts
     if (directory / SHARDED).exists() or (answers > MOST_KEYS and not (directory / "manifest.json").exists()):
-        return await _evaluate_shards(model, asked, directory, recheck=recheck, user=user, progress=progress)
-    return await _evaluate_run(model, asked, prompts, directory, recheck=recheck, user=user, progress=progress)
+        return await _evaluate_shards(model, spec, directory, recheck=recheck, user=user, progress=progress)
+    return await _evaluate_run(model, spec, prompts, directory, recheck=recheck, user=user, progress=progress)
 
 
 async def _evaluate_run(
-    model: Model, asked: EvalSpec, prompts: Sequence[Prompt], directory: Path, *, recheck: bool, user: Model | None,
+    model: Model, spec: EvalSpec, prompts: Sequence[Prompt], directory: Path, *, recheck: bool, user: Model | None,
     progress: Progress,
 ) -> Run:  # fmt: skip
     """One Run, or one shard."""
     async with alone_in_turn(directory, progress.say):  # so that two processes never ask the same twice
-        with Run.open(directory, asked.run_spec(model), prompts) as run:  # leaving it always stores what was appended
+        with Run.open(directory, spec.run_spec(model), prompts) as run:  # leaving it always stores what was appended
             if keys := run.missing(again=recheck):
                 if not run.is_shard:  # what all shards have cost was noted before the first
                     note_spent(model, run)
                 with keep_ledger(model, run) as note_cost:
-                    await prepare(model, run, asked.suite, progress)
-                    await _ask(model, run, progress, keys=keys, user=user, note_cost=note_cost, whole=asked.suite.whole)
+                    await prepare(model, run, spec.suite, progress)
+                    await _ask(model, run, progress, keys=keys, user=user, note_cost=note_cost, whole=spec.suite.whole)
             judge_stored(run, progress)
             run.seal(count_stored(run, progress))
     return run
 
 
 async def _evaluate_shards(
-    model: Model, asked: EvalSpec, directory: Path, *, recheck: bool, user: Model | None, progress: Progress
+    model: Model, spec: EvalSpec, directory: Path, *, recheck: bool, user: Model | None, progress: Progress
 ) -> Run:
     """A sharded Run, shard by shard: those that another process is at work on come last."""
     refuse_in_shards(model)
     async with alone_in_turn(directory, progress.say):
-        whole = ShardedRun.start(directory, asked.run_spec(model), asked.suite.prompts)
+        whole = ShardedRun.start(directory, spec.run_spec(model), spec.suite.prompts)
     note_spent(model, whole)
     later: list[Path] = []
     for number, shard in enumerate(chain(whole.shards, later)):
@@ -164,7 +163,7 @@ async def _evaluate_shards(
         run = Run.load(shard)
         if not _is_done(run, recheck=recheck):
             prompts = run.prompts()
-            await _evaluate_run(model, asked, prompts, shard, recheck=recheck, user=user, progress=progress)
+            await _evaluate_run(model, spec, prompts, shard, recheck=recheck, user=user, progress=progress)
     whole.seal(summarize_shards(whole.summaries()))
     return whole
 
@@ -176,8 +175,8 @@ def _is_done(run: Run, *, recheck: bool = False) -> bool:
     summary = run.summary()
     if summary.accounting.missing + summary.accounting.error and run.missing(again=recheck):
         return False
-    known = summary.verifier_versions
-    return isinstance(summary.sums, SummarySums) and known == versions_of(run.prompts(), run.spec.mode)
+    versions = summary.verifier_versions
+    return isinstance(summary.sums, SummarySums) and versions == versions_of(run.prompts(), run.spec.mode)
 
 
 def evaluate_sync(
@@ -197,10 +196,10 @@ def evaluate_sync(
 
     `limit` asks only so many prompts, an even share of each slice.
     """
-    asked = EvalSpec(suite.cut(limit), sampling, draws, mode, random_in_reference)
+    spec = EvalSpec(suite.cut(limit), sampling, draws, mode, random_in_reference)
 
     def work() -> Run:
-        return asyncio.run(evaluate(model, asked, directory, recheck=recheck, progress=progress))
+        return asyncio.run(evaluate(model, spec, directory, recheck=recheck, progress=progress))
 
     try:
         asyncio.get_running_loop()
@@ -215,13 +214,13 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
 
     Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
     """
-    loaded = load_run(directory)  # a directory that holds none is refused before it is made
-    if isinstance(loaded, ShardedRun):
-        for shard in loaded.shards:
+    whole = load_run(directory)  # a directory that holds none is refused before it is made
+    if isinstance(whole, ShardedRun):
+        for shard in whole.shards:
             if not _is_done(Run.load(shard)):
                 rescore(shard, progress)
-        summary = summarize_shards(loaded.summaries())
-        loaded.seal(summary)
+        summary = summarize_shards(whole.summaries())
+        whole.seal(summary)
         return summary
     with alone(directory), Run.load(directory) as run:
         judge_stored(run, progress)
@@ -242,14 +241,23 @@ async def _ask(
     note_cost: Callable[[], None], whole: Sequence[Prompt],
 ) -> None:  # fmt: skip
     """Append a Response for each key: what has none, or only a failed call."""
-    answered = {response.key: response for response in run.responses() if response.status != "error"}
+    earlier_responses = {response.key: response for response in run.responses() if response.status != "error"}
     failed = 0
     label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
     with progress.step(label, run.n_asked, "answers", before) as step:
         log, how = _Log(run, step), run.spec.sampling
         prompts = run.prompts()
         whole = () if run.is_shard else whole
-        stream = respond(model, prompts, sampling=how, keys=keys, answered=answered, log=log, user=user, whole=whole)
+        stream = respond(
+            model,
+            prompts,
+            sampling=how,
+            keys=keys,
+            earlier_responses=earlier_responses,
+            log=log,
+            user=user,
+            whole=whole,
+        )
         async with aclosing(stream):
             async for response in stream:
                 note_cost()
@@ -279,11 +287,11 @@ class _Log:
 def judge_stored(run: Run, progress: Progress = SILENT) -> None:
     """Append verdicts on every answer that lacks one of these verifiers."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
-    unjudged = _find_unjudged(run, prompts)
-    if not unjudged:
+    responses = _find_unjudged(run, prompts)
+    if not responses:
         return
-    with progress.step(f"judge {run.spec.suite}", len(unjudged), "answers") as step:
-        for response in unjudged:
+    with progress.step(f"judge {run.spec.suite}", len(responses), "answers") as step:
+        for response in responses:
             run.append_verdicts(
                 check(
                     prompts[response.prompt_id],
@@ -299,21 +307,23 @@ def judge_stored(run: Run, progress: Progress = SILENT) -> None:
 
 def _find_unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
     """Answers that lack a verdict of today's version on any of their constraints, under any view."""
-    known = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
-    mode, wanted = run.spec.mode, dict[tuple[str, int], list[tuple[int, str, str]]]()  # by turn of a prompt
+    stored_versions = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
+    mode, versions_by_turn = run.spec.mode, dict[tuple[str, int], list[tuple[int, str, str]]]()
     for prompt in prompts.values():
-        for turn, asked in enumerate(prompt.turns):
+        for number, turn in enumerate(prompt.turns):
             versions = [
-                verifier_version(ref, mode=mode, profile=prompt.tags.get("profile")) for ref in asked.constraints
+                verifier_version(ref, mode=mode, profile=prompt.tags.get("profile")) for ref in turn.constraints
             ]
-            wanted[prompt.id, turn] = [(at, view, version) for at, version in enumerate(versions) for view in VIEWS]
+            versions_by_turn[prompt.id, number] = [
+                (at, view, version) for at, version in enumerate(versions) for view in VIEWS
+            ]
     return [
         response
         for response in run.responses()
         if response.status != "error"
         and any(
-            known.get((*response.key, index, view)) != version
-            for index, view, version in wanted[response.prompt_id, response.turn]
+            stored_versions.get((*response.key, index, view)) != version
+            for index, view, version in versions_by_turn[response.prompt_id, response.turn]
         )
     ]
 

@@ -66,22 +66,22 @@ def gate_rates_below(name: str, rates: Mapping[str, float | None], least: float)
         UsageError: A value is no share.
         Incomplete: Nothing was measured.
     """
-    known = [rate for rate in rates.values() if rate is not None]
-    if any(not 0 <= rate <= 1 for rate in known):
+    measured_rates = [rate for rate in rates.values() if rate is not None]
+    if any(not 0 <= rate <= 1 for rate in measured_rates):
         raise UsageError(f"{name}: --fail-below holds a share against a share; this score goes beyond 0 to 1 (--score)")
-    interval = wilson_clustered([round(_PARTS * rate) for rate in known], [_PARTS] * len(known))
+    interval = wilson_clustered([round(_PARTS * rate) for rate in measured_rates], [_PARTS] * len(measured_rates))
     if interval is None:
         raise Incomplete(f"{name}: no rate to hold against --fail-below {least:g}: nothing was measured")
-    return _below(name, sum(known) / len(known), interval, len(known), least)
+    return _below(name, sum(measured_rates) / len(measured_rates), interval, len(measured_rates), least)
 
 
 def _below(run: str, rate: float, interval: Interval, n: int, least: float) -> Gate:
     outcome = outcome_of(interval.low, interval.high, least)
-    said = f"{100 * rate:.1f} % of {n} prompts passed ({100 * interval.low:.1f}…{100 * interval.high:.1f})"
+    measurement = f"{100 * rate:.1f} % of {n} prompts passed ({100 * interval.low:.1f}…{100 * interval.high:.1f})"
     why = {
-        "holds": f"{said}, at or above {100 * least:g} %",
-        "does not hold": f"{said}, below {100 * least:g} %",
-        "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %"
+        "holds": f"{measurement}, at or above {100 * least:g} %",
+        "does not hold": f"{measurement}, below {100 * least:g} %",
+        "cannot tell": f"{measurement}: too few prompts to tell it from {100 * least:g} %"
         + _enough(n, rate, least, (interval.low, interval.high)),
     }[outcome]
     return Gate(run, f"--fail-below {least:g}", outcome, why)
@@ -94,8 +94,10 @@ def _enough(n: int, value: float, limit: float, interval: tuple[float, float]) -
     """
     low, high = interval
     reach = high - value if value < limit else value - low
-    needed = math.ceil(n * (reach / (value - limit)) ** 2) if value != limit else math.inf
-    return f"; about {needed:,} prompts would tell" if needed < _MOST else "; the rates are too close for any number"
+    n_prompts = math.ceil(n * (reach / (value - limit)) ** 2) if value != limit else math.inf
+    return (
+        f"; about {n_prompts:,} prompts would tell" if n_prompts < _MOST else "; the rates are too close for any number"
+    )
 
 
 def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
@@ -109,11 +111,11 @@ def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
     return gate_difference(compare_runs(run, baseline).overall, str(run.directory), name, margin)
 
 
-def gate_difference(found: Difference, run: str, name: str, margin: float) -> Gate:
+def gate_difference(difference: Difference, run: str, name: str, margin: float) -> Gate:
     """Hold a paired difference of rates against the margin by which the first may be worse, a share.
 
     Args:
-        found: The difference.
+        difference: The difference.
         run: Whose gate it is.
         name: What the gate is called.
         margin: In [0, 1].
@@ -121,18 +123,19 @@ def gate_difference(found: Difference, run: str, name: str, margin: float) -> Ga
     Raises:
         Incomplete: Nothing was measured in both.
     """
-    if found.difference is None or found.low is None or found.high is None:
-        raise Incomplete(f"{run}: no difference to hold against {name}: {found.reason}")
-    outcome = outcome_of(found.low, found.high, -margin)
-    said = (
-        f"{100 * found.difference:+.1f} points on {found.n} prompts ({100 * found.low:+.1f}…{100 * found.high:+.1f}; "
-        f"{found.gained} gained, {found.lost} lost)"
+    rate, low, high = difference.difference, difference.low, difference.high
+    if rate is None or low is None or high is None:
+        raise Incomplete(f"{run}: no difference to hold against {name}: {difference.reason}")
+    outcome = outcome_of(low, high, -margin)
+    measurement = (
+        f"{100 * rate:+.1f} points on {difference.n} prompts ({100 * low:+.1f}…{100 * high:+.1f}; "
+        f"{difference.gained} gained, {difference.lost} lost)"
     )
     why = {
-        "holds": f"{said}: not worse by more than {100 * margin:g} points",
-        "does not hold": f"{said}: worse by more than {100 * margin:g} points",
-        "cannot tell": f"{said}: too few prompts to tell whether it is worse by {100 * margin:g} points"
-        + _enough(found.n, found.difference, -margin, (found.low, found.high)),
+        "holds": f"{measurement}: not worse by more than {100 * margin:g} points",
+        "does not hold": f"{measurement}: worse by more than {100 * margin:g} points",
+        "cannot tell": f"{measurement}: too few prompts to tell whether it is worse by {100 * margin:g} points"
+        + _enough(difference.n, rate, -margin, (low, high)),
     }[outcome]
     return Gate(run, name, outcome, why)
 

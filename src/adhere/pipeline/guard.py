@@ -66,18 +66,18 @@ def is_letter_alone(*, empty_form: bool | None, echo: bool | None, repetitive: b
 
 def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
     """Measure one answer to one turn of `prompt`; of one that is too long (`text.size`) what is judged of it."""
-    said = [word.lower() for word in words(text[:MOST_CHARACTERS])]
-    asked = [word.lower() for word in words(prompt.turns[turn].text)]
-    pairs, fours = _runs(said, 2), _runs(said, 4)
-    prompts_own = set(_runs(asked, 4))
-    long_enough = len(said) >= FEWEST_FOR_REPETITION
+    answer_words = [word.lower() for word in words(text[:MOST_CHARACTERS])]
+    prompt_words = [word.lower() for word in words(prompt.turns[turn].text)]
+    pairs, fours = _runs(answer_words, 2), _runs(answer_words, 4)
+    prompts_own = set(_runs(prompt_words, 4))
+    long_enough = len(answer_words) >= FEWEST_FOR_REPETITION
     return Guard(
-        words=len(said),
+        words=len(answer_words),
         distinct_2=len(set(pairs)) / len(pairs) if pairs else None,
         repetition=1 - len(set(fours)) / len(fours) if long_enough else None,
-        content_share=_content_share(prompt, set(said), set(asked)),
+        content_share=_content_share(prompt, set(answer_words), set(prompt_words)),
         echo=sum(run in prompts_own for run in fours) / len(fours) if long_enough else None,
-        own_words=len(set(said) - set(asked)),
+        own_words=len(set(answer_words) - set(prompt_words)),
     )
 
 
@@ -85,16 +85,18 @@ def _runs(tokens: list[str], length: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)]
 
 
-def _content_share(prompt: Prompt, said: set[str], asked: set[str]) -> float | None:
-    wanted = [word for word in _topic_words().get(prompt.tags.get("query", ""), ()) if not _uses(asked, word)]
-    if not wanted:
+def _content_share(prompt: Prompt, answer_words: set[str], prompt_words: set[str]) -> float | None:
+    topic_words = [
+        word for word in _topic_words().get(prompt.tags.get("query", ""), ()) if not _uses(prompt_words, word)
+    ]
+    if not topic_words:
         return None
-    return sum(_uses(said, word) for word in wanted) / len(wanted)
+    return sum(_uses(answer_words, word) for word in topic_words) / len(topic_words)
 
 
-def _uses(said: set[str], word: str) -> bool:
+def _uses(text_words: set[str], word: str) -> bool:
     """Whether a word or one of its longer forms was said: "oven", "ovens"."""
-    return word in said or any(other.startswith(word) for other in said)
+    return word in text_words or any(other.startswith(word) for other in text_words)
 
 
 @cache

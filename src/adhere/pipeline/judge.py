@@ -114,8 +114,10 @@ class Judge:
         that could not be judged.
         """
         if self._undecidable is None:
-            found = self.findings(PROBE)
-            self._undecidable = frozenset(index for index, (strict, _) in enumerate(found) if strict[0] == "undecided")
+            findings = self.findings(PROBE)
+            self._undecidable = frozenset(
+                index for index, (strict, _) in enumerate(findings) if strict[0] == "undecided"
+            )
         return self._undecidable
 
     def findings(
@@ -142,14 +144,14 @@ class Judge:
         answer, clock = Text(text), clock_of_this_thread()
         judge = both_views if "loose" in views else strict_twice
         if self._reading and whole is not None:
-            acted = Text(whole())
-            texts = [acted if place in self._reading else answer for place in range(len(self._constraints))]
+            whole_answer = Text(whole())
+            texts = [whole_answer if place in self._reading else answer for place in range(len(self._constraints))]
             pairs = zip(self._constraints, texts, strict=True)
-            found = [judge(constraint, one, reasoning, clock) for constraint, one in pairs]
+            findings = [judge(constraint, one, reasoning, clock) for constraint, one in pairs]
         else:
-            found = [judge(constraint, answer, reasoning, clock) for constraint in self._constraints]
+            findings = [judge(constraint, answer, reasoning, clock) for constraint in self._constraints]
         answer.release()
-        return found
+        return findings
 
     def _findings_of_the_stripped(
         self, text: str, reasoning: str | None, whole: Callable[[], str] | None, views: Sequence[View]
@@ -161,17 +163,17 @@ class Judge:
             span = finding.span
             return finding if span is None else finding._replace(span=(span[0] + before, span[1] + before))
 
-        found = self.findings(text.strip(), reasoning=reasoning, whole=whole, views=views)
-        return [(moved(strict), moved(loose)) for strict, loose in found]
+        findings = self.findings(text.strip(), reasoning=reasoning, whole=whole, views=views)
+        return [(moved(strict), moved(loose)) for strict, loose in findings]
 
     def _findings_of_the_beginning(
         self, text: str, reasoning: str | None, whole: Callable[[], str] | None, views: Sequence[View]
     ) -> list[tuple[Finding, Finding]]:
         note = cut_note(text)
-        found = self.findings(text[:MOST_CHARACTERS], reasoning=reasoning, whole=whole, views=views)
+        findings = self.findings(text[:MOST_CHARACTERS], reasoning=reasoning, whole=whole, views=views)
         return [
             (strict._replace(reason=f"{strict.reason} ({note})"), loose._replace(reason=f"{loose.reason} ({note})"))
-            for strict, loose in found
+            for strict, loose in findings
         ]
 
     def verdicts(
@@ -200,12 +202,14 @@ class Judge:
         first, *others = checked_views(views)
         both = self.findings(text, reasoning=reasoning, whole=whole, views=views)
         for (index, id, version), (strict, loose) in zip(self._heads, both, strict=True):  # noqa: A001 - the field's word
-            found = strict if first == "strict" else loose
-            verdicts.append(Verdict(prompt_id, turn, draw, index, id, first, *found, version, isinstance(found, Fault)))
+            finding = strict if first == "strict" else loose
+            verdicts.append(
+                Verdict(prompt_id, turn, draw, index, id, first, *finding, version, isinstance(finding, Fault))
+            )
             for view in others:
-                found = strict if view == "strict" else loose
+                finding = strict if view == "strict" else loose
                 verdicts.append(
-                    Verdict(prompt_id, turn, draw, index, id, view, *found, version, isinstance(found, Fault))
+                    Verdict(prompt_id, turn, draw, index, id, view, *finding, version, isinstance(finding, Fault))
                 )
         return verdicts
 
@@ -241,15 +245,15 @@ def judge_of(
     refs = tuple(refs)
     try:
         key = (msgspec.json.encode(refs), mode, profile, random_seed)
-        known = _judges.get(key)
+        judge = _judges.get(key)
     except (TypeError, ValueError, OverflowError):  # parameters that are no JSON: Judge says what is wrong with them
         return Judge(refs, mode=mode, profile=profile, random_seed=random_seed)
-    if known is None:
-        known = Judge(refs, mode=mode, profile=profile, random_seed=random_seed)
+    if judge is None:
+        judge = Judge(refs, mode=mode, profile=profile, random_seed=random_seed)
         if len(_judges) >= MOST_CACHED:
             _judges.clear()
-        _judges[key] = known
-    return known
+        _judges[key] = judge
+    return judge
 
 
 def judge_text(
@@ -285,9 +289,8 @@ def verdict(
 ) -> Verdict:
     """One finding as it is stored."""
     version = verifier_version(constraint_id, mode=mode, profile=profile)
-    outcome, reason, measured, needed, span, score = finding
-    is_fault = isinstance(finding, Fault)
-    return Verdict(*key, index, constraint_id, view, outcome, reason, measured, needed, span, score, version, is_fault)
+    prompt_id, turn, draw = key
+    return Verdict(prompt_id, turn, draw, index, constraint_id, view, *finding, version, isinstance(finding, Fault))
 
 
 def run_verifier(constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None) -> Finding:
@@ -367,19 +370,19 @@ def _is_ours(constraint: Constraint) -> bool:
     return type(constraint).__module__.startswith("adhere.")
 
 
-def _storable(constraint: Constraint, found: Any) -> Finding:
+def _storable(constraint: Constraint, finding: Any) -> Finding:
     """Return what a plug-in's verifier said, if it can be stored; else `undecided`, with the plug-in's name."""
     who = f"the verifier of {constraint.id} ({type(constraint).__module__}.{type(constraint).__qualname__})"
-    if not isinstance(found, Finding):
-        return Fault("undecided", f"{who} returned {found!r:.60}, which is no Finding")
-    if found.outcome not in OUTCOMES:
-        return Fault("undecided", f"{who} found {found.outcome!r:.60}, which is none of {', '.join(OUTCOMES)}")
+    if not isinstance(finding, Finding):
+        return Fault("undecided", f"{who} returned {finding!r:.60}, which is no Finding")
+    if finding.outcome not in OUTCOMES:
+        return Fault("undecided", f"{who} found {finding.outcome!r:.60}, which is none of {', '.join(OUTCOMES)}")
     try:
-        convert(found._asdict(), _Storable)
-        json.dumps(found, allow_nan=False)
+        convert(finding._asdict(), _Storable)
+        json.dumps(finding, allow_nan=False)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         return Fault("undecided", f"{who} found something that cannot be stored: {error}")
-    return found
+    return finding
 
 
 class _Storable(msgspec.Struct):

@@ -25,21 +25,21 @@ class Slot(NamedTuple):
         return self.strict if view == "strict" else self.loose
 
 
-def together(outcomes: Sequence[Outcome], wanted: int) -> Outcome:
-    """Return what `wanted` constraints come to together. The one rule for rates, comparisons and rewards.
+def together(outcomes: Sequence[Outcome], n_constraints: int) -> Outcome:
+    """Return what `n_constraints` outcomes come to together. The one rule for rates, comparisons and rewards.
 
     One fail fails them all, whatever the others are: a known fail is never unmeasured. Else they are undecided where a
     verdict is missing (a turn has no answer) or undecided, or where there are no constraints. Else they pass.
     """
     if "fail" in outcomes:
         return "fail"
-    return "undecided" if not wanted or len(outcomes) < wanted or "undecided" in outcomes else "pass"
+    return "undecided" if not n_constraints or len(outcomes) < n_constraints or "undecided" in outcomes else "pass"
 
 
-def keeps_all(outcomes: Sequence[Outcome], wanted: int) -> bool | None:
-    """Whether every one of `wanted` constraints passed; None where that is undecided (`together`)."""
-    found = together(outcomes, wanted)
-    return None if found == "undecided" else found == "pass"
+def keeps_all(outcomes: Sequence[Outcome], n_constraints: int) -> bool | None:
+    """Whether all constraints passed, `n_constraints` of them; None where that is undecided (`together`)."""
+    outcome = together(outcomes, n_constraints)
+    return None if outcome == "undecided" else outcome == "pass"
 
 
 class Answers:
@@ -70,17 +70,17 @@ class Answers:
 
     def slots(self, prompt: Prompt, draw: int) -> list[Slot]:
         """Every constraint of every turn of one conversation that was judged under both views."""
-        found = []
-        for turn, asked in enumerate(prompt.turns):
-            key = (prompt.id, turn, draw)
+        slots = []
+        for number, turn in enumerate(prompt.turns):
+            key = (prompt.id, number, draw)
             response, outcomes = self.responses.get(key), self._outcomes.get(key, {})
             if response is None or response.status == "error":
                 continue
-            for index, ref in enumerate(asked.constraints):
+            for index, ref in enumerate(turn.constraints):
                 strict, loose = outcomes.get((index, "strict")), outcomes.get((index, "loose"))
                 if strict is not None and loose is not None:
-                    found.append(Slot(ref.id, strict, loose, response.status == "ok"))
-        return found
+                    slots.append(Slot(ref.id, strict, loose, response.status == "ok"))
+        return slots
 
     def outcomes(self, prompt: Prompt, turn: int, draw: int, view: View = "strict") -> list[Outcome]:
         """Return the outcome of each constraint of one turn, in order.
@@ -91,16 +91,16 @@ class Answers:
         response = self.responses.get(key)
         if response is None or response.status == "error":
             return []
-        known = self._outcomes.get(key, {})
-        return [known.get((index, view), "undecided") for index in range(len(prompt.turns[turn].constraints))]
+        outcomes = self._outcomes.get(key, {})
+        return [outcomes.get((index, view), "undecided") for index in range(len(prompt.turns[turn].constraints))]
 
     def passes(self, prompt: Prompt, draw: int, view: View = "strict") -> bool | None:
         """Whether one conversation kept every constraint of every turn.
 
         None where that was not measured (`keeps_all`).
         """
-        wanted = sum(len(turn.constraints) for turn in prompt.turns)
-        return keeps_all([slot.outcome(view) for slot in self.slots(prompt, draw)], wanted)
+        n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
+        return keeps_all([slot.outcome(view) for slot in self.slots(prompt, draw)], n_constraints)
 
     def is_completed(self, prompt: Prompt, draw: int) -> bool:
         """Whether the model finished every turn of one conversation (status `ok`)."""
@@ -129,19 +129,19 @@ def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
 
 def passed_draws(run: Run, *, view: View = "strict") -> dict[str, int | None]:
     """How many of each prompt's draws pass; None where any draw was not measured."""
-    found: dict[str, int | None] = {}
+    counts: dict[str, int | None] = {}
     for part in map(answers_of, run.parts()):
         for prompt in part.prompts:
             passed = [part.passes(prompt, draw, view) for draw in range(part.draws)]
-            found[prompt.id] = None if None in passed else sum(map(bool, passed))
-    return found
+            counts[prompt.id] = None if None in passed else sum(map(bool, passed))
+    return counts
 
 
 def by_slice(prompts: Iterable[Prompt], slices: Iterable[str]) -> Mapping[str, list[Prompt]]:
     """The prompts of each slice, in the order of `slices`; a slice without prompts is left out."""
-    found: dict[str, list[Prompt]] = {name: [] for name in slices}
+    prompts_by_slice: dict[str, list[Prompt]] = {name: [] for name in slices}
     for prompt in prompts:
         name = prompt.tags.get("slice")
-        if name in found:
-            found[name].append(prompt)
-    return {name: members for name, members in found.items() if members}
+        if name in prompts_by_slice:
+            prompts_by_slice[name].append(prompt)
+    return {name: members for name, members in prompts_by_slice.items() if members}

@@ -27,7 +27,7 @@ async def respond(
     sampling: Sampling,
     draws: int = 1,
     keys: Sequence[Key] | None = None,
-    answered: Mapping[Key, Response] | None = None,
+    earlier_responses: Mapping[Key, Response] | None = None,
     log: StepLog | None = None,
     user: Model | None = None,
     whole: Sequence[Prompt] = (),
@@ -44,7 +44,7 @@ async def respond(
         sampling: How answers are drawn.
         draws: Answers per turn, when `keys` is None.
         keys: Ask only for these; None asks for all.
-        answered: Responses that exist already, needed as the history of later turns.
+        earlier_responses: Responses that exist already, needed as the history of later turns.
         log: Where the steps of episodes in worlds are kept; None: nowhere.
         user: Plays the user of worlds whose prompts say so.
         whole: All prompts of the suite that `prompts` are taken from, for a model that is asked in chunks (`chunks`).
@@ -53,37 +53,39 @@ async def respond(
         AdhereError: The model answered something that it was not asked.
     """
     by_id = {prompt.id: prompt for prompt in prompts}
-    wanted = list(dict.fromkeys(all_keys(prompts, draws) if keys is None else keys))
-    history: dict[Key, Response] = dict(answered or {})
-    played = [key for key in wanted if is_episode(by_id[key[0]])]
-    if played:
-        wanted = [key for key in wanted if not is_episode(by_id[key[0]])]
-        stored = {} if log is None else log.steps()
-        plays = [Play(by_id[prompt_id], draw, stored.get((prompt_id, draw), ())) for prompt_id, _, draw in played]
-        async with aclosing(play(plays, model, sampling, ask=ask, log=log, user=user)) as ended:
-            async for response in ended:
+    turn_keys = list(dict.fromkeys(all_keys(prompts, draws) if keys is None else keys))
+    history: dict[Key, Response] = dict(earlier_responses or {})
+    episode_keys = [key for key in turn_keys if is_episode(by_id[key[0]])]
+    if episode_keys:
+        turn_keys = [key for key in turn_keys if not is_episode(by_id[key[0]])]
+        stored_steps = {} if log is None else log.steps()
+        plays = [
+            Play(by_id[prompt_id], draw, stored_steps.get((prompt_id, draw), ())) for prompt_id, _, draw in episode_keys
+        ]
+        async with aclosing(play(plays, model, sampling, ask=ask, log=log, user=user)) as episodes:
+            async for response in episodes:
                 yield response
-    named, is_wanted = wanted, set(wanted)
+    keys_to_ask, keys_to_yield = turn_keys, set(turn_keys)
     chunks = chunks_of(model, prompts, whole=[prompt for prompt in whole if not is_episode(prompt)])
     if chunks is not None:
-        mates, named = chunks.whole(wanted)
+        mates, keys_to_ask = chunks.whole(turn_keys)
         by_id = mates | by_id
-    for turn in sorted({key[1] for key in named}):
+    for turn in sorted({key[1] for key in keys_to_ask}):
         requests: list[Request] = []
-        for key in (key for key in named if key[1] == turn):
+        for key in (key for key in keys_to_ask if key[1] == turn):
             prompt_id, _, draw = key
             request = request_of(by_id[prompt_id], key, _answers_in(history, prompt_id, draw), sampling)
             if isinstance(request, Request):
                 requests.append(request)
             else:
                 history[key] = _refuse_turn(key, request, history.get((prompt_id, request, draw)), sampling)
-                if key in is_wanted:
+                if key in keys_to_yield:
                     yield history[key]
         for alike in _asked_together(requests, chunks):
             async with aclosing(ask(model, alike, sampling_of(alike[0], sampling))) as responses:
                 async for response in responses:
                     history.setdefault(response.key, response)
-                    if response.key in is_wanted:
+                    if response.key in keys_to_yield:
                         history[response.key] = response
                         yield response
 
@@ -197,7 +199,7 @@ def settle(response: Response) -> Response:
             response, evidence=evidence, status="truncated" if response.status == "ok" else response.status
         )
         text = text[:MOST_CHARACTERS]
-    kept = "\n".join(part for part in (response.reasoning, reasoning) if part) or None
+    whole_reasoning = "\n".join(part for part in (response.reasoning, reasoning) if part) or None
     is_empty = response.status == "ok" and not text.strip() and not response.calls
     status = "empty" if is_empty else response.status
-    return msgspec.structs.replace(response, text=text, reasoning=kept, status=status)
+    return msgspec.structs.replace(response, text=text, reasoning=whole_reasoning, status=status)

@@ -66,10 +66,10 @@ def reward(
         else verdict.outcome
         for verdict in strict
     ]
-    found = together(outcomes, len(outcomes))
-    if found == "undecided" or (kind == "dense" and any(verdict.fault for verdict in strict)):
+    outcome = together(outcomes, len(outcomes))
+    if outcome == "undecided" or (kind == "dense" and any(verdict.fault for verdict in strict)):
         return None
-    return float(found == "pass") if kind == "binary" else outcomes.count("pass") / len(outcomes)
+    return float(outcome == "pass") if kind == "binary" else outcomes.count("pass") / len(outcomes)
 
 
 def reward_of(
@@ -82,7 +82,7 @@ def reward_of(
     mode: Mode = "reference",
     profile: str | None = None,
     reasoning: str | None = None,
-    asked: str | None = None,
+    request: str | None = None,
     others: Others | None = None,
 ) -> float | None:
     """The reward of one answer: the one function behind the study's online stages and every trainer's reward.
@@ -96,8 +96,8 @@ def reward_of(
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite.
         reasoning: The reasoning, for the few constraints that are about it.
-        asked: The prompt, where an answer that does not respond to it (`pipeline.responding`) earns nothing; None: the
-            constraints alone count.
+        request: The prompt, where an answer that does not respond to it (`pipeline.responding`) earns nothing; None:
+            the constraints alone count.
         others: The other answers of the run or batch, for that; None: they are not looked at.
 
     Raises:
@@ -116,13 +116,13 @@ def reward_of(
     undecidable = None
     if any(verdict.outcome == "undecided" and not verdict.fault for verdict in verdicts):
         undecidable = judge.undecidable
-    found = reward(verdicts, kind=kind, undecidable=undecidable)
-    if asked is not None and found:
+    earned_reward = reward(verdicts, kind=kind, undecidable=undecidable)
+    if request is not None and earned_reward:
         from adhere.pipeline.responding import Exchange, responds
 
-        answer = responds(Exchange(asked, text, refs, profile), others=others, mode=mode)
-        return 0.0 if answer.outcome == "no" else found
-    return found
+        answer = responds(Exchange(request, text, refs, profile), others=others, mode=mode)
+        return 0.0 if answer.outcome == "no" else earned_reward
+    return earned_reward
 
 
 _LANGUAGE_RULES = ("language:", "change_case:english_")
@@ -157,8 +157,10 @@ def without_empty_passes(
         if mode == "fixed" or ref.id.startswith(_LANGUAGE_RULES):
             return False
         # Of a composition the reason may not say what an inner rule found; fixed mode leaves such a rule undecided.
-        (mended,) = judge_of((ref,), mode="fixed", profile=profile).verdicts(text, ("strict",), reasoning=reasoning)
-        return mended.outcome == "undecided"
+        (fixed_verdict,) = judge_of((ref,), mode="fixed", profile=profile).verdicts(
+            text, ("strict",), reasoning=reasoning
+        )
+        return fixed_verdict.outcome == "undecided"
 
     reason = f"{NO_LETTERS}, which no reward is paid for"
     return [msgspec.structs.replace(one, outcome="fail", reason=reason) if is_empty(one) else one for one in verdicts]

@@ -45,31 +45,33 @@ def measure_stability(
     if len(prompts) < 2:
         raise UsageError(f"{suite.name}: {len(prompts)} prompts; it takes at least two to ask them together")
     sampling = suite.sampled(max_new_tokens=max_new_tokens, temperature=0.0, top_p=1.0, seed=seed)
-    shuffled = [*prompts]
-    random.Random(seed).shuffle(shuffled)
+    other_order = [*prompts]
+    random.Random(seed).shuffle(other_order)
     alone = [[prompt] for prompt in prompts]
-    found = asyncio.run(
+    answers_by_way = asyncio.run(
         _ask_in_ways(
             model,
-            {"alone": alone, "together": [prompts], "in another order": [shuffled]},
+            {"alone": alone, "together": [prompts], "in another order": [other_order]},
             sampling,
             progress or Silent(),
         )
     )
-    answered = [
+    answered_prompts = [
         prompt
         for prompt in prompts
-        if all(prompt.id in texts and texts[prompt.id].status != "error" for texts in found.values())
+        if all(prompt.id in texts and texts[prompt.id].status != "error" for texts in answers_by_way.values())
     ]
-    verdicts = {way: {one.id: _passes(one, texts[one.id]) for one in answered} for way, texts in found.items()}
+    verdicts = {
+        way: {one.id: _passes(one, texts[one.id]) for one in answered_prompts} for way, texts in answers_by_way.items()
+    }
     ways = tuple(
         Way(
             way,
-            len(answered),
-            sum(texts[one.id].text != found["alone"][one.id].text for one in answered),
-            sum(verdicts[way][one.id] != verdicts["alone"][one.id] for one in answered),
+            len(answered_prompts),
+            sum(texts[one.id].text != answers_by_way["alone"][one.id].text for one in answered_prompts),
+            sum(verdicts[way][one.id] != verdicts["alone"][one.id] for one in answered_prompts),
         )
-        for way, texts in found.items()
+        for way, texts in answers_by_way.items()
         if way != "alone"
     )
     return Stability(
@@ -82,25 +84,27 @@ def measure_stability(
         prompts=len(prompts),
         batch_invariant=batch_invariant(model.engine.settings),
         ways=ways,
-        failed=len(prompts) - len(answered),
+        failed=len(prompts) - len(answered_prompts),
     )
 
 
 async def _ask_in_ways(
     model: Model, ways: Mapping[str, Sequence[Sequence[Prompt]]], sampling: Sampling, progress: Progress
 ) -> dict[str, dict[str, Response]]:
-    found: dict[str, dict[str, Response]] = {}
+    answers_by_way: dict[str, dict[str, Response]] = {}
     for way, groups in ways.items():
-        found[way] = {}
+        answers_by_way[way] = {}
         with progress.step(f"{model.name}, {way}", sum(map(len, groups)), "answers") as step:
             for group in groups:
-                requests = [request_of(prompt, (prompt.id, 0, 0), lambda _turn: None, sampling) for prompt in group]
-                asked = [one for one in requests if isinstance(one, Request)]
-                async with aclosing(ask(model, asked, sampling_of(asked[0], sampling))) as responses:
+                requests_or_turns = [
+                    request_of(prompt, (prompt.id, 0, 0), lambda _turn: None, sampling) for prompt in group
+                ]
+                requests = [one for one in requests_or_turns if isinstance(one, Request)]
+                async with aclosing(ask(model, requests, sampling_of(requests[0], sampling))) as responses:
                     async for response in responses:
-                        found[way][response.prompt_id] = response
+                        answers_by_way[way][response.prompt_id] = response
                         step.advance()
-    return found
+    return answers_by_way
 
 
 def _passes(prompt: Prompt, response: Response) -> bool | None:

@@ -133,7 +133,7 @@ def reward_of(
         mode=mode,
         profile=profile,
         reasoning=reasoning,
-        asked=request,
+        request=request,
         others=others,
     )
 

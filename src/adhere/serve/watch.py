@@ -164,7 +164,7 @@ class Watch:
     ) -> State:
         rate = self._speed.at(done)
         is_quiet = time.time() - change_time_s > QUIET_S and not is_held(self.item.directory)
-        state = state_word(asked=total, answered=done, failed=failed, is_sealed=is_sealed, is_at_work=not is_quiet)
+        state = state_word(n_asked=total, n_answered=done, failed=failed, is_sealed=is_sealed, is_at_work=not is_quiet)
         left_s = (total - done) / rate if rate and total is not None and state == "running" else None
         return State(
             id=self.item.id,

@@ -65,7 +65,7 @@ def paired_bootstrap(
     if clusters_P is not None and len(sums_K) < 2:
         return Estimate(value, None, "none", reason="all prompts share one cluster, so its spread cannot be known")
     if np.all(d == d[0]):
-        return _unanimous(d, value, confidence, clustered=clusters_P is not None)
+        return _unanimous(d, value, confidence, is_clustered=clusters_P is not None)
     means_B = _resampled_means(sums_K, counts_K, resamples, np.random.default_rng(seed))
     interval = _bca(means_B, value, _jackknife(sums_K, counts_K), confidence)
     return Estimate(value, interval, "BCa bootstrap")
@@ -110,9 +110,9 @@ def cluster_sums(d_P: Floats, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
     return sums_K, np.bincount(index_P).astype(np.float64)
 
 
-def _unanimous(d_P: Floats, value: float, confidence: float, *, clustered: bool) -> Estimate:
+def _unanimous(d_P: Floats, value: float, confidence: float, *, is_clustered: bool) -> Estimate:
     same = f"all {len(d_P)} differences are {d_P[0]:g}, so their spread cannot be resampled"
-    if clustered or abs(d_P[0]) > 1:
+    if is_clustered or abs(d_P[0]) > 1:
         return Estimate(value, None, "none", reason=same)
     return Estimate(value, unanimous_bound(float(d_P[0]), len(d_P), confidence), "exact bound", reason=same)
 

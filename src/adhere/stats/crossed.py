@@ -81,8 +81,8 @@ class Crossed(NamedTuple):
             return SMALLEST_P
         from scipy.optimize import brentq  # takes 0.7 s: commands that compare nothing start without it
 
-        found = brentq(lambda p: self.half_width(1 - p) - distance, SMALLEST_P, 1 - 1e-9, xtol=1e-12)
-        return float(found)
+        root = brentq(lambda p: self.half_width(1 - p) - distance, SMALLEST_P, 1 - 1e-9, xtol=1e-12)
+        return float(root)
 
     def detectable(self, confidence: float = 0.95, *, power: float = 0.8) -> float:
         """The difference that a design like this one finds with `power`."""
@@ -131,8 +131,8 @@ class Crossed(NamedTuple):
         total = self.var_seed + self.var_query
         if not total:
             return least
-        mixed = (seed * self.var_seed + query * self.var_query) / total
-        return mixed * math.sqrt(total)
+        quantile = (seed * self.var_seed + query * self.var_query) / total
+        return quantile * math.sqrt(total)
 
 
 def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None, rates: bool = True) -> Crossed | None:
@@ -156,8 +156,8 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     prompts = round(cells / seeds)
     scale = queries * seeds / cells  # what one prompt of a query adds to its column
     query_K = x_SK.mean(axis=0) - value
-    seen = seeds * float(np.sum(query_K**2)) + (2 * scale**2 / seeds if rates else 0.0)
-    ms_query = seen / (queries - 1)
+    squares = seeds * float(np.sum(query_K**2)) + (2 * scale**2 / seeds if rates else 0.0)
+    ms_query = squares / (queries - 1)
     least = ms_query / (seeds * queries)
     if seeds == 1:
         return Crossed(value, 0.0, 1, least, queries - 1, least, 1, queries, prompts)
@@ -188,12 +188,12 @@ def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
     cells, value = int((~gaps_SP).sum()), float(d[~gaps_SP].mean())
     names: Sequence[Hashable] = range(len(is_prompt_P)) if clusters_P is None else clusters_P
     numbers: dict[Hashable, int] = {}
-    kept = [name for name, has in zip(names, is_prompt_P, strict=True) if has]
-    index_P = np.array([numbers.setdefault(name, len(numbers)) for name in kept])
+    clusters = [name for name, has in zip(names, is_prompt_P, strict=True) if has]
+    index_P = np.array([numbers.setdefault(name, len(numbers)) for name in clusters])
     sums_SK = np.zeros((d.shape[0], len(numbers)))
     np.add.at(sums_SK.T, index_P, np.where(gaps_SP, 0.0, d - value).T)
-    found: Floats = value + sums_SK * sums_SK.size / cells
-    return found, cells
+    columns_SK: Floats = value + sums_SK * sums_SK.size / cells
+    return columns_SK, cells
 
 
 def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
@@ -205,5 +205,5 @@ def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
     value = d_SP.mean()
     sums_SK = np.zeros((d_SP.shape[0], len(numbers)))
     np.add.at(sums_SK.T, index_P, (d_SP - value).T)
-    found: Floats = value + sums_SK * len(numbers) / d_SP.shape[1]
-    return found
+    columns_SK: Floats = value + sums_SK * len(numbers) / d_SP.shape[1]
+    return columns_SK

@@ -62,13 +62,13 @@ def sign_flip_p(d_S: ArrayLike) -> float | None:
     d = _finite(d_S, dimensions=1)
     if not 2 <= len(d) <= MOST_SEEDS:
         return None
-    seen = abs(float(d.sum()))
+    distance = abs(float(d.sum()))
     tie = 1e-9 * max(1.0, float(np.abs(d).sum()))  # equal sums differ in the last bit by the order of summation
     # All sums of one half of the seeds against those of the other, sorted: 2^(S/2) sums instead of 2^S.
     first, second = _signed_sums(d[: len(d) // 2]), np.sort(_signed_sums(d[len(d) // 2 :]))
-    above = len(second) - np.searchsorted(second, seen - tie - first, side="left")
-    below = np.searchsorted(second, -seen + tie - first, side="right")
-    as_far = len(first) * len(second) if seen <= tie else int(above.sum() + below.sum())
+    above = len(second) - np.searchsorted(second, distance - tie - first, side="left")
+    below = np.searchsorted(second, -distance + tie - first, side="right")
+    as_far = len(first) * len(second) if distance <= tie else int(above.sum() + below.sum())
     return as_far / (len(first) * len(second))
 
 
@@ -97,8 +97,8 @@ def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
     if fit is None:
         return None
     sizes: dict[Hashable, int] = {}
-    for kind, measured in zip(kinds_P, np.atleast_1d(np.ma.count(np.ma.asanyarray(d_SP), axis=0)), strict=True):
-        sizes[kind] = sizes.get(kind, 0) + int(measured)
+    for kind, count in zip(kinds_P, np.atleast_1d(np.ma.count(np.ma.asanyarray(d_SP), axis=0)), strict=True):
+        sizes[kind] = sizes.get(kind, 0) + int(count)
     w_K = np.array([size for size in sizes.values() if size], dtype=np.float64)
     w_K /= w_K.sum()
     centred = w_K[:, None] * (np.eye(len(w_K)) - w_K[None, :])

@@ -19,9 +19,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     for p_value, index in order:
         if not 0 <= p_value <= 1:
             raise ValueError(f"p-value {p_value} at position {index} is not in [0, 1]")
-    adjusted: list[float | None] = [None] * len(p_values)
+    p_adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
     for rank, (p_value, index) in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * p_value))
-        adjusted[index] = largest
-    return adjusted
+        p_adjusted[index] = largest
+    return p_adjusted

@@ -70,16 +70,18 @@ def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
         return Ranks([RankRange(1, 1)] * count, None)
     from scipy.special import bdtr, ndtri  # takes 0.3 s, and a sweep of one model ranks nothing
 
-    measured = (~np.isnan(values)).astype(np.float64)
-    known = np.where(measured > 0, values, 0.0)
-    shared_M_M = measured @ measured.T
-    square_M_M = (known**2) @ measured.T
-    squares_M_M = np.maximum(square_M_M + square_M_M.T - 2 * known @ known.T, 0.0)  # sums of squared differences
-    if bool(np.isin(known, (0.0, 1.0)).all()):
-        only_M_M = np.rint(known @ (measured - known).T)  # passes under the row's model only
+    has_value_M_P = (~np.isnan(values)).astype(np.float64)
+    filled_M_P = np.where(has_value_M_P > 0, values, 0.0)
+    shared_M_M = has_value_M_P @ has_value_M_P.T
+    square_M_M = (filled_M_P**2) @ has_value_M_P.T
+    squares_M_M = np.maximum(
+        square_M_M + square_M_M.T - 2 * filled_M_P @ filled_M_P.T, 0.0
+    )  # sums of squared differences
+    if bool(np.isin(filled_M_P, (0.0, 1.0)).all()):
+        only_M_M = np.rint(filled_M_P @ (has_value_M_P - filled_M_P).T)  # passes under the row's model only
         better_M_M = bdtr(only_M_M.T, (only_M_M + only_M_M.T).astype(np.int64), 0.5)
     else:
-        better_M_M = _paired_t(known @ measured.T, squares_M_M, shared_M_M)
+        better_M_M = _paired_t(filled_M_P @ has_value_M_P.T, squares_M_M, shared_M_M)
     alpha = 1 - confidence
     off = ~np.eye(count, dtype=bool)
     better = better_M_M[off].reshape(count, count - 1)
@@ -122,6 +124,6 @@ def _holm_rejects(p_M_H: Floats, alpha: float) -> NDArray[np.bool_]:
     steps = np.arange(p_M_H.shape[1], 0, -1)
     holds = np.take_along_axis(p_M_H, order, axis=1) * steps <= alpha
     rejected = np.logical_and.accumulate(holds, axis=1)
-    found = np.empty_like(rejected)
-    np.put_along_axis(found, order, rejected, axis=1)
-    return found
+    rejected_M_H = np.empty_like(rejected)
+    np.put_along_axis(rejected_M_H, order, rejected, axis=1)
+    return rejected_M_H

@@ -64,16 +64,16 @@ class Rows(PipelineStep):
         documents = iter(data)
         while batch := list(islice(documents, _BATCH)):
             rows = [{**one.metadata, "text": one.text, "id": one.id} for one in batch]
-            found = self.step.sort(Block(1, lines_of(rows)))
-            if found.made is not None:
+            sorted_block = self.step.sort(Block(1, lines_of(rows)))
+            if sorted_block.made is not None:
                 raise TypeError(f"{type(self.step).__name__} makes new rows; Rows is for steps that choose rows")
-            for lost in (*found.dropped, *found.broken):
-                batch[lost.line - 1].metadata["adhere"] = msgspec.to_builtins(lost)
+            for broken_row in (*sorted_block.dropped, *sorted_block.broken):
+                batch[broken_row.line - 1].metadata["adhere"] = msgspec.to_builtins(broken_row)
                 if self.exclusion_writer is not None:
-                    self.exclusion_writer.write(batch[lost.line - 1], rank)
+                    self.exclusion_writer.write(batch[broken_row.line - 1], rank)
             for name in ("kept", "dropped", "broken"):
-                self.stat_update(name, value=getattr(found.counts, name), unit="batch")
-            for number in found.kept:
+                self.stat_update(name, value=getattr(sorted_block.counts, name), unit="batch")
+            for number in sorted_block.kept:
                 yield batch[number - 1]
         if self.exclusion_writer is not None:
             self.exclusion_writer.close()

@@ -51,8 +51,8 @@ def do_each(
     if not items:
         return
     if engine == "ray":
-        left = iter(items)
-        yield from on_ray(work, lambda room: list(islice(left, room)), jobs=jobs)
+        remaining = iter(items)
+        yield from on_ray(work, lambda room: list(islice(remaining, room)), jobs=jobs)
     elif engine == "datatrove":
         from adhere.steps.datatrove import run_local
 
@@ -87,12 +87,12 @@ def on_ray(
         ray.init(log_to_driver=False, **here)
     # A dead node's tasks are done again without end; what `work` itself raises is not.
     task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1, retry_exceptions=False)(_do)
-    sent = ray.put(work)
+    work_reference = ray.put(work)
     running: dict[Any, Item] = {}
     try:
         while True:
             for item in more(_AHEAD - len(running)):
-                running[task.remote(sent, item)] = item
+                running[task.remote(work_reference, item)] = item
             if not running:
                 return
             for ready in ray.wait(list(running), num_returns=1)[0]:

@@ -91,8 +91,8 @@ def draw(
         for shard in sorted((out / SHARDS).glob("[0-9]*")):
             note_spent(model, Run.load(shard))
     spec, outline = _spec(model, farm), Outline()
-    asked = _prompts([place for place, _ in files])
-    for number, prompts in enumerate(cuts(asked, max(1, shard_answers // draws))):
+    all_prompts = _prompts([place for place, _ in files])
+    for number, prompts in enumerate(cuts(all_prompts, max(1, shard_answers // draws))):
         outline.add(prompts)
         with Run.open(out / SHARDS / f"{number:05}", spec, prompts) as run:
             ask_missing(run, model, prompts, label=f"draw, shard {number + 1}", progress=progress)
@@ -124,8 +124,8 @@ def _refuse_other(out: Path, farm: Farm) -> None:
     if not file.exists():
         write_atomic(file, encode(farm) + b"\n")
         return
-    stored = decode(file.read_bytes(), Farm)
-    other = [name for name in Farm.__struct_fields__ if getattr(stored, name) != getattr(farm, name)]
+    stored_farm = decode(file.read_bytes(), Farm)
+    other = [name for name in Farm.__struct_fields__ if getattr(stored_farm, name) != getattr(farm, name)]
     if other:
         raise RunMismatch(
             f"{out} holds answers with another {', '.join(other)}. Choose another --out, or ask for what is stored"
@@ -147,13 +147,13 @@ def _spec(model: Model, farm: Farm) -> RunSpec:
 
 def _prompts(places: Sequence[str]) -> Iterator[Prompt]:
     """The prompts of all files, each read when it is its turn."""
-    decoder, seen = decoder_of(dict[str, Any]), 0
+    decoder, n_prompts = decoder_of(dict[str, Any]), 0
     for place in places:
         for block in ShardFile(Shard(0, place)).blocks():
             for number, line in block.lines():
-                seen += 1
+                n_prompts += 1
                 try:
-                    yield prompt_of(parse_line(line, decoder), seen)
+                    yield prompt_of(parse_line(line, decoder), n_prompts)
                 except SpecError as problem:
                     raise SpecError(f"{place}:{number}: {problem}") from problem
 

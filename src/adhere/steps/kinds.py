@@ -60,24 +60,24 @@ class _RowStep(Step):
 
     def sort(self, block: Block) -> SortedBlock:
         """See Step."""
-        made: list[bytes] = []
-        kept: list[int] = []
-        dropped: list[BrokenRow] = []
-        broken: list[BrokenRow] = []
+        new_lines: list[bytes] = []
+        kept_numbers: list[int] = []
+        dropped_rows: list[BrokenRow] = []
+        broken_rows: list[BrokenRow] = []
         decoder = decoder_of(Row)
         for number, line in block.lines():
             try:
                 rows = self.rows(parse_line(line, decoder), number)
             except UnfitRow as reason:
-                dropped.append(BrokenRow(number, str(reason)))
+                dropped_rows.append(BrokenRow(number, str(reason)))
             except UsageError as problem:
-                broken.append(BrokenRow(number, str(problem)))
+                broken_rows.append(BrokenRow(number, str(problem)))
             except KeyError as column:
-                broken.append(BrokenRow(number, f"no column {column}"))
+                broken_rows.append(BrokenRow(number, f"no column {column}"))
             else:
-                kept.append(number)
-                made += [encode(row) + b"\n" for row in rows]
-        return SortedBlock(made, kept, dropped, broken)
+                kept_numbers.append(number)
+                new_lines += [encode(row) + b"\n" for row in rows]
+        return SortedBlock(new_lines, kept_numbers, dropped_rows, broken_rows)
 
     def rows(self, row: Row, number: int) -> list[Row]:
         """Return the rows that come of a row."""
@@ -104,13 +104,13 @@ class Transform(_RowStep):
 
     def __init__(self, spec: TransformSpec, side: str | None = None) -> None:
         super().__init__(spec, side)
-        found, self._settings = choose(spec.transform, spec.table, Settings(spec.seed, spec.options))
-        if not isinstance(found.apply, each):
+        transform, self._settings = choose(spec.transform, spec.table, Settings(spec.seed, spec.options))
+        if not isinstance(transform.apply, each):
             raise UsageError(
                 f"The transform {spec.transform!r} looks at all rows together, or asks a model: "
                 "it runs in one process, without --engine"
             )
-        self._one = found.apply
+        self._one = transform.apply
 
     def rows(self, row: Row, number: int) -> list[Row]:
         """See _RowStep."""
@@ -170,19 +170,19 @@ class Draw(Step):
 
     def sort(self, block: Block) -> SortedBlock:
         """See Step."""
-        prompts, broken = [], []
+        prompts, broken_rows = [], []
         decoder = decoder_of(Row)
         for number, line in block.lines():
             try:
                 prompts.append((number, prompt_of(parse_line(line, decoder), number)))
             except SpecError as problem:
-                broken.append(BrokenRow(number, str(problem)))
+                broken_rows.append(BrokenRow(number, str(problem)))
         unique = {prompt.id: prompt for _, prompt in prompts}
         answers = asyncio.run(self._ask(list(unique.values())))
         place = {prompt_id: n for n, prompt_id in enumerate(unique)}
         answers.sort(key=lambda one: (place[one.prompt_id], one.draw))
-        made = [encode(answer_row(unique[one.prompt_id], one)) + b"\n" for one in answers]
-        return SortedBlock(made, [number for number, _ in prompts], [], broken)
+        new_lines = [encode(answer_row(unique[one.prompt_id], one)) + b"\n" for one in answers]
+        return SortedBlock(new_lines, [number for number, _ in prompts], [], broken_rows)
 
     async def _ask(self, prompts: Sequence[Prompt]) -> list[Response]:
         spec: DrawSpec = self.spec
@@ -209,12 +209,12 @@ def prompt_of(row: Row, number: int) -> Prompt:
     if isinstance(value, str) and value.strip():
         return Prompt(name, (Turn(value, refs),))
     try:
-        said = list(convert(value, tuple[Message, ...]))
-        if said[-1].role != "user":
-            raise ValueError(f"the last message is of the {said[-1].role}")  # noqa: TRY301 - one message for all of them
-        system = said.pop(0).content if said[0].role == "system" else None
-        given = GivenMessages(before=tuple(said[:-1])) if said[:-1] else msgspec.UNSET
-        return Prompt(name, (Turn(said[-1].content, refs),), system=system, given=given)
+        messages = list(convert(value, tuple[Message, ...]))
+        if messages[-1].role != "user":
+            raise ValueError(f"the last message is of the {messages[-1].role}")  # noqa: TRY301 - one message for all of them
+        system = messages.pop(0).content if messages[0].role == "system" else None
+        earlier_messages = GivenMessages(before=tuple(messages[:-1])) if messages[:-1] else msgspec.UNSET
+        return Prompt(name, (Turn(messages[-1].content, refs),), system=system, given=earlier_messages)
     except (msgspec.ValidationError, ValueError, IndexError) as error:
         raise SpecError(
             "no `prompt` that can be asked: a text, or messages (`role`, `content`) "

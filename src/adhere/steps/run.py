@@ -69,7 +69,7 @@ def run_shards(
         RunMismatch: `out` holds something else.
         AdhereError: As the step raises it; the shards that are done stay.
     """
-    progress, started = progress or Silent(), time.monotonic()
+    progress, start_s = progress or Silent(), time.monotonic()
     plan = make_plan(step, tuple(patterns), out, shard_bytes=shard_bytes)
     work = Work(step, plan.key, out)
     # datatrove numbers its ranks by place and keeps its own completions, so it is told of all shards each time.
@@ -86,30 +86,33 @@ def run_shards(
             purpose=f"{step.kind} ",
         ):
             bar.advance()
-    return _manifest(plan, step, engine, out, time.monotonic() - started)
+    return _manifest(plan, step, engine, out, time.monotonic() - start_s)
 
 
 def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: float) -> Manifest:
     records = [record_of(out, plan.key, shard) for shard in plan.shards]
-    found = [record for record in records if record is not None]
-    if len(found) < len(records):
+    done_records = [record for record in records if record is not None]
+    if len(done_records) < len(records):
         raise Incomplete(
-            f"{len(records) - len(found)} of {len(records)} shards are not done, though {engine} says so. "
+            f"{len(records) - len(done_records)} of {len(records)} shards are not done, though {engine} says so. "
             f"If {out}/done was deleted, delete {out}/logs too, and run the same command again"
         )
-    counts = sum((record.counts for record in found), Counts())
+    counts = sum((record.counts for record in done_records), Counts())
     if not counts.read:
         raise UsageError(f"{', '.join(source.place for source in plan.sources)}: no rows")
-    hashes = [(source.place, source.bytes) for source in plan.sources], [(one.sha256, one.files) for one in found]
-    bare = tuple(msgspec.structs.replace(one, notes=()) for one in found)
+    hashes = (
+        [(source.place, source.bytes) for source in plan.sources],
+        [(one.sha256, one.files) for one in done_records],
+    )
+    bare = tuple(msgspec.structs.replace(one, notes=()) for one in done_records)
     manifest = Manifest(
         1, __version__, step.kind, engine, plan.sources, counts, bare, content_hash(list(hashes)), round(seconds, 1)
     )
-    for left in [] if is_remote(out) else Path(out).glob("*/.*.tmp"):  # by a worker that died
-        left.unlink(missing_ok=True)
+    for leftover in [] if is_remote(out) else Path(out).glob("*/.*.tmp"):  # by a worker that died
+        leftover.unlink(missing_ok=True)
     with write_place(f"{out}/manifest.json") as write:
         write(encode(manifest) + b"\n")
-    return msgspec.structs.replace(manifest, shards=tuple(found))
+    return msgspec.structs.replace(manifest, shards=tuple(done_records))
 
 
 def notes(manifest: Manifest, kind: type[Any]) -> Iterator[tuple[ShardDone, Any]]:
@@ -133,16 +136,16 @@ def sha256_of_sources(manifest: Manifest) -> str:
 
 def count_decontamination(step: Decontaminate, manifest: Manifest) -> FileResult:
     """The counts of `adhere decontaminate`, of all shards together."""
-    dropped: Counter[str] = Counter()
-    touched: set[int] = set()
+    drop_counts: Counter[str] = Counter()
+    touched_items: set[int] = set()
     for _, note in notes(manifest, BlockMatches):
-        dropped.update(note.dropped)
-        touched.update(note.items)
+        drop_counts.update(note.dropped)
+        touched_items.update(note.items)
     return count_up(
         step.settings,
         rows=manifest.counts.read,
-        drop_counts=dict(dropped),
-        touched_items=sorted(touched),
+        drop_counts=dict(drop_counts),
+        touched_items=sorted(touched_items),
         skipped=manifest.counts.broken,
         skipped_lines=[problem for shard in manifest.shards for problem in shard.problems],
         sha256=sha256_of_sources(manifest),
@@ -165,6 +168,6 @@ def count_verification(desk: Desk, suite: Suite, manifest: Manifest) -> Verifica
         at = bisect_left(starts, line) - 1
         return f"{places[at]}:{line - starts[at]}"
 
-    found = (note.judged(before[record.shard.place]) for record, note in notes(manifest, TalliedBlock))
+    tallies = (note.judged(before[record.shard.place]) for record, note in notes(manifest, TalliedBlock))
     name = manifest.sources[0].place if len(manifest.sources) == 1 else f"{len(manifest.sources)} files"
-    return added_up(desk, suite, found, name=name, sha256=sha256_of_sources(manifest), where=where)
+    return added_up(desk, suite, tallies, name=name, sha256=sha256_of_sources(manifest), where=where)

@@ -99,9 +99,9 @@ def make_plan(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: i
     """
     files = find(patterns)
     key = content_hash([step.kind, content_hash(list(step.identity)), files, shard_bytes])
-    stored = read_if_there(f"{out}/plan.json")
-    if stored is not None:
-        plan = decode(stored, Plan)
+    plan_bytes = read_if_there(f"{out}/plan.json")
+    if plan_bytes is not None:
+        plan = decode(plan_bytes, Plan)
         if plan.key != key:
             raise RunMismatch(
                 f"{out} holds the work of {plan.step} on {len(plan.sources)} files; settings or files differ now. "
@@ -172,13 +172,13 @@ def _row_groups(place: str, size: int) -> list[Cut]:
     with open_place(place) as file:
         about = parquet.ParquetFile(file).metadata
         cuts: list[Cut] = []
-        begin, first, rows, held = 0, 1, 1, 0
+        begin, first, rows, group_bytes = 0, 1, 1, 0
         for group in range(about.num_row_groups):
             rows += about.row_group(group).num_rows
-            held += sum(about.row_group(group).column(n).total_compressed_size for n in range(about.num_columns))
-            if held >= size or group == about.num_row_groups - 1:
+            group_bytes += sum(about.row_group(group).column(n).total_compressed_size for n in range(about.num_columns))
+            if group_bytes >= size or group == about.num_row_groups - 1:
                 cuts.append((begin, group + 1, first))
-                begin, first, held = group + 1, rows, 0
+                begin, first, group_bytes = group + 1, rows, 0
         return cuts
 
 
@@ -247,10 +247,10 @@ def _work(made_of: tuple[Callable[..., Step], tuple[Any, ...]], key: str, out: s
 
 def record_of(out: str, key: str, shard: Shard) -> ShardDone | None:
     """The record of a shard, or None where it is still to be done."""
-    stored = read_if_there(f"{out}/done/{shard.number:05}.json")
-    if stored is None:
+    record_bytes = read_if_there(f"{out}/done/{shard.number:05}.json")
+    if record_bytes is None:
         return None
-    record = decode(stored, ShardDone)
+    record = decode(record_bytes, ShardDone)
     return record if record.key == key else None
 
 
@@ -271,22 +271,22 @@ class _ShardFiles:
         write(data)
         digest.update(data)
 
-    def note(self, found: SortedBlock) -> None:
+    def note(self, sorted_block: SortedBlock) -> None:
         """Count a block, and write down what does not go on."""
         file = b'{"file":' + encode(self._shard.place) + b","
-        for folder, records in (("dropped", found.dropped), ("broken", found.broken)):
+        for folder, records in (("dropped", sorted_block.dropped), ("broken", sorted_block.broken)):
             if records:
                 self.write(folder, b"".join(file + encode(record)[1:] + b"\n" for record in records))
         room = MOST_PROBLEMS - len(self.problems)
-        self.problems += [f"{self._shard.place}:{bad.line}: {bad.reason}" for bad in found.broken[:room]]
-        self.counts += found.counts
-        if found.note is not None:
-            self.notes.append(msgspec.to_builtins(found.note))
+        self.problems += [f"{self._shard.place}:{bad.line}: {bad.reason}" for bad in sorted_block.broken[:room]]
+        self.counts += sorted_block.counts
+        if sorted_block.note is not None:
+            self.notes.append(msgspec.to_builtins(sorted_block.note))
 
     def done(self, last_line: int, sha256: str) -> ShardDone:
         """The record of the shard."""
         hashes = {path: digest.hexdigest() for path, (_, digest) in sorted(self._open.items())}
-        taken = round(time.process_time() - self._started, 3)
+        cpu_s = round(time.process_time() - self._started, 3)
         return ShardDone(
             self._work.key,
             self._shard,
@@ -294,7 +294,7 @@ class _ShardFiles:
             last_line,
             sha256,
             hashes,
-            taken,
+            cpu_s,
             tuple(self.notes),
             tuple(self.problems),
         )
@@ -306,9 +306,9 @@ def _of_lines(work: Work, shard: Shard) -> ShardDone:
     with ExitStack() as stack:
         out = _ShardFiles(work, shard, stack)
         for block in file.blocks():
-            found = work.step.sort(block)
-            out.write("rows", b"".join(found.lines(block)), ending)
-            out.note(found)
+            sorted_block = work.step.sort(block)
+            out.write("rows", b"".join(sorted_block.lines(block)), ending)
+            out.note(sorted_block)
             last = block.first_line + len(block.data) - 1
     return out.done(last, file.sha256)
 
@@ -316,22 +316,22 @@ def _of_lines(work: Work, shard: Shard) -> ShardDone:
 def _of_parquet(work: Work, shard: Shard) -> ShardDone:
     """Do a shard as `_of_lines`; rows that a step chooses stay Parquet, rows that it makes are JSON lines."""
     parquet = need("pyarrow.parquet", extra="remote")
-    digest, number, kept, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
+    digest, number, buffer, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
     with ExitStack() as stack:
         out = _ShardFiles(work, shard, stack)
         source = parquet.ParquetFile(stack.enter_context(open_place(shard.place)))
         for table in source.iter_batches(_BATCH_ROWS, row_groups=list(range(shard.begin, shard.end or 0))):
             block = Block(number, lines_of(rows_of(table, work.step.reads)))
             digest.update(b"".join(block.data))
-            found = work.step.sort(block)
-            if found.made is None:
-                writer = writer or parquet.ParquetWriter(kept, source.schema_arrow, compression="zstd")
-                writer.write_batch(table.take([line - number for line in found.kept]))
+            sorted_block = work.step.sort(block)
+            if sorted_block.made is None:
+                writer = writer or parquet.ParquetWriter(buffer, source.schema_arrow, compression="zstd")
+                writer.write_batch(table.take([line - number for line in sorted_block.kept]))
             else:
-                out.write("rows", b"".join(found.made))
-            out.note(found)
+                out.write("rows", b"".join(sorted_block.made))
+            out.note(sorted_block)
             number += table.num_rows
         if writer is not None:
             writer.close()
-            out.write("rows", kept.getvalue(), ".parquet")
+            out.write("rows", buffer.getvalue(), ".parquet")
     return out.done(number - 1, digest.hexdigest())

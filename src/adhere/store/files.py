@@ -69,7 +69,7 @@ def inside(base: Path, place: str) -> Path:
     Raises:
         IntegrityError: It lies elsewhere, by `..`, an absolute path or a link.
     """
-    found = base / place
-    if not found.resolve().is_relative_to(base.resolve()):
+    path = base / place
+    if not path.resolve().is_relative_to(base.resolve()):
         raise IntegrityError(f"{place} lies outside of {base}, so it is not read")
-    return found
+    return path

@@ -88,10 +88,10 @@ def rows_of(run: StoredAnswers, level: Level) -> Iterator[dict[str, Any]]:
                 yield from (row | more for more in _constraint_rows(prompt, response, outcomes[response.key]))
 
 
-def _answer_row(prompt: Prompt, response: Response, found: Mapping[int, Mapping[str, Verdict]]) -> dict[str, Any]:
+def _answer_row(prompt: Prompt, response: Response, verdicts: Mapping[int, Mapping[str, Verdict]]) -> dict[str, Any]:
     return {
-        "strict": _keeps(prompt, response, found, "strict"),
-        "loose": _keeps(prompt, response, found, "loose"),
+        "strict": _keeps(prompt, response, verdicts, "strict"),
+        "loose": _keeps(prompt, response, verdicts, "loose"),
         "words": count_words(response.text) if response.status != "error" else None,
         "text": response.said,
         "latency_s": response.latency_s,
@@ -99,10 +99,10 @@ def _answer_row(prompt: Prompt, response: Response, found: Mapping[int, Mapping[
 
 
 def _constraint_rows(
-    prompt: Prompt, response: Response, found: Mapping[int, Mapping[str, Verdict]]
+    prompt: Prompt, response: Response, verdicts: Mapping[int, Mapping[str, Verdict]]
 ) -> Iterator[dict[str, Any]]:
     for index, ref in enumerate(prompt.turns[response.turn].constraints):
-        views = found.get(index, {})
+        views = verdicts.get(index, {})
         outcomes: dict[str, Outcome | None] = {
             view: views[view].outcome if view in views else None for view in ("strict", "loose")
         }
@@ -120,14 +120,14 @@ def _prompt_rows(
     for prompt in prompts.values():
         rates: dict[str, float | None] = {}
         for view in ("strict", "loose"):
-            kept: list[bool | None] = []
+            keeps: list[bool | None] = []
             for draw in range(draws):
                 turns = [
                     _keeps(prompt, by_key.get((prompt.id, turn, draw)), outcomes.get((prompt.id, turn, draw), {}), view)
                     for turn in range(len(prompt.turns))
                 ]
-                kept.append(False if False in turns else None if None in turns else True)
-            rates[view] = None if None in kept else sum(map(bool, kept)) / draws
+                keeps.append(False if False in turns else None if None in turns else True)
+            rates[view] = None if None in keeps else sum(map(bool, keeps)) / draws
         statuses = [by_key[key].status for key in by_key if key[0] == prompt.id]
         yield {
             "slice": prompt.tags.get("slice", ""),
@@ -140,16 +140,16 @@ def _prompt_rows(
 
 
 def _keeps(
-    prompt: Prompt, response: Response | None, found: Mapping[int, Mapping[str, Verdict]], view: str
+    prompt: Prompt, response: Response | None, verdicts: Mapping[int, Mapping[str, Verdict]], view: str
 ) -> bool | None:
     """Return whether an answer keeps every constraint of its turn; None where that was not measured."""
     if response is None or response.status == "error":
         return None
-    wanted = len(prompt.turns[response.turn].constraints)
-    outcomes = [found[index][view].outcome for index in range(wanted) if view in found.get(index, {})]
+    n_constraints = len(prompt.turns[response.turn].constraints)
+    outcomes = [verdicts[index][view].outcome for index in range(n_constraints) if view in verdicts.get(index, {})]
     if "fail" in outcomes:
         return False
-    return True if len(outcomes) == wanted and all(one == "pass" for one in outcomes) else None
+    return True if len(outcomes) == n_constraints and all(one == "pass" for one in outcomes) else None
 
 
 def _library(name: str | None) -> Any:

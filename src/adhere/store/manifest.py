@@ -77,7 +77,7 @@ class RunSpec(Record, frozen=True):
         Also one whose folder an earlier version named otherwise.
         """
         return place_below(
-            out, slug(self.model), self.sha256, lambda found: decode(_manifest(found), Manifest).spec.sha256
+            out, slug(self.model), self.sha256, lambda folder: decode(_manifest(folder), Manifest).spec.sha256
         )
 
 
@@ -113,16 +113,16 @@ def place_below(out: Path, begins: str, sha256: str, sha256_of: Callable[[Path],
         sha256: Of the spec.
         sha256_of: Of the spec that a directory holds; raises OSError or IntegrityError where it holds none.
     """
-    named = out / f"{begins}-{sha256[:12]}"
-    if named.exists():
-        return named
-    for found in sorted(out.glob(f"{begins}-" + "[0-9a-f]" * 12)):
+    directory = out / f"{begins}-{sha256[:12]}"
+    if directory.exists():
+        return directory
+    for candidate in sorted(out.glob(f"{begins}-" + "[0-9a-f]" * 12)):
         try:
-            if sha256_of(found) == sha256:
-                return found
+            if sha256_of(candidate) == sha256:
+                return candidate
         except (OSError, IntegrityError):
             continue
-    return named
+    return directory
 
 
 def _manifest(directory: Path) -> bytes:
@@ -182,7 +182,7 @@ def _own_commit() -> str | None:
 @cache
 def _commit_of(folder: Path) -> str | None:
     """The commit of the project around a folder."""
-    return git_commit(folder, tracked="")
+    return git_commit(folder, tracked_file="")
 
 
 @cache
@@ -202,12 +202,12 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def git_commit(folder: Path, *, tracked: str = "__init__.py") -> str | None:
+def git_commit(folder: Path, *, tracked_file: str = "__init__.py") -> str | None:
     """The commit that `folder` is checked out at, with `+changes` where tracked files differ; None outside of git.
 
     Args:
         folder: Anywhere in a checkout.
-        tracked: A file of the folder that git must know; empty: it need not.
+        tracked_file: A file of the folder that git must know; empty: it need not.
     """
     git = shutil.which("git")
     if git is None:
@@ -222,18 +222,18 @@ def git_commit(folder: Path, *, tracked: str = "__init__.py") -> str | None:
         return done.stdout.strip() if done.returncode == 0 else None
 
     # An installed package may lie below someone else's repository (a virtual environment in a project): not its commit.
-    if tracked and not ask("ls-files", "--", tracked):
+    if tracked_file and not ask("ls-files", "--", tracked_file):
         return None
     commit = ask("rev-parse", "HEAD")
     return f"{commit}+changes" if commit and ask("status", "--porcelain", "--untracked-files=no") else commit
 
 
-def differences(stored: Record, asked: Record, *, labels: tuple[str, str] = ("stored", "asked")) -> list[str]:
+def differences(stored_spec: Record, asked_spec: Record, *, labels: tuple[str, str] = ("stored", "asked")) -> list[str]:
     """Each field in which two specs differ, as `sampling.temperature: stored 0.0, asked 1.0`; `labels` name the two.
 
     What is no part of a spec's `identity` is not compared.
     """
-    old, new = _leaves(identity(stored)), _leaves(identity(asked))
+    old, new = _leaves(identity(stored_spec)), _leaves(identity(asked_spec))
     names = dict.fromkeys([*old, *new])
     return [
         f"{name}: {labels[0]} {_show(old, name)}, {labels[1]} {_show(new, name)}"

@@ -83,9 +83,9 @@ def in_order(rows: Iterable[EpisodeStep]) -> dict[tuple[str, int], list[EpisodeS
 
     Of several rows for one step the last counts.
     """
-    found = {row.answer.key: row for row in rows}
+    rows_by_key = {row.answer.key: row for row in rows}
     episodes: dict[tuple[str, int], list[EpisodeStep]] = {}
-    for (prompt_id, number, draw), row in sorted(found.items()):
+    for (prompt_id, number, draw), row in sorted(rows_by_key.items()):
         steps = episodes.setdefault((prompt_id, draw), [])
         if number == len(steps):  # after a lost row the conversation would be another
             steps.append(row)
@@ -113,10 +113,10 @@ class Run:
     def __init__(self, directory: Path, manifest: Manifest, prompts: Sequence[Prompt]) -> None:
         self.directory, self.manifest = directory, manifest
         self._prompts = tuple(prompts)
-        wanted = self.spec.draws * sum(len(prompt.turns) for prompt in self._prompts)
-        if wanted > MOST_KEYS:
+        n_answers = self.spec.draws * sum(len(prompt.turns) for prompt in self._prompts)
+        if n_answers > MOST_KEYS:
             raise IntegrityError(
-                f"{directory} asks for {wanted:,} answers; one Run holds at most {MOST_KEYS:,}, "
+                f"{directory} asks for {n_answers:,} answers; one Run holds at most {MOST_KEYS:,}, "
                 "more go into a sharded Run"
             )
         self._keys = all_keys(self._prompts, self.spec.draws)
@@ -207,8 +207,8 @@ class Run:
         answers = self._read_responses()
         failed = sum(response.status == "error" for response in answers.values())
         return state_word(
-            asked=self.n_asked,
-            answered=len(answers),
+            n_asked=self.n_asked,
+            n_answered=len(answers),
             failed=failed,
             is_sealed=self.is_sealed,
             is_at_work=not self.is_sealed and is_held(self.directory),
@@ -230,8 +230,8 @@ class Run:
 
     def responses(self) -> list[Response]:
         """One Response per key that has any, in the order of the prompts; failed calls too."""
-        known = self._read_responses()
-        return [known[key] for key in self._keys if key in known]
+        responses = self._read_responses()
+        return [responses[key] for key in self._keys if key in responses]
 
     def missing(self, *, again: bool = False) -> list[Key]:
         """Keys without an answer, in the order of the prompts: never asked, lost, or failed.
@@ -239,11 +239,12 @@ class Run:
         What failed for good (`failure` is `final`: too long a context, an unknown parameter) would fail again, and is
         left out unless `again`.
         """
-        known = self._read_responses()
+        responses = self._read_responses()
         return [
             key
             for key in self._keys
-            if key not in known or (known[key].status == "error" and (again or known[key].failure != "final"))
+            if key not in responses
+            or (responses[key].status == "error" and (again or responses[key].failure != "final"))
         ]
 
     def verdicts(self) -> list[Verdict]:
@@ -252,17 +253,17 @@ class Run:
         Verdicts on an answer that has since been replaced are left out and counted in `damage.stale`.
         """
         answers = {key: answer_hash(response) for key, response in self._read_responses().items()}
-        damage, found = Damage(), {}
+        damage, rows = Damage(), {}
         for row in read_segments(self.directory / "verdicts", StoredVerdict, damage):
             key = (row.prompt_id, row.turn, row.draw)
             if answers.get(key) == row.answer:
-                found[key, row.index, row.view] = row
+                rows[key, row.index, row.view] = row
             else:
                 damage.stale += 1
         self._verdict_damage = damage
         place = {key: number for number, key in enumerate(self._keys)}
-        order = sorted(found, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
-        return [Verdict(*astuple(found[name])[:_VERDICT_FIELDS]) for name in order]
+        order = sorted(rows, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
+        return [Verdict(*astuple(rows[name])[:_VERDICT_FIELDS]) for name in order]
 
     def to_frame(self, *, level: Level = "prompt", library: str | None = None) -> Any:
         """Return the Run as a DataFrame of pandas or Polars, a row a prompt, an answer or a constraint.
@@ -277,12 +278,12 @@ class Run:
 
     def __repr__(self) -> str:
         """Return what was asked, how many passed, and where it lies."""
-        said: str = self.state
+        state: str = self.state
         if self.is_sealed:
             rate = self.summary().overall.prompt_strict
             share = "–" if rate.of_all is None else f"{100 * rate.of_all:.1f} %"
-            said = f"{rate.passed} of {rate.n} prompts passed (strict, {share})"
-        return f"<Run {self.spec.model} on {self.spec.suite}: {said}; {self.directory}>"
+            state = f"{rate.passed} of {rate.n} prompts passed (strict, {share})"
+        return f"<Run {self.spec.model} on {self.spec.suite}: {state}; {self.directory}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the rates with their denominators, and where it lies."""
@@ -317,20 +318,20 @@ class Run:
                 "to_pandas needs the package 'pandas', which is not installed. Run: pip install pandas"
             ) from error
         texts = {prompt.id: prompt for prompt in self._prompts}
-        judged: dict[Key, list[Verdict | None]] = {}
+        verdicts: dict[Key, list[Verdict | None]] = {}
         for verdict in self.verdicts():
-            judged.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
+            verdicts.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
         rows = []
         for response in self.responses():
-            asked = {"prompt_id": response.prompt_id, "turn": response.turn, "draw": response.draw}
-            asked |= {
+            columns = {"prompt_id": response.prompt_id, "turn": response.turn, "draw": response.draw}
+            columns |= {
                 "prompt": texts[response.prompt_id].turns[response.turn].text,
                 "slice": texts[response.prompt_id].tags.get("slice", ""),
             }
-            asked |= {"response": response.said, "status": response.status}
+            columns |= {"response": response.said, "status": response.status}
             fields = ("index", "constraint_id", "view", "outcome", "reason", "score", "verifier_version")
-            found = judged.get(response.key) or [None]
-            rows += [asked | {name: getattr(one, name, None) for name in fields} for one in found]
+            answer_verdicts = verdicts.get(response.key) or [None]
+            rows += [columns | {name: getattr(one, name, None) for name in fields} for one in answer_verdicts]
         return pd.DataFrame(rows)
 
     def append_response(self, response: Response) -> None:
@@ -341,10 +342,10 @@ class Run:
         """
         if response.key not in self._known_keys:
             raise ValueError(f"Response {response.key} answers nothing that {self.directory} asked")
-        known = self._read_responses()
+        responses = self._read_responses()
         self._unseal()
         self._response_writer.append(response)
-        _take(known, response)
+        _take(responses, response)
 
     def append_step(self, step: EpisodeStep) -> None:
         """Add one step of an episode. It is safe when this returns: what was done in a world is never asked for again.
@@ -361,9 +362,9 @@ class Run:
         Of several rows for one step the last counts.
         """
         damage = Damage()
-        found = in_order(read_segments(self.directory / "steps", EpisodeStep, damage))
+        episodes = in_order(read_segments(self.directory / "steps", EpisodeStep, damage))
         self._response_damage += damage
-        return found
+        return episodes
 
     def append_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         """Add verdicts on answers that were appended before.
@@ -371,9 +372,9 @@ class Run:
         Raises:
             ResourceError: The disk is full; earlier rows are safe.
         """
-        known = self._read_responses()
+        responses = self._read_responses()
         for verdict in verdicts:
-            response = known.get((verdict.prompt_id, verdict.turn, verdict.draw))
+            response = responses.get((verdict.prompt_id, verdict.turn, verdict.draw))
             if response is None:
                 raise ValueError(
                     f"A verdict on {verdict.prompt_id!r} turn {verdict.turn} draw {verdict.draw}, which has no answer"
@@ -437,13 +438,13 @@ class Run:
     def _read_responses(self) -> dict[Key, Response]:
         if self._responses is None:
             damage = Damage()
-            known: dict[Key, Response] = {}
+            responses: dict[Key, Response] = {}
             for response in read_segments(self.directory / "responses", Response, damage):
                 if response.key in self._known_keys:
-                    _take(known, response)
+                    _take(responses, response)
                 else:
                     damage.corrupt.append(f"responses: {response.key} answers nothing that this Run asked")
-            self._responses, self._response_damage = known, damage
+            self._responses, self._response_damage = responses, damage
         return self._responses
 
     def _unseal(self) -> None:
@@ -519,21 +520,21 @@ async def alone_in_turn(directory: Path, say: Callable[[str], None], *, beside: 
 
 def _refuse_other(run: Run, spec: RunSpec, prompts: Sequence[Prompt]) -> None:
     """Go on only if spec and prompts are what is stored."""
-    found = differences(run.spec, spec)
-    if not found and content_hash_of_list([], prompts) != content_hash_of_list([], run.prompts()):
-        found = [f"prompts: stored {len(run.prompts())}, asked {len(prompts)}, with other ids or texts"]
-    if found:
+    lines = differences(run.spec, spec)
+    if not lines and content_hash_of_list([], prompts) != content_hash_of_list([], run.prompts()):
+        lines = [f"prompts: stored {len(run.prompts())}, asked {len(prompts)}, with other ids or texts"]
+    if lines:
         raise RunMismatch(
-            f"{run.directory} holds another Run:\n  " + "\n  ".join(found) + "\n"
+            f"{run.directory} holds another Run:\n  " + "\n  ".join(lines) + "\n"
             "Choose another directory, ask for what is stored, or delete the directory to start anew"
         )
 
 
-def _take(known: dict[Key, Response], response: Response) -> None:
+def _take(responses: dict[Key, Response], response: Response) -> None:
     """Last writer wins, but a failed call never replaces an answer."""
-    before = known.get(response.key)
+    before = responses.get(response.key)
     if replaces(response.status, before.status if before is not None else None):
-        known[response.key] = response
+        responses[response.key] = response
 
 
 def replaces(status: Status, before: Status | None) -> bool:

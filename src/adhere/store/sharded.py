@@ -121,14 +121,14 @@ class ShardedRun(Run):
         check_prompts(prompts, spec)
         if (directory / SHARDED).exists():
             run = cls.load(directory)
-            found = differences(run.spec, spec)
-            asked = Outline()
-            asked.add(prompts)
-            if not found and run.sharding.prompts_sha256 != asked.prompts_sha256:
-                found = [f"prompts: stored {run.sharding.n_prompts}, asked {len(prompts)}, with other ids or texts"]
-            if found:
+            lines = differences(run.spec, spec)
+            new_outline = Outline()
+            new_outline.add(prompts)
+            if not lines and run.sharding.prompts_sha256 != new_outline.prompts_sha256:
+                lines = [f"prompts: stored {run.sharding.n_prompts}, asked {len(prompts)}, with other ids or texts"]
+            if lines:
                 raise RunMismatch(
-                    f"{directory} holds another Run:\n  " + "\n  ".join(found) + "\nChoose another directory"
+                    f"{directory} holds another Run:\n  " + "\n  ".join(lines) + "\nChoose another directory"
                 )
             return run
         outline = Outline()
@@ -174,13 +174,13 @@ class ShardedRun(Run):
         """See Run."""
         if self.is_sealed:
             counts = self.summary().accounting
-            answered, failed = counts.n - counts.missing, counts.error
+            n_answered, failed = counts.n - counts.missing, counts.error
         else:
             statuses = [response.status for part in self.parts() for response in part.responses()]
-            answered, failed = len(statuses), statuses.count("error")
+            n_answered, failed = len(statuses), statuses.count("error")
         is_at_work = not self.is_sealed and any(map(is_held, self.shards))
         return state_word(
-            asked=self.n_asked, answered=answered, failed=failed, is_sealed=self.is_sealed, is_at_work=is_at_work
+            n_asked=self.n_asked, n_answered=n_answered, failed=failed, is_sealed=self.is_sealed, is_at_work=is_at_work
         )
 
     @property

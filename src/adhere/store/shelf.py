@@ -52,7 +52,7 @@ def shelf(root: Path) -> list[Item]:
 
     What belongs to a sweep or study is not listed apart.
     """
-    found: list[Item] = []
+    items: list[Item] = []
     for folder, folders, _ in os.walk(root, followlinks=False):
         path = Path(folder)
         kind = kind_of(path)
@@ -61,10 +61,10 @@ def shelf(root: Path) -> list[Item]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if kind is not None:
             name = str(path.relative_to(root)) if path != root else path.resolve().name
-            found.append(item_of(kind, name, path))
-        if len(found) >= MOST_ITEMS:
+            items.append(item_of(kind, name, path))
+        if len(items) >= MOST_ITEMS:
             break
-    return sorted(found, key=lambda item: (-last_change(item.directory), item.name))
+    return sorted(items, key=lambda item: (-last_change(item.directory), item.name))
 
 
 def item_of(kind: Kind, name: str, directory: Path) -> Item:
@@ -84,8 +84,8 @@ def run_folders(root: Path) -> list[Path]:
 
     Of a sharded Run itself, not its shards.
     """
-    found = {file.parent for name in ("manifest.json", SHARDED) for file in root.glob(f"**/{name}")}
-    return sorted(folder for folder in found if folder.parent.name != SHARDS)
+    folders = {file.parent for name in ("manifest.json", SHARDED) for file in root.glob(f"**/{name}")}
+    return sorted(folder for folder in folders if folder.parent.name != SHARDS)
 
 
 def last_change(directory: Path) -> float:
@@ -96,21 +96,21 @@ def last_change(directory: Path) -> float:
         return 0.0
 
 
-def state_word(*, asked: int | None, answered: int, failed: int, is_sealed: bool, is_at_work: bool) -> Word:
+def state_word(*, n_asked: int | None, n_answered: int, failed: int, is_sealed: bool, is_at_work: bool) -> Word:
     """The one word for how far something is.
 
     Args:
-        asked: Answers that it needs; None where nobody can say.
-        answered: Keys that have a row, failed calls among them.
+        n_asked: Answers that it needs; None where nobody can say.
+        n_answered: Keys that have a row, failed calls among them.
         failed: Failed calls.
         is_sealed: Its summary is stored.
         is_at_work: A process holds it, or rows came just now.
     """
     if is_sealed:
-        return "incomplete" if failed or (asked is not None and answered < asked) else "complete"
+        return "incomplete" if failed or (n_asked is not None and n_answered < n_asked) else "complete"
     if not is_at_work:
         return "stopped"
-    return "judging" if answered == asked else "running"
+    return "judging" if n_answered == n_asked else "running"
 
 
 def discard_if_empty(directory: Path) -> bool:

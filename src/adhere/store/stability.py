@@ -70,12 +70,14 @@ def engine_hash(spec: RunSpec) -> str:
     return content_hash([spec.model, {**fields, "settings": settings}])
 
 
-def store(found: Stability, out: Path) -> Path:
+def store(stability: Stability, out: Path) -> Path:
     """Write what was found below the folder of the runs; the same measurement again replaces it."""
-    name = content_hash([found.engine_sha256, found.suite_sha256, found.max_new_tokens, found.prompts])[:12]
-    path = out / FOLDER / f"{slug(found.model)}-{name}.json"
+    name = content_hash([stability.engine_sha256, stability.suite_sha256, stability.max_new_tokens, stability.prompts])[
+        :12
+    ]
+    path = out / FOLDER / f"{slug(stability.model)}-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, encode(found))
+    write_atomic(path, encode(stability))
     return path
 
 
@@ -84,14 +86,14 @@ def stored_for(spec: RunSpec, runs: Path) -> tuple[Stability | None, list[Path]]
 
     Of several measurements the one with the largest share of verdicts. A damaged file may be of this engine.
     """
-    wanted = engine_hash(spec)
-    found, damaged = [], []
+    engine_sha256 = engine_hash(spec)
+    measurements, damaged_paths = [], []
     for path in sorted((runs / FOLDER).glob("*.json")):
         try:
             one = decode(path.read_bytes(), Stability)
         except (OSError, IntegrityError, msgspec.MsgspecError):
-            damaged.append(path)
+            damaged_paths.append(path)
             continue
-        if one.engine_sha256 == wanted and one.verdict_share is not None:
-            found.append(one)
-    return max(found, key=lambda one: one.verdict_share or 0.0, default=None), damaged
+        if one.engine_sha256 == engine_sha256 and one.verdict_share is not None:
+            measurements.append(one)
+    return max(measurements, key=lambda one: one.verdict_share or 0.0, default=None), damaged_paths

@@ -30,11 +30,11 @@ def tuning_place(spec: StudySpec, directory: Path, records: Path | None) -> Plac
 
 def seed_places(spec: StudySpec, directory: Path, records: Path | None) -> list[Place]:
     """Return the study at each seed, whose settings are chosen. Records of a seed are FILE with its number."""
-    found = []
+    places = []
     for seed in spec.seeds:
         packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-seed{seed}.tar.xz")
-        found.append(Place(spec.at_seed(seed), directory / FOLDER / str(seed), packed, is_part=True))
-    return found
+        places.append(Place(spec.at_seed(seed), directory / FOLDER / str(seed), packed, is_part=True))
+    return places
 
 
 def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
@@ -43,21 +43,21 @@ def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
     Raises:
         UsageError: It was begun at none.
     """
-    found = [one for one in places if (one.directory / STUDY).exists()]
-    if not found:
+    places = [one for one in places if (one.directory / STUDY).exists()]
+    if not places:
         raise UsageError(f"{directory}: no seed was begun, so nothing is there to put together")
-    return found
+    return places
 
 
-def with_stages_of(spec: StudySpec, settled: StudySpec) -> StudySpec:
+def with_stages_of(spec: StudySpec, tuned_spec: StudySpec) -> StudySpec:
     """The study with the settings that its tuning chose."""
-    return msgspec.structs.replace(spec, stages=settled.stages)
+    return msgspec.structs.replace(spec, stages=tuned_spec.stages)
 
 
-def put_seeds_together(spec: StudySpec, directory: Path, found: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
+def put_seeds_together(spec: StudySpec, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
     """Put the results of all finished seeds together, and store them in DIR/drawn.json."""
     tuning = load_tuning(directory) if spec.tune is not None else None
-    by_seed = {one.seeds[0]: (one, place) for one, place in found}
+    by_seed = {one.seeds[0]: (one, place) for one, place in results}
     together = drawn_result(spec, by_seed, tuning=tuning)
     write_atomic(directory / FILE, encode(together))
     return together

@@ -41,7 +41,7 @@ def parse_jobs(text: str) -> int | None:
     return int(text)
 
 
-def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
+def choose_jobs(study: PreparedStudy, progress: Progress) -> int:
     """How many processes end soonest on this machine.
 
     One with all cores, or as many as there are cores with a thread each. Both are measured (`design.probe`), and the
@@ -51,12 +51,12 @@ def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
     On a GPU as many as its memory holds, a process for two cores at most. A small model leaves most of a GPU idle while
     Python launches its kernels: twelve processes made 4 to 16 times the SFT steps of one on an H100 (docs/LOG.md).
     """
-    if prepared.spec.serves:
+    if study.spec.serves:
         return 1  # a server answers many at once, and two would want the same memory
-    all_cores = prepared.spec.threads or cores()
-    device = prepared.device
+    all_cores = study.spec.threads or cores()
+    device = study.device
     if device == "cuda":
-        each = prepared.shared(1).estimate.memory_bytes
+        each = study.shared(1).estimate.memory_bytes
         jobs = max(1, min(all_cores // 2, int(SHARED * (available_bytes("cuda") or 0) // each)))
         progress.say(f"Processes on one GPU: {jobs}, each with {each / 1e9:.1f} GB of its memory by estimate")
         return jobs
@@ -64,16 +64,16 @@ def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
         return 1
     minutes, free = {}, available_bytes("cpu")
     for jobs in (1, all_cores):
-        tried = prepared.shared(jobs)
-        if jobs == 1 or free is None or tried.estimate.memory_bytes <= free:
-            minutes[jobs] = tried.probed(jobs=jobs, progress=progress).estimate.minutes
+        candidate = study.shared(jobs)
+        if jobs == 1 or free is None or candidate.estimate.memory_bytes <= free:
+            minutes[jobs] = candidate.probed(jobs=jobs, progress=progress).estimate.minutes
     best = min(minutes, key=lambda jobs: (minutes[jobs], jobs))
-    told = ", ".join(f"{jobs} × {all_cores // jobs}: {each:.1f} min" for jobs, each in minutes.items())
-    progress.say(f"Processes × threads, measured: {told}. Taken: {best} × {all_cores // best}")
+    timings = ", ".join(f"{jobs} × {all_cores // jobs}: {each:.1f} min" for jobs, each in minutes.items())
+    progress.say(f"Processes × threads, measured: {timings}. Taken: {best} × {all_cores // best}")
     return best
 
 
-def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
+def run_jobs(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
     """Do the shard with so many processes, which take whatever task is free, and collect the result.
 
     However this process ends, its workers end with it.
@@ -82,17 +82,17 @@ def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Prog
         UsageError: Several processes would each start a server.
         KeyboardInterrupt: Passed on; finished tasks stay.
     """
-    if jobs > 1 and prepared.spec.serves:
+    if jobs > 1 and study.spec.serves:
         raise UsageError(
             f"--jobs {jobs}: each process would start a vLLM server on the same device. One server answers many "
             "prompts at once: leave --jobs out, or give machines a --shard each"
         )
     if jobs == 1:
-        return prepared.run(shard=shard, progress=progress, command=command)
-    prepared.begin()
-    spec = msgspec.structs.replace(prepared.spec, threads=threads_each(prepared.spec, jobs))
+        return study.run(shard=shard, progress=progress, command=command)
+    study.begin()
+    spec = msgspec.structs.replace(study.spec, threads=threads_each(study.spec, jobs))
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_work, args=(spec, prepared.directory, shard, jobs)) for _ in range(jobs)]
+    workers = [context.Process(target=_work, args=(spec, study.directory, shard, jobs)) for _ in range(jobs)]
     for worker in workers:
         worker.start()
     try:
@@ -102,16 +102,16 @@ def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Prog
         for worker in workers:
             worker.terminate()
         raise
-    lost = [worker.exitcode for worker in workers if worker.exitcode]
-    if lost:
+    exit_codes = [worker.exitcode for worker in workers if worker.exitcode]
+    if exit_codes:
         progress.say(
-            f"{len(lost)} of {jobs} processes ended early (exit code {lost[0]}); "
+            f"{len(exit_codes)} of {jobs} processes ended early (exit code {exit_codes[0]}); "
             "their work is taken up by the next start"
         )
-    return prepared.result(progress=progress, command=command)
+    return study.result(progress=progress, command=command)
 
 
-def run_ray(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
+def run_ray(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
     """Do every task of the study as a task of Ray, each with a GPU where it computes on one, and collect the result.
 
     Every node must see the study's directory and the start model under the same path. A dead node's task is done
@@ -123,25 +123,23 @@ def run_ray(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progr
     """
     if shard != WHOLE or jobs != 1:
         raise UsageError("--engine ray shares all of the study's work itself; leave --shard and --jobs out")
-    if prepared.spec.serves:
+    if study.spec.serves:
         raise UsageError("--engine ray starts no vLLM servers. Serve the models, and name them http://HOST/v1#NAME")
-    prepared.begin()
-    worker = Worker(prepared, shard=WHOLE, progress=progress)
-    given: set[str] = set()
+    study.begin()
+    worker = Worker(study, shard=WHOLE, progress=progress)
+    tasks_out: set[str] = set()
 
     def more(room: int) -> list[str]:
-        names = [task.name for task in worker.left()[1] if task.name not in given][:room]
-        given.update(names)
+        names = [task.name for task in worker.left()[1] if task.name not in tasks_out][:room]
+        tasks_out.update(names)
         return names
 
-    gpus = 1 if prepared.device == "cuda" else 0
-    work = _Task(
-        msgspec.structs.replace(prepared.spec, threads=1 if gpus == 0 else prepared.spec.threads), prepared.directory
-    )
-    with progress.step("study", len(prepared.tasks), "tasks") as bar:
+    gpus = 1 if study.device == "cuda" else 0
+    work = _Task(msgspec.structs.replace(study.spec, threads=1 if gpus == 0 else study.spec.threads), study.directory)
+    with progress.step("study", len(study.tasks), "tasks") as bar:
         for name in on_ray(work, more, jobs=cores(), gpus=gpus):
             bar.advance(note=name)
-    return prepared.result(progress=progress, command=command)
+    return study.result(progress=progress, command=command)
 
 
 class _Task:
@@ -151,9 +149,9 @@ class _Task:
         self.spec, self.directory = spec, directory.resolve()
 
     def __call__(self, name: str) -> None:
-        prepared = _prepare_once(encode(self.spec), self.directory)
-        task = next(task for task in prepared.tasks if task.name == name)
-        Worker(prepared, shard=WHOLE, progress=Lines()).do(task)
+        study = _prepare_once(encode(self.spec), self.directory)
+        task = next(task for task in study.tasks if task.name == name)
+        Worker(study, shard=WHOLE, progress=Lines()).do(task)
 
 
 @lru_cache(maxsize=1)
@@ -167,10 +165,10 @@ def _work(spec: StudySpec, directory: Path, shard: Shard, jobs: int) -> None:
     progress = Lines()
     with contextlib.suppress(KeyboardInterrupt):  # the parent says that it was interrupted
         try:
-            prepared = prepare(spec, directory)
-            if prepared.device == "cuda":
+            study = prepare(spec, directory)
+            if study.device == "cuda":
                 share_gpu(jobs)
-            Worker(prepared, shard=shard, progress=progress).run()
+            Worker(study, shard=shard, progress=progress).run()
         except AdhereError as error:
             progress.say(f"Error: {error}")
             sys.exit(error.exit_code)

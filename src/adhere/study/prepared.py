@@ -47,13 +47,13 @@ class PreparedStudy(StudyInputs):
 
     def describe(self) -> str:
         """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk, what is not used."""
-        told = self.estimate.describe(self.spec, self.plan)
+        plan_text = self.estimate.describe(self.spec, self.plan)
         foreign = foreign_evaluations(self.directory, {task.name for task in self.tasks})
         if not foreign:
-            return told
+            return plan_text
         return (
-            f"{told}\n  not used    {len(foreign)} evaluations in {self.directory} of other seeds, settings, code or "
-            f"libraries (torch {torch_of(foreign[0])}; here {version('torch')}). They stay as they are"
+            f"{plan_text}\n  not used    {len(foreign)} evaluations in {self.directory} of other seeds, settings, code "
+            f"or libraries (torch {torch_of(foreign[0])}; here {version('torch')}). They stay as they are"
         )
 
     def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> PreparedStudy:
@@ -70,8 +70,8 @@ class PreparedStudy(StudyInputs):
         progress.say(self.describe())
         prompts = next(iter(self.inputs.values())).prompts
         with progress.step("measuring how fast this machine is with this model, for better minutes", None):
-            found = probe(self.spec, self.directory, prompts, start=self.start, resolved=self.resolved, jobs=jobs)
-        return dataclasses.replace(self, estimate=_estimate(self, found, jobs))
+            speeds = probe(self.spec, self.directory, prompts, start=self.start, precisions=self.resolved, jobs=jobs)
+        return dataclasses.replace(self, estimate=_estimate(self, speeds, jobs))
 
     def shared(self, jobs: int) -> PreparedStudy:
         """The same, shared by so many processes."""
@@ -109,14 +109,19 @@ class PreparedStudy(StudyInputs):
             find_vllm()  # before anything is trained that it is to answer for
         require_resources(self.estimate, self.directory, self.device)
         state = State(self.directory, self.tasks)
-        evaluated = sum(task.kind == "evaluation" and state.is_recorded(task.name) for task in self.tasks)
-        evaluated = max(evaluated, len(list((self.directory / "evaluations").glob("*.json"))))
+        evaluations = sum(task.kind == "evaluation" and state.is_recorded(task.name) for task in self.tasks)
+        evaluations = max(evaluations, len(list((self.directory / "evaluations").glob("*.json"))))
         is_open = any(task.kind == "cell" and not state.is_recorded(task.name) for task in self.tasks)
         template = _template(self.start) if is_open else None
         if any(arm.trained_on is not msgspec.UNSET for arm in self.spec.arms):
             find_overlaps(self.spec, self.directory, self.every_suite, progress or Silent())
         freeze(
-            self.spec, self.directory, resolved=self.resolved, evaluations=evaluated, template=template, code=self.code
+            self.spec,
+            self.directory,
+            precisions=self.resolved,
+            evaluations=evaluations,
+            template=template,
+            code=self.code,
         )
         # With it an interrupted study's records reproduce.
         save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)
@@ -129,11 +134,11 @@ class PreparedStudy(StudyInputs):
         file = self.directory / "result.json"
         if file.exists():
             try:
-                stored = decode(file.read_bytes(), StudyResult)
+                earlier_result = decode(file.read_bytes(), StudyResult)
             except IntegrityError:  # of another version: written again
-                stored = None
-            if stored is not None and same_result(stored, result):
-                return stored
+                earlier_result = None
+            if earlier_result is not None and same_result(earlier_result, result):
+                return earlier_result
         write_atomic(file, encode(result))
         return result
 
@@ -151,20 +156,20 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool 
     return PreparedStudy(**vars(inputs), estimate=cost)
 
 
-def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
+def _estimate(study: StudyInputs, speeds: Probe | None, jobs: int) -> Estimate:
     state = State(study.directory, study.tasks)
     done = {task.name: state.is_done(task.name) for task in study.tasks}
     if not study.spec.trains:
         return estimate_asking(study.spec, study.tasks, done, study.sources, study.every_suite)
     sizes = {name: _suite_size(study.spec, name, one) for name, one in study.every_suite.items()}
-    cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
+    cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=speeds, jobs=jobs, suites=sizes)
     if not study.spec.serves:
         return cost
     cells = {cell.key: cell for cell in study.plan.cells}
-    told = served_lines(
+    lines = served_lines(
         study.spec, study.tasks, done, cells, directory=study.directory, start=study.start, suites=study.every_suite
     )
-    return cost._replace(asking=tuple(told))
+    return cost._replace(asking=tuple(lines))
 
 
 def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:

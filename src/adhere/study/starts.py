@@ -29,12 +29,12 @@ def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Pl
     """
     if not spec.starts:
         return [Place(spec, directory, records, is_part=False)]
-    found = []
+    places = []
     for one in spec.each_start:
         name = folder_of(one.model)
         packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-{name}.tar.xz")
-        found.append(Place(spec.from_start(one.model), directory / FOLDER / name, packed, is_part=True))
-    return found
+        places.append(Place(spec.from_start(one.model), directory / FOLDER / name, packed, is_part=True))
+    return places
 
 
 def folder_of(model: str) -> str:
@@ -42,8 +42,8 @@ def folder_of(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.") or "start"
 
 
-def put_together(name: str, directory: Path, found: Sequence[tuple[StudyResult, Path]]) -> StartsResult:
+def put_together(name: str, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> StartsResult:
     """Put the results of several starts together, and store them in DIR/starts.json."""
-    together = starts_result(name, {one.start_model: (one, place) for one, place in found})
+    together = starts_result(name, {one.start_model: (one, place) for one, place in results})
     write_atomic(directory / FILE, encode(together))
     return together

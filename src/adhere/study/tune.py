@@ -43,8 +43,8 @@ def take_first_trials(spec: StudySpec) -> StudySpec:
 
 def with_choice(spec: StudySpec, directory: Path) -> StudySpec:
     """The spec with what was chosen for it in a directory; as it is where nothing is tuned or chosen yet."""
-    found = load_tuning(directory) if spec.tune is not None else None
-    return spec if found is None or found.key != tuning_key(spec) else settled_by(spec, found)
+    tuning = load_tuning(directory) if spec.tune is not None else None
+    return spec if tuning is None or tuning.key != tuning_key(spec) else settled_by(spec, tuning)
 
 
 def require_choice(spec: StudySpec, directory: Path) -> StudySpec:
@@ -66,21 +66,21 @@ def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> PreparedS
         SpecError: [tune] cannot be done.
         AdhereError: The dev slice shares a query, topic, phrase, key, word or wording with training or test.
     """
-    found = _prepared_and_apart(spec, directory, jobs=jobs)
-    return None if found is None else found[0]
+    open_tuning = _prepared_and_apart(spec, directory, jobs=jobs)
+    return None if open_tuning is None else open_tuning[0]
 
 
 def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple[PreparedStudy, Apart] | None:
     validate_tuning(spec)
     if spec.tune is None:
         return None
-    known = load_tuning(directory)
-    if known is not None and known.key == tuning_key(spec):
+    tuning = load_tuning(directory)
+    if tuning is not None and tuning.key == tuning_key(spec):
         return None
     ours = load_inputs(take_first_trials(spec), directory)
-    found = prepare(tuning_spec(spec), directory / FOLDER, jobs=jobs)
+    tuning_study = prepare(tuning_spec(spec), directory / FOLDER, jobs=jobs)
     training = [prompt for seed in ours.inputs.values() for prompt in seed.everything]
-    shares = audit([*training, *ours.suite.prompts], found.suite.prompts)
+    shares = audit([*training, *ours.suite.prompts], tuning_study.suite.prompts)
     shares.require_clean()
     shared = {
         "queries": len(shares.queries),
@@ -88,7 +88,7 @@ def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple
         "phrases, keys and words": len(shares.contents),
         "wordings": len(shares.wordings),
     }
-    return found, Apart(len(training), len(ours.suite.prompts), shared)
+    return tuning_study, Apart(len(training), len(ours.suite.prompts), shared)
 
 
 def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progress) -> StudySpec:
@@ -100,59 +100,59 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     Raises:
         Incomplete: A stage has no trial that could be measured.
     """
-    left = _prepared_and_apart(spec, directory, jobs=jobs or 1)
-    if left is not None:
-        open_, apart = left
+    open_tuning = _prepared_and_apart(spec, directory, jobs=jobs or 1)
+    if open_tuning is not None:
+        open_, apart = open_tuning
         jobs = jobs or choose_jobs(open_, progress)
         write_atomic(directory / FILE, encode(_search(spec, open_, apart, jobs=jobs, progress=progress)))
-    found = load_tuning(directory) if spec.tune is not None else None
-    if found is None:
+    tuning = load_tuning(directory) if spec.tune is not None else None
+    if tuning is None:
         return spec
-    for one in found.stages:
+    for one in tuning.stages:
         best = one.trials[one.chosen]
         chosen = ", ".join(f"{name} {value}" for name, value in best.settings.items())
-        progress.say(f"Tuned {one.stage}: {chosen} ({100 * (best.rate or 0):.1f} % of {found.prompts} dev prompts)")
-    return settled_by(spec, found)
+        progress.say(f"Tuned {one.stage}: {chosen} ({100 * (best.rate or 0):.1f} % of {tuning.prompts} dev prompts)")
+    return settled_by(spec, tuning)
 
 
 def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, progress: Progress) -> Tuning:
     """Try the grid, widen it where a choice lies at its edge, and give the best trials further seeds."""
-    tuned = spec.tune
-    assert tuned is not None  # noqa: S101 - the caller asks only where something is tuned
+    tune_spec = spec.tune
+    assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = trials_of(spec)
     done = _do_round(first, jobs=jobs, progress=progress)
     results, seconds = _results(done, trials), _seconds(done)
     wide: StudySpec = spec
-    for _ in range(tuned.widen):
+    for _ in range(tune_spec.widen):
         further = widen_grids(wide, choose(spec, {name: list(each.values()) for name, each in results.items()}))
         if further is None:
             break
         wide = further
-        added = _further_trials(trials_of(wide), trials)
-        progress.say(f"A choice lies at the edge: {sum(map(len, added.values()))} further trials")
-        trials = {name: {**trials[name], **added[name]} for name in trials}
-        done = _do_round(_prepare_round(spec, first, trials, tuned.seeds), jobs=jobs, progress=progress)
+        new_trials = _further_trials(trials_of(wide), trials)
+        progress.say(f"A choice lies at the edge: {sum(map(len, new_trials.values()))} further trials")
+        trials = {name: {**trials[name], **new_trials[name]} for name in trials}
+        done = _do_round(_prepare_round(spec, first, trials, tune_spec.seeds), jobs=jobs, progress=progress)
         results, seconds = _results(done, trials), seconds | _seconds(done)
-    if tuned.finals is not None:
+    if tune_spec.finals is not None:
         best = {
-            name: {number: trials[name][number] for number in finalists(list(each.values()), tuned.finals.best)}
+            name: {number: trials[name][number] for number in finalists(list(each.values()), tune_spec.finals.best)}
             for name, each in results.items()
         }
-        seeds = [*tuned.seeds, *tuned.finals.seeds]
+        seeds = [*tune_spec.seeds, *tune_spec.finals.seeds]
         done = _do_round(_prepare_round(spec, first, best, seeds), jobs=jobs, progress=progress)
         results = {name: {**results[name], **each} for name, each in _results(done, best).items()}
         seconds |= _seconds(done)
     return Tuning(
         VERSION,
         tuning_key(spec),
-        tuned.seeds,
+        tune_spec.seeds,
         len(first.suite.prompts),
         first.suite.sha256,
         choose(spec, {name: list(each.values()) for name, each in results.items()}),
         sum(seconds.values()) / 60,
         apart,
-        tuned.tokens,
-        tuned.finals.seeds if tuned.finals else [],
+        tune_spec.tokens,
+        tune_spec.finals.seeds if tune_spec.finals else [],
     )
 
 
@@ -172,30 +172,30 @@ def _do_round(open_: PreparedStudy, *, jobs: int, progress: Progress) -> Prepare
 
 def _seconds(done: PreparedStudy) -> dict[str, float]:
     """Return what each task of a round took, by its name: rounds share tasks, which count once."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for task in done.tasks:
         match task.item:
             case Evaluation():
                 run = load_measured(done.directory, task.name, task.key)
-                found |= {task.name: run.seconds} if run is not None else {}
+                seconds |= {task.name: run.seconds} if run is not None else {}
             case Cell():
                 cell = load_cell(done.directory, task.item)
-                found |= {task.name: cell.ledger.seconds} if cell is not None else {}
+                seconds |= {task.name: cell.ledger.seconds} if cell is not None else {}
             case PoolPlan():
                 folder = pool_folder(done.directory, task.item)
-                found |= {task.name: load_manifest(folder).ledger.seconds} if (folder / MANIFEST).exists() else {}
-    return found
+                seconds |= {task.name: load_manifest(folder).ledger.seconds} if (folder / MANIFEST).exists() else {}
+    return seconds
 
 
 def _further_trials(
     wide: Mapping[str, Mapping[int, dict[str, Json]]], trials: Trials
 ) -> dict[str, dict[int, dict[str, Json]]]:
     """Number the settings of a wider grid that were not tried yet, after those that were."""
-    found: dict[str, dict[int, dict[str, Json]]] = {}
+    further: dict[str, dict[int, dict[str, Json]]] = {}
     for name, each in wide.items():
         new = [settings for settings in each.values() if settings not in trials[name].values()]
-        found[name] = {len(trials[name]) + place: settings for place, settings in enumerate(new)}
-    return found
+        further[name] = {len(trials[name]) + place: settings for place, settings in enumerate(new)}
+    return further
 
 
 def _results(done: PreparedStudy, trials: Trials) -> dict[str, dict[int, Trial]]:
@@ -230,7 +230,7 @@ def _trial(done: PreparedStudy, arm: str, settings: dict[str, Json]) -> Trial:
         if run is None or cell is None:
             return Trial(settings, [], tokens, seconds / 60)  # it failed: it has no rate, and cannot be chosen
         outcomes = run.outcomes(done.spec.verdict.counts)
-        rates.append(sum(found is True for found in outcomes) / len(outcomes))
+        rates.append(sum(outcome is True for outcome in outcomes) / len(outcomes))
         tokens += cell.ledger.tokens_trained
         seconds += cell.ledger.seconds + run.seconds
     return Trial(settings, rates, tokens, seconds / 60)

@@ -67,10 +67,10 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
     spec, score = run.manifest.spec, run.summary.overall
     units = list(_units(run))
     n, passed = len(units), sum(unit.passed is True for unit in units)
-    known = sum(unit.passed is not None for unit in units)
+    n_measured = sum(unit.passed is not None for unit in units)
     insist(
-        (passed, known) == (score.prompt_strict.passed, score.prompt_strict.n),
-        f"{run.directory}: {passed} of {known} passed, but its summary says {score.prompt_strict.passed} of "
+        (passed, n_measured) == (score.prompt_strict.passed, score.prompt_strict.n),
+        f"{run.directory}: {passed} of {n_measured} passed, but its summary says {score.prompt_strict.passed} of "
         f"{score.prompt_strict.n}",
     )
     answers = list(run.responses.values())
@@ -96,7 +96,7 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
             instruction_macro=score.instruction_macro,
             mean_of_four=score.mean_of_four,
             bound_low=passed / n if n else 0.0,
-            bound_high=(passed + n - known) / n if n else 1.0,
+            bound_high=(passed + n - n_measured) / n if n else 1.0,
             slices={name: part.prompt_strict for name, part in run.summary.slices.items()},
             n_partial=len(scores),
             partial=mean(scores),
@@ -124,18 +124,18 @@ class _Unit(NamedTuple):
 def _units(run: Readout) -> Iterator[_Unit]:
     strict, responses = run.strict, run.responses
     for prompt in run.prompts:
-        wanted = sum(len(turn.constraints) for turn in prompt.turns)
+        n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(run.summary.draws):
             outcomes = []
-            for turn, asked in enumerate(prompt.turns):
-                answer = responses.get((prompt.id, turn, draw))
+            for number, turn in enumerate(prompt.turns):
+                answer = responses.get((prompt.id, number, draw))
                 if answer is None or answer.status == "error":
                     continue
-                for index in range(len(asked.constraints)):
-                    mark = strict.get((prompt.id, turn, draw, index))
+                for index in range(len(turn.constraints)):
+                    mark = strict.get((prompt.id, number, draw, index))
                     if mark is not None:
                         outcomes.append(mark.outcome)
-            yield _Unit(prompt, draw, keeps_all(outcomes, wanted))
+            yield _Unit(prompt, draw, keeps_all(outcomes, n_constraints))
 
 
 def _passes(units: Iterable[_Unit]) -> dict[str, float]:
@@ -148,9 +148,9 @@ def _passes(units: Iterable[_Unit]) -> dict[str, float]:
 def _cells(run: Readout, units: Sequence[_Unit], noun: TestNoun) -> tuple[Cell, ...]:
     trials: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in tests_of(run.prompts, noun)}
     scores: dict[str, list[float]] = defaultdict(list)
-    asked = {prompt.id: prompt for prompt in run.prompts}
+    prompts = {prompt.id: prompt for prompt in run.prompts}
     for mark in run.strict.values():
-        name = test_of(asked[mark.prompt_id], mark.constraint_id, noun)
+        name = test_of(prompts[mark.prompt_id], mark.constraint_id, noun)
         if mark.score is not None:
             scores[name].append(mark.score)
         if noun == "family" and mark.outcome != "undecided":
@@ -170,18 +170,18 @@ def _cell(name: str, clusters: list[list[bool]], scores: list[float]) -> Cell:
 
 
 def _spread(seconds: Iterable[float | None]) -> Spread:
-    known = [value for value in seconds if value is not None]
-    if not known:
+    numbers = [value for value in seconds if value is not None]
+    if not numbers:
         return Spread(0)
-    p50, p90, p99 = (float(value) for value in np.percentile(known, (50, 90, 99)))
-    return Spread(len(known), sum(known) / len(known), p50, p90, p99)
+    p50, p90, p99 = (float(value) for value in np.percentile(numbers, (50, 90, 99)))
+    return Spread(len(numbers), sum(numbers) / len(numbers), p50, p90, p99)
 
 
 def _cost(answers: Sequence[Response], passed: int) -> Cost:
-    known = [answer.usage.cost_usd for answer in answers if answer.usage.cost_usd is not None]
-    if not known:
+    costs = [answer.usage.cost_usd for answer in answers if answer.usage.cost_usd is not None]
+    if not costs:
         return Cost(None, None, "neither the endpoint nor its price list says what answers cost")
-    total = math.fsum(known)  # shards store answers in other orders, and the sum is the same in each
+    total = math.fsum(costs)  # shards store answers in other orders, and the sum is the same in each
     silent = sum(answer.status != "error" and answer.usage.cost_usd is None for answer in answers)
     reason = f"{silent} answers do not say what they cost, so it is at least this" if silent else ""
     if not passed:
@@ -193,8 +193,8 @@ def _tokens(answers: Sequence[Response]) -> Tokens:
     usages = [answer.usage for answer in answers if answer.usage.completion_tokens is not None]
 
     def total(values: Iterable[int | None]) -> int | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if known else None
+        numbers = [value for value in values if value is not None]
+        return sum(numbers) if numbers else None
 
     return Tokens(
         len(usages),
@@ -206,30 +206,32 @@ def _tokens(answers: Sequence[Response]) -> Tokens:
 
 def _failures(run: Readout, noun: TestNoun) -> tuple[Failure, ...]:
     """The worst tests or kinds of constraint, answers that pass once unwrapped, then what was no finished answer."""
-    asked = {prompt.id: prompt for prompt in run.prompts}
-    judged: Counter[str] = Counter()
+    prompts = {prompt.id: prompt for prompt in run.prompts}
+    n_judged: Counter[str] = Counter()
     failed: dict[str, list[Mark]] = defaultdict(list)
-    wrapped: list[Mark] = []
+    wrapped_marks: list[Mark] = []
     for place, mark in run.strict.items():
-        name = asked[mark.prompt_id].tags["test"] if noun == "test" else mark.constraint_id
-        judged[name] += mark.outcome != "undecided"
+        name = prompts[mark.prompt_id].tags["test"] if noun == "test" else mark.constraint_id
+        n_judged[name] += mark.outcome != "undecided"
         if mark.outcome == "fail":
             failed[name].append(mark)
             other = run.loose.get(place)
             if other is not None and other.outcome == "pass":
-                wrapped.append(other)
+                wrapped_marks.append(other)
     worst = sorted(failed, key=lambda name: (-len(failed[name]), name))[:WORST]
     mode: ModeOfFailure = "test" if noun == "test" else "constraint"
-    found = [
-        Failure(mode, name, len(failed[name]), judged[name], _of_marks(run, asked, failed[name])) for name in worst
+    failures = [
+        Failure(mode, name, len(failed[name]), n_judged[name], _of_marks(run, prompts, failed[name])) for name in worst
     ]
-    if wrapped:
+    if wrapped_marks:
         count = sum(map(len, failed.values()))
-        found.append(Failure("format wrapping", "", len(wrapped), count, _of_marks(run, asked, wrapped)))
-    return (*found, *_failures_of(run, asked))
+        failures.append(
+            Failure("format wrapping", "", len(wrapped_marks), count, _of_marks(run, prompts, wrapped_marks))
+        )
+    return (*failures, *_failures_of(run, prompts))
 
 
-def _failures_of(run: Readout, asked: dict[str, Prompt]) -> Iterator[Failure]:
+def _failures_of(run: Readout, prompts: dict[str, Prompt]) -> Iterator[Failure]:
     by_status: dict[tuple[ModeOfFailure, str], list[Response]] = defaultdict(list)
     for answer in run.responses.values():
         if answer.is_timeout:
@@ -242,8 +244,10 @@ def _failures_of(run: Readout, asked: dict[str, Prompt]) -> Iterator[Failure]:
     order = sorted(by_status, key=lambda name: (name[0] == "error", -len(by_status[name]), name))
     for mode, name in order[: 4 + WORST]:
         answers = by_status[mode, name]
-        shown = answers[:EXAMPLES]
-        examples = tuple(_example(asked[one.prompt_id], one, one.error or one.evidence or "") for one in shown)
+        first_answers = answers[:EXAMPLES]
+        examples = tuple(
+            _example(prompts[one.prompt_id], one, one.error or one.evidence or "") for one in first_answers
+        )
         yield Failure(mode, name, len(answers), n, examples)
 
 
@@ -252,12 +256,12 @@ def _kind_of_error(answer: Response) -> str:
     return re.sub(r"\d{4,}", "…", (answer.error or "no reason was recorded").strip())[:100]
 
 
-def _of_marks(run: Readout, asked: dict[str, Prompt], marks: Sequence[Mark]) -> tuple[Example, ...]:
-    found = []
+def _of_marks(run: Readout, prompts: dict[str, Prompt], marks: Sequence[Mark]) -> tuple[Example, ...]:
+    examples = []
     for mark in marks[:EXAMPLES]:
         answer = run.responses[mark.prompt_id, mark.turn, mark.draw]
-        found.append(_example(asked[mark.prompt_id], answer, mark.reason))
-    return tuple(found)
+        examples.append(_example(prompts[mark.prompt_id], answer, mark.reason))
+    return tuple(examples)
 
 
 def _example(prompt: Prompt, answer: Response, reason: str) -> Example:

@@ -48,8 +48,10 @@ class Tariff:
         samplings: Of the suites, by place.
     """
 
-    def __init__(self, listed: dict[str, Prices], stated: Prices | None, samplings: list[Sampling]) -> None:
-        self.listed, self.stated, self.samplings = listed, stated, samplings
+    def __init__(
+        self, listed_prices: dict[str, Prices], stated_price: Prices | None, samplings: list[Sampling]
+    ) -> None:
+        self.listed, self.stated, self.samplings = listed_prices, stated_price, samplings
 
     def price(self, model: str) -> Prices | None:
         """USD a token; None: nobody says it."""
@@ -99,5 +101,5 @@ def estimate_line(estimate: Estimate) -> str:
         )
     if estimate.spent_usd:
         cost += f"; {dollars(estimate.spent_usd)} spent before"
-    left = f"; {dollars(estimate.credit_usd)} of credit left" if estimate.credit_usd is not None else ""
-    return f"{estimate.requests:,} answers of {estimate.models} models to ask for; {cost}{left}"
+    credit = f"; {dollars(estimate.credit_usd)} of credit left" if estimate.credit_usd is not None else ""
+    return f"{estimate.requests:,} answers of {estimate.models} models to ask for; {cost}{credit}"

@@ -76,12 +76,12 @@ class Episodes:
         """Act as the model answered: the step, where one was made, and the whole episode, where this ends it."""
         play = self._under_way[which]
         over = play.go_on(settle(answer), None)
-        stepped = None if answer.status == "error" else StepRow(which[0], which[1], play.steps[-1])
+        step_row = None if answer.status == "error" else StepRow(which[0], which[1], play.steps[-1])
         if over is not None:
             del self._under_way[which]
             if over.status == "error" and play.steps:  # it goes on from here, should it be asked for again
                 self._stored[which] = play.steps
-        return stepped, over
+        return step_row, over
 
 
 def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:

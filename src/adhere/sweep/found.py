@@ -68,8 +68,8 @@ def load_sweep(directory: Path) -> Sweep:
         raise UsageError(f"{directory} is no sweep: it has no sweep.json and models.json")
     spec = decode(read_regular(directory / "sweep.json"), SweepSpec)
     snapshot = decode(read_regular(directory / "models.json"), Snapshot)
-    found = Sweep(directory, spec, snapshot)
-    found.liveness = {row.model: row for row in read_segments(directory / "liveness", Liveness, Damage())}
+    sweep = Sweep(directory, spec, snapshot)
+    sweep.liveness = {row.model: row for row in read_segments(directory / "liveness", Liveness, Damage())}
     places = {(name, sha256): place for place, (name, _, sha256) in enumerate(spec.suites)}
     for manifest in sorted((directory / "runs").glob("*/manifest.json")):
         run = Run.load(manifest.parent)
@@ -77,5 +77,5 @@ def load_sweep(directory: Path) -> Sweep:
         place = places.get((run.spec.suite, run.spec.suite_sha256))
         if place is None:
             raise IntegrityError(f"{manifest.parent} is about a suite that {directory} did not ask")
-        found.runs[model, place] = manifest.parent
-    return found
+        sweep.runs[model, place] = manifest.parent
+    return sweep

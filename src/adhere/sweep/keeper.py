@@ -86,8 +86,8 @@ class _Answers:
     def everything(self) -> dict[Name, Response]:
         """Every row that counts."""
         by_rank = {spot.rank: name for name, spot in self.spots.items() if name not in self.fresh}
-        stored = at(spot for name, spot in self.spots.items() if name not in self.fresh)
-        return {by_rank[rank]: response for rank, response in stored} | self.fresh
+        journal_rows = at(spot for name, spot in self.spots.items() if name not in self.fresh)
+        return {by_rank[rank]: response for rank, response in journal_rows} | self.fresh
 
 
 class Keeper:
@@ -138,15 +138,15 @@ class Keeper:
         if not file.exists():
             self._write(file, encode(self.spec) + b"\n")
             return
-        stored = decode(file.read_bytes(), SweepSpec)
-        if found := differences(stored, self.spec):
+        stored_spec = decode(file.read_bytes(), SweepSpec)
+        if lines := differences(stored_spec, self.spec):
             raise RunMismatch(
-                f"{self.directory} holds another sweep:\n  " + "\n  ".join(found) + "\nChoose another directory"
+                f"{self.directory} holds another sweep:\n  " + "\n  ".join(lines) + "\nChoose another directory"
             )
         reader = Reader(self.directory)
         for (model, place), spots in reader.journal(self.directory / "journal").items():
-            known = self._of(model).spots
-            known |= {(place, *key): spot for key, spot in spots.items()}
+            model_spots = self._of(model).spots
+            model_spots |= {(place, *key): spot for key, spot in spots.items()}
         self.damage += reader.damage
         self._episodes.read(self.damage)
 
@@ -169,26 +169,31 @@ class Keeper:
         file = self.directory / "models.json"
         if file.exists():
             return decode(file.read_bytes(), Snapshot)
-        wanted = self.spec.filter
+        model_filter = self.spec.filter
         try:
             rows = await endpoint.models()
         except Unreachable as error:
-            rows = [{"id": glob} for glob in wanted.globs]
-            if error.status is None or not rows or any(set(glob) & set("*?[!") for glob in wanted.globs):
+            rows = [{"id": glob} for glob in model_filter.globs]
+            if error.status is None or not rows or any(set(glob) & set("*?[!") for glob in model_filter.globs):
                 raise
             self.progress.say(f"{error}. Asking the models that are named")
-        kept, left = select(
+        models, left_out = select(
             parse_models(rows),
-            globs=wanted.globs,
-            max_price=wanted.max_price,
-            min_context=wanted.min_context,
-            modality=wanted.modality,
+            globs=model_filter.globs,
+            max_price=model_filter.max_price,
+            min_context=model_filter.min_context,
+            modality=model_filter.modality,
         )
-        left |= endpoint.unaskable
-        if not kept:
-            raise UsageError(f"None of the {len(rows)} models of {endpoint.base_url} is wanted: {_commonest(left)}")
+        left_out |= endpoint.unaskable
+        if not models:
+            raise UsageError(f"None of the {len(rows)} models of {endpoint.base_url} is wanted: {_commonest(left_out)}")
         snapshot = Snapshot(
-            time.time(), endpoint.base_url, endpoint.dialect.name, tuple(rows), tuple(model.id for model in kept), left
+            time.time(),
+            endpoint.base_url,
+            endpoint.dialect.name,
+            tuple(rows),
+            tuple(model.id for model in models),
+            left_out,
         )
         self._write(file, encode(snapshot) + b"\n")
         return snapshot
@@ -206,17 +211,17 @@ class Keeper:
 
         (name, whether it can be asked now; later turns wait for the earlier ones).
         """
-        known = self._of(model)
-        found = []
+        answers = self._of(model)
+        open_names = []
         for place, prompts in enumerate(self.prompts):
             for key in all_keys(prompts, self.spec.draws):
                 name = (place, *key)
-                if not self._is_settled(known.status(name)) and not self._has_ended(model, name):
+                if not self._is_settled(answers.status(name)) and not self._has_ended(model, name):
                     earlier = ((place, key[0], turn, key[2]) for turn in range(key[1]))
-                    can_be_asked = all((known.status(one) or ("error",))[0] != "error" for one in earlier)
-                    found.append((name, can_be_asked))
-        self._open[model] = len(found)
-        return found
+                    can_be_asked = all((answers.status(one) or ("error",))[0] != "error" for one in earlier)
+                    open_names.append((name, can_be_asked))
+        self._open[model] = len(open_names)
+        return open_names
 
     def _has_ended(self, model: str, name: Name) -> bool:
         """Whether it is an episode whose stored steps end it; then it is an answer now."""
@@ -241,21 +246,24 @@ class Keeper:
     def _request(self, model: str, name: Name) -> Request | None:
         """The request of one turn; None while an earlier turn has no answer."""
         place, prompt_id, turn, draw = name
-        known, prompt, sampling = self._of(model), self._by_id[place][prompt_id], self.spec.sampling_of(place)
+        answers, prompt, sampling = self._of(model), self._by_id[place][prompt_id], self.spec.sampling_of(place)
         if is_episode(prompt):
             return self._episodes.request((model, place, prompt_id, draw), prompt, sampling)._replace(suite=place)
-        found = request_of(
-            prompt, (prompt_id, turn, draw), lambda earlier: known.response((place, prompt_id, earlier, draw)), sampling
+        request = request_of(
+            prompt,
+            (prompt_id, turn, draw),
+            lambda earlier: answers.response((place, prompt_id, earlier, draw)),
+            sampling,
         )
-        return found._replace(suite=place) if isinstance(found, Request) else None
+        return request._replace(suite=place) if isinstance(request, Request) else None
 
     def priced(self, model: str, names: Sequence[tuple[Name, bool]]) -> Iterator[tuple[Request, int]]:
         """Requests as long as those of these names may become, and how many there are of each, for what they may cost.
 
         They are never sent. Of the episodes of a suite, those of its longest prompt stand for each.
         """
-        played = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
-        for place, count in played.items():
+        episodes_by_place = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
+        for place, count in episodes_by_place.items():
             prompt = max(self.prompts[place], key=lambda prompt: len(prompt.text))
             yield from ((one._replace(suite=place), count) for one in longest(prompt, self.spec.sampling_of(place)))
         for name, can_be_asked in names:
@@ -270,19 +278,19 @@ class Keeper:
         """A request as long as that of a later turn may become."""
         place, prompt_id, turn, draw = name
         whole = Response(prompt_id, 0, draw, text="x" * 3 * self.spec.sampling_of(place).max_new_tokens, status="ok")
-        found = request_of(
+        request = request_of(
             self._prompt(name), (prompt_id, turn, draw), lambda _earlier: whole, self.spec.sampling_of(place)
         )
-        assert isinstance(found, Request)  # noqa: S101 - every earlier turn has an answer here
-        return found._replace(suite=place)
+        assert isinstance(request, Request)  # noqa: S101 - every earlier turn has an answer here
+        return request._replace(suite=place)
 
     def answer(self, model: str, request: Request, raw: Response) -> list[Request]:
         """Take one answer; what can be asked now that it is there."""
         place, prompt_id, draw = request.suite, request.prompt_id, request.draw
         if is_episode(self._by_id[place][prompt_id]):
-            stepped, over = self._episodes.take((model, place, prompt_id, draw), raw)
-            if stepped is not None:
-                self._waiting.append((self._episodes.writer, stepped))
+            step_row, over = self._episodes.take((model, place, prompt_id, draw), raw)
+            if step_row is not None:
+                self._waiting.append((self._episodes.writer, step_row))
             if over is None:
                 return list(self.requests(model, [(place, prompt_id, 0, draw)]))
             self._keep(model, place, over)
@@ -297,10 +305,10 @@ class Keeper:
     def _keep(self, model: str, place: int, response: Response) -> None:
         """Put an answer where the row that counts is looked up, and into the journal."""
         name: Name = (place, *response.key)
-        known = self._of(model)
-        before = known.status(name)
+        answers = self._of(model)
+        before = answers.status(name)
         if replaces(response.status, before[0] if before else None):
-            known.fresh[name] = response
+            answers.fresh[name] = response
         self._open[model] -= 1
         self._waiting.append((self._journal, Entry(model, place, response)))
 
@@ -335,12 +343,12 @@ class Keeper:
         Raises:
             ResourceError: The disk is full; what was flushed before is safe.
         """
-        ended = asyncio.Event()
+        stop = asyncio.Event()
 
         async def keep_flushing() -> None:
-            while not ended.is_set():
+            while not stop.is_set():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), FLUSH_S)
+                    await asyncio.wait_for(stop.wait(), FLUSH_S)
                 await self.flush()
 
         flusher = asyncio.create_task(keep_flushing())
@@ -352,7 +360,7 @@ class Keeper:
         try:
             yield insist
         finally:
-            ended.set()
+            stop.set()
             await flusher
 
     async def flush(self) -> None:
@@ -382,21 +390,21 @@ class Keeper:
     def _note_spending(self, rows: list[tuple[SegmentWriter[Any], Any]]) -> None:
         """Put the row of what was spent before the answers that it bought."""
         at_work = self._dispatcher
-        spent = self._spent_usd + (at_work.counts.spent_usd if at_work is not None else 0.0)
-        reserved = at_work.reserved_usd if at_work is not None else 0.0
-        if (spent, reserved) != self._last_spent:
-            self._last_spent = (spent, reserved)
-            rows.insert(0, (self._spending, SpentSoFar(time.time(), spent, reserved)))
+        spent_usd = self._spent_usd + (at_work.counts.spent_usd if at_work is not None else 0.0)
+        reserved_usd = at_work.reserved_usd if at_work is not None else 0.0
+        if (spent_usd, reserved_usd) != self._last_spent:
+            self._last_spent = (spent_usd, reserved_usd)
+            rows.insert(0, (self._spending, SpentSoFar(time.time(), spent_usd, reserved_usd)))
 
     def _stored(self, entry: Entry, path: Path, offset: int, length: int) -> None:
         """The text of an answer that is on disk need not stay in memory."""
         response = entry.response
         name: Name = (entry.suite, *response.key)
-        known = self._of(entry.model)
-        if known.fresh.get(name) is response:
+        answers = self._of(entry.model)
+        if answers.fresh.get(name) is response:
             rank = (response.status != "error", False, path.name, offset)
-            known.spots[name] = Spot(rank, response.status, response.failure, path, offset, length)
-            del known.fresh[name]
+            answers.spots[name] = Spot(rank, response.status, response.failure, path, offset, length)
+            del answers.fresh[name]
 
     def write_when_complete(self, model: str) -> None:
         """Judge a model that has all its answers while the others are still asked: that takes the disk, and time."""
@@ -404,8 +412,8 @@ class Keeper:
             self._complete.add(model)
 
     def _submit(self, model: str) -> None:
-        known = self._answers.pop(model, _Answers())
-        self._written[model] = self._judging.submit(self._runs, model, known)
+        answers = self._answers.pop(model, _Answers())
+        self._written[model] = self._judging.submit(self._runs, model, answers)
 
     @property
     def is_caught_up(self) -> bool:
@@ -432,17 +440,17 @@ class Keeper:
         """Stop judging: the answer that is being judged is the last one."""
         self._halt.set()
 
-    async def finish(self, found: Sweep) -> None:
+    async def finish(self, sweep: Sweep) -> None:
         """Write a Run for every living model and suite, judged and counted, or as many as there are until `halt`."""
         await self.flush()
-        for model in found.alive:
+        for model in sweep.alive:
             if model not in self._written:
                 self._submit(model)
         pending = {asyncio.wrap_future(future) for future in self._written.values()}
         for one in (
             pending
         ):  # the first trouble is raised; the others are often the same (a full disk), and nobody asks for them
-            one.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            one.add_done_callback(lambda future: future.cancelled() or future.exception())
         try:
             with self.progress.step("judge", len(pending), "models") as step:
                 while pending and not self._halt.is_set():
@@ -460,7 +468,7 @@ class Keeper:
             if pending:
                 await asyncio.wait(pending, timeout=HALT_S)
         self.collect()
-        found.runs |= self.runs
+        sweep.runs |= self.runs
         if self.damage:
             self.progress.say(f"{self.directory}: left out {self.damage}")
 
@@ -476,23 +484,25 @@ class Keeper:
             for writer in (self._journal, self._alive, self._troubles, self._spending, self._episodes.writer):
                 writer.close()
 
-    def _runs(self, model: str, known: _Answers) -> list[Path]:
+    def _runs(self, model: str, answers: _Answers) -> list[Path]:
         """The Runs of one model, one a suite."""
-        answers = known.everything()
-        return [self._run(model, place, answers) for place in range(len(self.suites))]
+        responses = answers.everything()
+        return [self._run(model, place, responses) for place in range(len(self.suites))]
 
-    def _run(self, model: str, place: int, answers: Mapping[Name, Response]) -> Path:
+    def _run(self, model: str, place: int, responses: Mapping[Name, Response]) -> Path:
         spec, suite = self.spec, self.suites[place]
-        asked = EvalSpec(suite, spec.sampling_of(place), spec.draws, spec.mode)
-        own = msgspec.structs.replace(asked.run_spec(_Identity(spec, model)), limit=spec.limit)
+        eval_spec = EvalSpec(suite, spec.sampling_of(place), spec.draws, spec.mode)
+        own = msgspec.structs.replace(eval_spec.run_spec(_Identity(spec, model)), limit=spec.limit)
         directory = own.directory(self.directory / "runs")
         prompts = self._by_id[place]
         with alone(directory), Run.open(directory, own, self.prompts[place]) as run:
-            stored = {response.key: response for response in run.responses()}
+            stored_responses = {response.key: response for response in run.responses()}
             fresh = [
                 response
-                for name, response in answers.items()
-                if name[0] == place and response.prompt_id in prompts and _adds(stored.get(response.key), response)
+                for name, response in responses.items()
+                if name[0] == place
+                and response.prompt_id in prompts
+                and _adds(stored_responses.get(response.key), response)
             ]
             if run.is_sealed and not fresh:
                 return directory
@@ -525,9 +535,9 @@ class _HaltableStep:
             raise JudgingStop("Judging was interrupted")
 
 
-def _adds(stored: Response | None, response: Response) -> bool:
+def _adds(earlier: Response | None, response: Response) -> bool:
     """Whether a Run lacks it: an answer that was judged stays, should another process have got one too."""
-    return stored is None or (stored.status == "error" and stored != response)
+    return earlier is None or (earlier.status == "error" and earlier != response)
 
 
 def _commonest(reasons: Mapping[str, str]) -> str:

@@ -108,24 +108,24 @@ class _Group:
 
 
 def _suites_and_rows(
-    found: Iterable[tuple[Readout, str]], min_coverage: float, base: Path | None
+    runs: Iterable[tuple[Readout, str]], min_coverage: float, base: Path | None
 ) -> tuple[tuple[SuiteFacts, ...], tuple[Row, ...]]:
     """Reads one Run at a time, and keeps of it what the board needs."""
     groups: dict[tuple[object, ...], _Group] = {}
-    taken: Counter[str] = Counter()
+    uses_of_name: Counter[str] = Counter()
     labels: set[tuple[str, str]] = set()
-    for run, model in found:
+    for run, model in runs:
         spec = run.manifest.spec
-        asked = (
+        question = (
             spec.suite, run.manifest.prompts_sha256, spec.draws, spec.mode, spec.sampling, spec.cut_answers,
             spec.is_oracle,
         )  # fmt: skip
-        group = groups.get(asked)
+        group = groups.get(question)
         if group is None:
             suite = f"{spec.suite} (oracles)" if spec.is_oracle else spec.suite
-            taken[suite] += 1
-            name = suite if taken[suite] == 1 else f"{suite} ({taken[suite]})"
-            group = groups[asked] = _Group(name, spec, run.prompts)
+            uses_of_name[suite] += 1
+            name = suite if uses_of_name[suite] == 1 else f"{suite} ({uses_of_name[suite]})"
+            group = groups[question] = _Group(name, spec, run.prompts)
         label = model if (model, group.name) not in labels else f"{model} [{run.directory.name}]"
         labels.add((label, group.name))
         one = measure_run(run, model=label, suite=group.name, noun=group.noun)
@@ -134,9 +134,9 @@ def _suites_and_rows(
         group.runs.append(one)
     suites, rows = [], []
     for group in groups.values():
-        facts, ranked = _rank_group(group, min_coverage)
+        facts, suite_rows = _rank_group(group, min_coverage)
         suites.append(facts)
-        rows += ranked
+        rows += suite_rows
     return tuple(suites), tuple(rows)
 
 
@@ -147,11 +147,11 @@ def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Ro
     ).reshape(len(sure), len(group.prompts))
     ranks = ranks_of([one.row.prompt_strict.of_all or 0.0 for one in sure])
     ranges, resolvable = rank_ranges(values_M_P, confidence=CONFIDENCE)
-    ranked = [
+    ranked_rows = [
         msgspec.structs.replace(one.row, rank=rank, rank_low=min(rank, low), rank_high=max(rank, high))
         for one, rank, (low, high) in zip(sure, ranks, ranges, strict=True)
     ]
-    ranked.sort(key=lambda row: (row.rank, row.model))
+    ranked_rows.sort(key=lambda row: (row.rank, row.model))
     is_sure = {id(one) for one in sure}
     others = [
         msgspec.structs.replace(one.row, unranked=_why_not(one.row, min_coverage))
@@ -159,7 +159,7 @@ def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Ro
         if id(one) not in is_sure
     ]
     others.sort(key=lambda row: (-row.bound_high, row.model))
-    return _facts(group, len(ranked), resolvable), ranked + others
+    return _facts(group, len(ranked_rows), resolvable), ranked_rows + others
 
 
 def _why_not(row: Row, min_coverage: float) -> str:
@@ -171,7 +171,9 @@ def _why_not(row: Row, min_coverage: float) -> str:
 def _facts(group: _Group, n_ranked: int, resolvable: float | None) -> SuiteFacts:
     spec = group.spec
     tests = _difficulties(tests_of(group.prompts, group.noun), [one.row for one in group.runs])
-    known = sorted((test for test in tests if test.rate is not None), key=lambda test: (-(test.rate or 0.0), test.test))
+    rated_tests = sorted(
+        (test for test in tests if test.rate is not None), key=lambda test: (-(test.rate or 0.0), test.test)
+    )
     return SuiteFacts(
         name=group.name,
         version=spec.suite_version,
@@ -183,9 +185,9 @@ def _facts(group: _Group, n_ranked: int, resolvable: float | None) -> SuiteFacts
         sampling=spec.sampling,
         noun=group.noun,
         tests=tests,
-        easiest=known[0].test if known else "",
-        median=known[len(known) // 2].test if known else "",
-        hardest=known[-1].test if known else "",
+        easiest=rated_tests[0].test if rated_tests else "",
+        median=rated_tests[len(rated_tests) // 2].test if rated_tests else "",
+        hardest=rated_tests[-1].test if rated_tests else "",
         n_ranked=n_ranked,
         resolvable=resolvable,
     )
@@ -203,11 +205,11 @@ def _difficulties(tests: Sequence[str], rows: Sequence[Row]) -> tuple[Difficulty
             if cell.n:
                 of_test[cell.test].passed.append(cell.passed)
                 of_test[cell.test].n.append(cell.n)
-    found = []
+    difficulties = []
     for name in tests:
         trials = of_test[name]
         passed, n = sum(trials.passed), sum(trials.n)
         interval = wilson_clustered(trials.passed, trials.n)
         low, high = interval if interval is not None else (None, None)
-        found.append(Difficulty(name, len(trials.n), passed, n, passed / n if n else None, low, high))
-    return tuple(found)
+        difficulties.append(Difficulty(name, len(trials.n), passed, n, passed / n if n else None, low, high))
+    return tuple(difficulties)

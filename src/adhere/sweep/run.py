@@ -65,7 +65,7 @@ class SweepRequest:
 
 
 def run_sweep(
-    asked: SweepRequest,
+    request: SweepRequest,
     *,
     watcher: Watcher | None = None,
     progress: Progress | None = None,
@@ -77,7 +77,7 @@ def run_sweep(
     All of them keep every answer.
 
     Args:
-        asked: See SweepRequest.
+        request: See SweepRequest.
         watcher: Who looks at it while it runs.
         progress: Where to report to.
         agree: Asks a person whether to spend more than the cap.
@@ -89,27 +89,30 @@ def run_sweep(
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, SWITCH_S))
     try:
-        return asyncio.run(_run(asked, watcher or NoWatcher(), progress or Silent(), agree))
+        return asyncio.run(_run(request, watcher or NoWatcher(), progress or Silent(), agree))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
         sys.setswitchinterval(before)
 
 
-async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree: Callable[[str], bool]) -> Sweep:
-    where = address(asked.where)
-    loaded = [suites.load(name, seed=asked.seed) for name in asked.suites]
+async def _run(request: SweepRequest, watcher: Watcher, progress: Progress, agree: Callable[[str], bool]) -> Sweep:
+    where = address(request.where)
+    loaded_suites = [suites.load(name, seed=request.seed) for name in request.suites]
     samplings = [
         suite.sampled(
-            max_new_tokens=asked.max_new_tokens, temperature=asked.temperature, top_p=asked.top_p, seed=asked.seed or 0
+            max_new_tokens=request.max_new_tokens,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            seed=request.seed or 0,
         )
-        for suite in loaded
+        for suite in loaded_suites
     ]
     signals = _Signals()
 
     def confirm(estimate: Estimate) -> float | None:
         progress.say(estimate_line(estimate))
-        cap = asked.options.max_cost_usd
+        cap = request.options.max_cost_usd
         whole = estimate.spent_usd + estimate.most_usd
         if cap is not None and whole > cap:
             with signals.left_alone():
@@ -121,33 +124,33 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
         return cap
 
     with signals.caught():
-        async with Endpoint(where, key=key_for(where), options=asked.options) as endpoint:
+        async with Endpoint(where, key=key_for(where), options=request.options) as endpoint:
             await endpoint.wait_until_up(progress.say)
-            if asked.options.dialect is None:
+            if request.options.dialect is None:
                 await _guess_dialect(endpoint)
             for sampling in samplings:
                 endpoint.insist_on(sampling)
             spec = sweep_spec(
                 endpoint,
-                loaded,
-                wanted=asked.wanted,
+                loaded_suites,
+                model_filter=request.wanted,
                 samplings=samplings,
-                draws=asked.draws,
-                limit=asked.limit,
-                mode=asked.mode,
+                draws=request.draws,
+                limit=request.limit,
+                mode=request.mode,
             )
             return await sweep(
                 endpoint,
-                loaded,
+                loaded_suites,
                 spec,
-                spec.directory(asked.out),
-                policy=asked.options.policy(endpoint.dialect),
+                spec.directory(request.out),
+                policy=request.options.policy(endpoint.dialect),
                 confirm=confirm,
-                recheck=asked.recheck,
+                recheck=request.recheck,
                 progress=progress,
                 watcher=watcher,
                 control=signals.control,
-                shard=asked.shard,
+                shard=request.shard,
             )
 
 

@@ -64,8 +64,8 @@ class SweepSpec(Record, frozen=True):
         """Where this sweep lies below `out`, or would: named by the endpoint's host and the start of the hash."""
         parts = urlsplit(self.base_url)
 
-        def sha256_of(found: Path) -> str:
-            return decode((found / "sweep.json").read_bytes(), SweepSpec).sha256
+        def sha256_of(folder: Path) -> str:
+            return decode((folder / "sweep.json").read_bytes(), SweepSpec).sha256
 
         return place_below(out, slug(parts.netloc + parts.path, "endpoint"), self.sha256, sha256_of)
 
@@ -74,7 +74,7 @@ def sweep_spec(
     endpoint: Endpoint,
     suites: Sequence[Suite],
     *,
-    wanted: Filter,
+    model_filter: Filter,
     samplings: Sequence[Sampling],
     draws: int = 1,
     limit: int | None = None,
@@ -85,7 +85,7 @@ def sweep_spec(
     return SweepSpec(
         base_url=endpoint.base_url,
         engine=endpoint.engine(),
-        filter=wanted,
+        filter=model_filter,
         suites=tuple((suite.name, suite.version, suite.sha256) for suite in suites),
         sampling=samplings[0],
         samplings=() if are_alike else tuple(samplings),

@@ -62,8 +62,8 @@ class Watcher(Protocol):
     def tick(self) -> None:
         """Something happened, or a second passed."""
 
-    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
-        """Every other model is done, and its Run in `found`; these are waited for.
+    def waiting(self, sweep: Sweep, lanes: Sequence[LaneWait]) -> None:
+        """Every other model is done, and its Run in `sweep`; these are waited for.
 
         Called in a thread, once for each set of them.
         """
@@ -78,7 +78,7 @@ class NoWatcher:
     def tick(self) -> None:
         """Drop it."""
 
-    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
+    def waiting(self, sweep: Sweep, lanes: Sequence[LaneWait]) -> None:
         """Drop it."""
 
 
@@ -137,11 +137,11 @@ async def sweep(
         ResourceError: The disk is full; what was acknowledged is safe.
     """
     progress, control = progress or Silent(), control or Control()
-    async with AsyncExitStack() as held:
-        await held.enter_async_context(alone_in_turn(directory, progress.say, beside=shard != WHOLE))
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(alone_in_turn(directory, progress.say, beside=shard != WHOLE))
         if shard != WHOLE:  # nobody else does this part
             part = directory / "shards" / f"{shard.number}-of-{shard.of}"
-            await held.enter_async_context(alone_in_turn(part, progress.say))
+            await stack.enter_async_context(alone_in_turn(part, progress.say))
         keeper = Keeper(directory, spec, suites, progress, recheck=recheck)
         try:
             async with alone_in_turn(directory / "shards", progress.say):  # who begins pins the list for all
@@ -151,22 +151,22 @@ async def sweep(
             snapshot = structs.replace(snapshot, wanted=own)
             if not snapshot.wanted:
                 progress.say(f"Part {shard.number} of {shard.of} has no model: there are fewer models than parts")
-            found = Sweep(directory, spec, snapshot, keeper.liveness())
-            stages = _Stages(keeper, endpoint, found, watcher or NoWatcher(), control)
+            this_sweep = Sweep(directory, spec, snapshot, keeper.liveness())
+            stages = _Stages(keeper, endpoint, this_sweep, watcher or NoWatcher(), control)
             await stages.run(policy or Policy(), confirm, shard.of)
         finally:
             keeper.close()
-        return found
+        return this_sweep
 
 
 class _Stages:
     """The stages of one sweep, in their order."""
 
-    def __init__(self, keeper: Keeper, endpoint: Endpoint, found: Sweep, watcher: Watcher, control: Control) -> None:
-        self.keeper, self.endpoint, self.found, self.watcher, self.control = keeper, endpoint, found, watcher, control
+    def __init__(self, keeper: Keeper, endpoint: Endpoint, sweep: Sweep, watcher: Watcher, control: Control) -> None:
+        self.keeper, self.endpoint, self.sweep, self.watcher, self.control = keeper, endpoint, sweep, watcher, control
         self.spent_before = keeper.spent_before()
         spec = keeper.spec
-        prices = {model.id: model.prices for model in parse_models(found.snapshot.rows) if model.prices is not None}
+        prices = {model.id: model.prices for model in parse_models(sweep.snapshot.rows) if model.prices is not None}
         endpoint.prices |= prices
         samplings = [spec.sampling_of(place) for place in range(len(spec.suites))]
         self.tariff = Tariff(prices, endpoint.options.price, samplings)
@@ -174,9 +174,9 @@ class _Stages:
 
     async def run(self, policy: Policy, confirm: Confirm, parts: int = 1) -> None:
         """Estimate, see who lives, ask, judge. Of what a cap leaves, each of several parts may spend its share."""
-        keeper, found = self.keeper, self.found
+        keeper, sweep = self.keeper, self.sweep
         unknown = self._unknown()
-        wanting = {model: keeper.wanting(model) for model in [*found.alive, *unknown]}
+        wanting = {model: keeper.wanting(model) for model in [*sweep.alive, *unknown]}
         if unknown or any(wanting.values()):
             cap = confirm(await self._estimate(unknown, wanting))
             if cap is not None:
@@ -185,32 +185,32 @@ class _Stages:
             if cap is not None:
                 unknown = self._priced(unknown)
         await self._see_who_lives(unknown, policy)
-        if not found.stopped:
-            await self._ask({model: wanting.get(model) or [] for model in found.alive}, policy)
+        if not sweep.stopped:
+            await self._ask({model: wanting.get(model) or [] for model in sweep.alive}, policy)
         self.control.at_work = keeper.halt
-        await keeper.finish(found)
+        await keeper.finish(sweep)
         if keeper.is_halted:
-            found.stopped, found.stopped_for = found.stopped or "interrupted", found.stopped_for or "interrupted"
+            sweep.stopped, sweep.stopped_for = sweep.stopped or "interrupted", sweep.stopped_for or "interrupted"
         self.control.at_work = None
 
     def _unknown(self) -> list[str]:
         """Wanted models that have not answered the small question, except those that never will."""
-        known, again = self.found.liveness, self.keeper.recheck
+        liveness, again = self.sweep.liveness, self.keeper.recheck
         return [
             model
-            for model in self.found.snapshot.wanted
-            if model not in known or (not known[model].alive and (again or not known[model].is_final))
+            for model in self.sweep.snapshot.wanted
+            if model not in liveness or (not liveness[model].alive and (again or not liveness[model].is_final))
         ]
 
     def _priced(self, models: Sequence[str]) -> list[str]:
         """The models whose price is known: under a cap the others are set aside."""
-        unpriced = set(self.tariff.unpriced(self.found.snapshot.wanted))
-        if unpriced >= set(self.found.snapshot.wanted):
+        unpriced = set(self.tariff.unpriced(self.sweep.snapshot.wanted))
+        if unpriced >= set(self.sweep.snapshot.wanted):
             raise UsageError(
                 "No model says what it costs, so --max-cost cannot be kept. "
                 "State it with --price IN,OUT (USD a million tokens)"
             )
-        self.found.set_aside |= dict.fromkeys(sorted(unpriced), NO_PRICE)
+        self.sweep.set_aside |= dict.fromkeys(sorted(unpriced), NO_PRICE)
         if unpriced:
             self.keeper.progress.say(
                 f"Not asked, because no price is said (--price IN,OUT): {', '.join(sorted(unpriced))}"
@@ -229,9 +229,9 @@ class _Stages:
         except Unreachable as error:
             self.keeper.progress.say(f"How much credit is left is unknown: {error}")
             credit = None
-        asked = [model for model, names in wanting.items() if names]
+        models = [model for model, names in wanting.items() if names]
         requests = sum(map(len, wanting.values()))
-        return Estimate(requests, len(asked), most, len(self.tariff.unpriced(asked)), credit, self.spent_before)
+        return Estimate(requests, len(models), most, len(self.tariff.unpriced(models)), credit, self.spent_before)
 
     @asynccontextmanager
     async def _dispatching(self, name: str, dispatcher: Dispatcher, total: int) -> AsyncIterator[Callable[[], None]]:
@@ -256,24 +256,24 @@ class _Stages:
 
     async def _keep_ticking(self, dispatcher: Dispatcher) -> None:
         """Once a second, answers or not: a sweep that waits says for whom."""
-        told: frozenset[str] = frozenset()
-        idle_s, since_s, answered = 0.0, 0.0, -1
+        last_names: frozenset[str] = frozenset()
+        idle_s, since_s, n_answered = 0.0, 0.0, -1
         while True:
             await asyncio.sleep(TICK_S)
             self.watcher.tick()
             idle_s = 0.0 if dispatcher.in_flight else idle_s + TICK_S
-            before, answered = answered, dispatcher.counts.answered
-            since_s = since_s + TICK_S if answered == before and dispatcher.in_flight else 0.0
+            before, n_answered = n_answered, dispatcher.counts.answered
+            since_s = since_s + TICK_S if n_answered == before and dispatcher.in_flight else 0.0
             if since_s >= TELL_S and (line := waiting_line(dispatcher.troubled())):
                 since_s = 0.0
                 self.keeper.progress.say(f"{line}. --patience says for how long, Ctrl-C ends it")
-            waited = dispatcher.waited_for()
-            names = frozenset(one.lane for one in waited)
-            if idle_s >= WAITING_S and self.keeper.is_caught_up and names and names != told:
-                told = names
+            lanes = dispatcher.waited_for()
+            names = frozenset(one.lane for one in lanes)
+            if idle_s >= WAITING_S and self.keeper.is_caught_up and names and names != last_names:
+                last_names = names
                 self.keeper.collect()
-                so_far = replace(self.found, runs=dict(self.keeper.runs))
-                await asyncio.to_thread(self.watcher.waiting, so_far, waited)
+                so_far = replace(self.sweep, runs=dict(self.keeper.runs))
+                await asyncio.to_thread(self.watcher.waiting, so_far, lanes)
 
     async def _see_who_lives(self, unknown: Sequence[str], policy: Policy) -> None:
         """Ask every model that is unknown the small question."""
@@ -290,7 +290,7 @@ class _Stages:
             rng=random.Random(self.keeper.spec.sampling.seed),
             cost_of=self.tariff.most_usd,
             spent_usd=self.spent_before,
-            probe=self._probe(self.found.alive),
+            probe=self._probe(self.sweep.alive),
             watch=self.keeper.trouble,
         )
         for model in unknown:
@@ -304,7 +304,7 @@ class _Stages:
                 if lane.denied is not None and not dispatcher.stopped:  # its own trouble, which may pass
                     error = Response("liveness", 0, 0, text="", status="error", error=lane.stopped, failure="passing")
                     self._lives(lane.name, error, lane)
-        self.found.stopped, self.found.stopped_for = dispatcher.stopped, dispatcher.stopped_for
+        self.sweep.stopped, self.sweep.stopped_for = dispatcher.stopped, dispatcher.stopped_for
 
     def _probe(self, models: Sequence[str]) -> tuple[str, Request] | None:
         """The small question to a model that was answered before, and is not asked now."""
@@ -314,13 +314,13 @@ class _Stages:
         is_alive = response.status in {"ok", "truncated"}
         reason = "" if is_alive else response.error or response.evidence or f"the answer is {response.status}"
         is_final = response.status != "error" or response.failure == "final" or lane.is_gone or lane.forbidden > 0
-        row = self.found.liveness[model] = Liveness(model, is_alive, reason, response, is_final)
+        row = self.sweep.liveness[model] = Liveness(model, is_alive, reason, response, is_final)
         self.keeper.alive(row)
 
     async def _ask(self, wanting: Mapping[str, Sequence[tuple[Name, bool]]], policy: Policy) -> None:
         """Ask every living model every prompt that it has not answered."""
-        keeper, found = self.keeper, self.found
-        asked = {model: names for model, names in wanting.items() if model not in found.set_aside}
+        keeper, sweep = self.keeper, self.sweep
+        names_by_model = {model: names for model, names in wanting.items() if model not in sweep.set_aside}
         dispatcher = Dispatcher(
             lambda model, request: self.endpoint.call(
                 model, request, sampling_of(request, keeper.spec.sampling_of(request.suite))
@@ -330,15 +330,15 @@ class _Stages:
             cost_of=self.tariff.most_usd,
             tokens_of=self.tariff.most_tokens,
             spent_usd=self.spent_before,
-            probe=self._probe([model for model, names in asked.items() if not names]),
+            probe=self._probe([model for model, names in names_by_model.items() if not names]),
             watch=keeper.trouble,
             notice=keeper.progress.say,
         )
-        for model, names in asked.items():
+        for model, names in names_by_model.items():
             now = [name for name, can_be_asked in names if can_be_asked]
             dispatcher.add(model, keeper.requests(model, now), len(now))
             keeper.write_when_complete(model)
-        total = sum(map(len, asked.values()))
+        total = sum(map(len, names_by_model.values()))
         async with self._dispatching("ask", dispatcher, total) as insist:
             async for model, request, raw in dispatcher.answers():
                 insist()  # the disk is full: go on asking, and what is answered is lost
@@ -346,8 +346,8 @@ class _Stages:
                     dispatcher.add(model, more, goes_first=True)
                 keeper.write_when_complete(model)
                 self.watcher.tick()
-        found.set_aside |= {lane.name: lane.stopped for lane in dispatcher.lanes.values() if lane.stopped}
-        found.stopped, found.stopped_for = dispatcher.stopped, dispatcher.stopped_for
+        sweep.set_aside |= {lane.name: lane.stopped for lane in dispatcher.lanes.values() if lane.stopped}
+        sweep.stopped, sweep.stopped_for = dispatcher.stopped, dispatcher.stopped_for
 
 
 def _question() -> Request:

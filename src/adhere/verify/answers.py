@@ -372,7 +372,7 @@ class _Ledger:
             refs = self._desk.refs(unit)
             slots = [Slot(ref.id, *OUTCOMES[code], is_complete) for ref, code in zip(refs, codes, strict=True)]
             if draw == ANY_DRAW:
-                counts.add(prompts[number].id, slots, len(refs), completed=is_complete, times=times)
+                counts.add(prompts[number].id, slots, len(refs), is_completed=is_complete, times=times)
             else:
                 conversations.setdefault((number, draw), []).append((slots, is_complete))
         for (number, _), turns in conversations.items():
@@ -381,7 +381,7 @@ class _Ledger:
                 prompts[number].id,
                 [slot for slots, _ in turns for slot in slots],
                 sum(len(turn.constraints) for turn in all_turns),
-                completed=len(turns) == len(all_turns) and all(is_complete for _, is_complete in turns),
+                is_completed=len(turns) == len(all_turns) and all(is_complete for _, is_complete in turns),
             )
         return counts.finish(), judged_prompts
 

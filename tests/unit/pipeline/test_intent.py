@@ -246,7 +246,7 @@ def test_a_rule_that_dictates_the_answer_has_no_exploit() -> None:
 
 def test_the_gate_takes_the_reward_and_nothing_else() -> None:
     for text, whole in ((HONEST, 1.0), ("lantern", 0.0), ("nothing, at all", 0.0)):
-        assert reward_of(text, REFS, kind="binary", asked=ASKED) == whole
+        assert reward_of(text, REFS, kind="binary", request=ASKED) == whole
     assert reward_of("lantern", REFS, kind="binary") == 1.0
     columns: dict[str, Any] = {
         "instruction_id_list": [[ref.id for ref in REFS]] * 2,

@@ -159,7 +159,7 @@ def test_it_is_offered_as_a_public_name() -> None:
 
 def test_a_rule_that_dictates_the_answer_is_its_intent() -> None:
     ref = ConstraintRef("copying:echo", {"text": "open sesame"})
-    assert responds(Exchange("Repeat: open sesame", "open sesame", (ref,)), taken=()).outcome == "yes"
+    assert responds(Exchange("Repeat: open sesame", "open sesame", (ref,)), traps=()).outcome == "yes"
 
 
 # -- in summaries ---------------------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def test_no_headline_where_a_tenth_is_undecided():
         counts = Counts()
         for at in range(100):
             outcome = "undecided" if at < undecided else "pass"
-            counts.add(str(at), [Slot(kind, outcome, outcome, completed=True)], 1, completed=True)
+            counts.add(str(at), [Slot(kind, outcome, outcome, completed=True)], 1, is_completed=True)
         return counts.finish()
 
     assert counted(9).prompt("strict").of_all == counted(9).instruction("loose").of_all == 1.0

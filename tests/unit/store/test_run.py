@@ -165,7 +165,7 @@ def test_the_manifest_has_the_project_s_commit_and_whether_it_was_changed_but_no
     clean = _open(tmp_path / "clean", pieces).manifest
     assert (clean.repository, clean.processors) == (commit, os.cpu_count())
     (project / "spec.toml").write_text("a = 2")
-    assert git_commit(project, tracked="") == f"{commit}+changes"
+    assert git_commit(project, tracked_file="") == f"{commit}+changes"
     stored = (tmp_path / "clean" / "manifest.json").read_text()
     assert str(tmp_path) not in stored
     assert f'"{platform.node()}"' not in stored

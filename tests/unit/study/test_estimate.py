@@ -111,7 +111,7 @@ def test_a_probe_of_the_model_itself(tiny_llama_dir: Path) -> None:
         data=msgspec.structs.replace(SPEC.data, max_new_tokens=6),
         evaluation=msgspec.structs.replace(SPEC.evaluation, max_new_tokens=9),
     )
-    found = measure(spec, study_prompts(0, 8), start=tiny_llama_dir, resolved=Precisions())
+    found = measure(spec, study_prompts(0, 8), start=tiny_llama_dir, precisions=Precisions())
     assert 1 <= found.answer_tokens <= 6
     assert 1 <= found.evaluated_tokens <= 9
     assert found.prompt_tokens > 9

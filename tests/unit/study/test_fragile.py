@@ -132,7 +132,7 @@ def test_an_answer_that_one_kind_decides_is_fragile_and_names_it() -> None:
 def test_a_prompt_of_two_kinds_goes_with_either() -> None:
     found = study(gains([0.2, 0.24, 0.22]))
     both = [msgspec.structs.replace(one, turns=(*one.turns, found.prompts[1].turns[0])) for one in found.prompts]
-    on = hangs_on(Evaluations(found._found, both, found.seeds))
+    on = hangs_on(Evaluations(found._measurements, both, found.seeds))
     assert on.kinds_left_out is not None
     assert [one.kind for one in on.kinds_left_out.each] == sorted(
         {f"kind:{kind}" for kind in range(KINDS)} - {"kind:1"}
@@ -152,7 +152,7 @@ def test_cells_that_an_arm_lost_whole_are_named_and_weighed() -> None:
             for place, value in enumerate(found.of("b", 1).passes)  # type: ignore[union-attr]
         ],
     )
-    after = Evaluations({**found._found, ("b", 1): lost}, found.prompts, found.seeds)
+    after = Evaluations({**found._measurements, ("b", 1): lost}, found.prompts, found.seeds)
     on = fragility(SPEC.verdict, after, arms=["a", "b"], trained=["kind:2", "kind:3", "kind:never-asked"])
     assert on is not None
     whole = on.lost_whole

@@ -58,7 +58,7 @@ def evaluated(
         seed=0,
         suite_sha256=suite.sha256,
         plain=PlainText([nats, nats + 1, nats - 1], [40] * 3),
-        shown=[],
+        shown_ids=[],
         seconds=1.0,
         suite=name,
     )

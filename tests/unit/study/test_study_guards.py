@@ -175,8 +175,8 @@ def test_what_a_checkpoint_hid_from_the_guards_is_seen_at_the_end(
             start=prepared.start,
             origin=prepared.start,
             into=tmp_path,
-            matched=[],
-            resolved=prepared.resolved,
+            matched_ledgers=[],
+            precisions=prepared.resolved,
             progress=Silent(),
         )
 

@@ -70,7 +70,7 @@ class Stored:
         self.spec.write_text(TEXT.replace("CONTROL", control))
         spec = load_study(self.spec)
         self.directory.mkdir()
-        freeze(spec, self.directory, resolved=Precisions(), evaluations=0)
+        freeze(spec, self.directory, precisions=Precisions(), evaluations=0)
         each = [SeedEstimate(seed, 0.45, 0.4, 0.05, 31, 20) for seed in (0, 1)]
         made = study(seeds=2)
         primary = changed(made.verdict.primary, control=control, low=0.02, high=0.08, by_seed=each)

@@ -66,11 +66,11 @@ def at_equal_tokens(
         notes += refuse_unequal(method, run, across_engines=across_engines)
     a = side_of(method, view)
     sides = [side_of(run, view) for run in plain]
-    wanted = _tokens_spent(a)
-    baseline = _with_tokens(wanted, sorted(sides, key=_tokens_spent), model)
-    said = f"b has as many generated tokens an answer as a: {baseline.tokens:.1f} against {wanted:.1f}"
-    kept = [note for note in dict.fromkeys(notes) if "method" not in note]
-    return compare_paired(method, a, baseline, view=view, notes=[said, *kept])
+    method_tokens = _tokens_spent(a)
+    baseline = _with_tokens(method_tokens, sorted(sides, key=_tokens_spent), model)
+    tokens_note = f"b has as many generated tokens an answer as a: {baseline.tokens:.1f} against {method_tokens:.1f}"
+    other_notes = [note for note in dict.fromkeys(notes) if "method" not in note]
+    return compare_paired(method, a, baseline, view=view, notes=[tokens_note, *other_notes])
 
 
 def innermost(name: str) -> str:
@@ -79,29 +79,29 @@ def innermost(name: str) -> str:
     return innermost(form[1]) if form else name
 
 
-def _with_tokens(wanted: float, sides: Sequence[Side], model: str) -> Side:
-    """The baseline that spends `wanted` tokens an answer, of sides in the order of their tokens."""
+def _with_tokens(tokens: float, sides: Sequence[Side], model: str) -> Side:
+    """The baseline that spends `tokens` an answer, of sides in the order of their tokens."""
     least, most = _tokens_spent(sides[0]), _tokens_spent(sides[-1])
-    if most < wanted * (1 - TOLERANCE):
-        times = math.ceil(wanted / least) if least else MOST_ANSWERS + 1
+    if most < tokens * (1 - TOLERANCE):
+        times = math.ceil(tokens / least) if least else MOST_ANSWERS + 1
         example = f"majority-{times}({model})" if times <= MOST_ANSWERS else f"{model} with a higher --max-new-tokens"
         raise UsageError(
-            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, "
+            f"No equal tokens: the method takes {tokens:.1f} tokens an answer, "
             f"and the plain model at most {most:.1f}. Measure {example} and give it, too"
         )
-    if least > wanted * (1 + TOLERANCE):
+    if least > tokens * (1 + TOLERANCE):
         raise UsageError(
-            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, "
+            f"No equal tokens: the method takes {tokens:.1f} tokens an answer, "
             f"fewer than every baseline ({least:.1f} or more). The plain comparison gives the baseline more already"
         )
-    near = min(sides, key=lambda side: abs(_tokens_spent(side) - wanted))
-    if abs(_tokens_spent(near) - wanted) <= TOLERANCE * wanted:
+    near = min(sides, key=lambda side: abs(_tokens_spent(side) - tokens))
+    if abs(_tokens_spent(near) - tokens) <= TOLERANCE * tokens:
         return near
-    upper = next(side for side in sides if _tokens_spent(side) > wanted)
-    lower = next(side for side in reversed(sides) if _tokens_spent(side) < wanted)
-    share = (wanted - _tokens_spent(lower)) / (_tokens_spent(upper) - _tokens_spent(lower))
+    upper = next(side for side in sides if _tokens_spent(side) > tokens)
+    lower = next(side for side in reversed(sides) if _tokens_spent(side) < tokens)
+    share = (tokens - _tokens_spent(lower)) / (_tokens_spent(upper) - _tokens_spent(lower))
     rates = {key: _mix(share, upper.rates.get(key), rate) for key, rate in lower.rates.items()}
-    return Side(f"{share:.0%} {upper.name} + {1 - share:.0%} {lower.name}", rates, wanted)
+    return Side(f"{share:.0%} {upper.name} + {1 - share:.0%} {lower.name}", rates, tokens)
 
 
 def _tokens_spent(side: Side) -> float:
@@ -134,7 +134,7 @@ def with_equal_length(comparison: Comparison, run_a: Run, run_b: Run) -> Compari
         and one.id in long_b
     ]
     n = len(rows)
-    found = length_controlled(
+    estimate = length_controlled(
         [row[1] for row in rows],
         [row[2] - row[3] for row in rows],
         clusters_P=[row[0] for row in rows],
@@ -144,20 +144,24 @@ def with_equal_length(comparison: Comparison, run_a: Run, run_b: Run) -> Compari
         n=n,
         characters_a=sum(row[2] for row in rows) / n if n else None,
         characters_b=sum(row[3] for row in rows) / n if n else None,
-        difference=found.value,
-        low=found.interval.low if found.interval else None,
-        high=found.interval.high if found.interval else None,
-        slope=found.slope,
-        reason=found.reason,
+        difference=estimate.value,
+        low=estimate.interval.low if estimate.interval else None,
+        high=estimate.interval.high if estimate.interval else None,
+        slope=estimate.slope,
+        reason=estimate.reason,
     )
     return msgspec.structs.replace(comparison, at_equal_length=equal)
 
 
 def _characters(run: Run) -> Mapping[str, float]:
     """Characters of all turns of an answer, the mean over its draws; of prompts whose every answer is there."""
-    wanted = {prompt.id: len(prompt.turns) * run.spec.draws for prompt in run.prompts()}
-    found: dict[str, list[int]] = defaultdict(list)
+    n_answers = {prompt.id: len(prompt.turns) * run.spec.draws for prompt in run.prompts()}
+    lengths_by_prompt: dict[str, list[int]] = defaultdict(list)
     for response in run.responses():
         if response.status != "error":
-            found[response.prompt_id].append(len(response.text))
-    return {key: sum(lengths) / run.spec.draws for key, lengths in found.items() if len(lengths) == wanted.get(key)}
+            lengths_by_prompt[response.prompt_id].append(len(response.text))
+    return {
+        key: sum(lengths) / run.spec.draws
+        for key, lengths in lengths_by_prompt.items()
+        if len(lengths) == n_answers.get(key)
+    }

@@ -138,24 +138,26 @@ def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engine
     notes = refuse_unequal(run_a, run_b, across_engines=across_engines)
     a, b = side_of(run_a, view), side_of(run_b, view)
     name_a, name_b = _names(run_a.spec, run_b.spec)
-    found = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
+    comparison = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
-    found = msgspec.structs.replace(found, notes=(*found.notes, *_noise_notes(run_a, run_b, found.overall.difference)))
+    comparison = msgspec.structs.replace(
+        comparison, notes=(*comparison.notes, *_noise_notes(run_a, run_b, comparison.overall.difference))
+    )
     is_sealed = run_a.is_sealed and run_b.is_sealed
     guards = (run_a.summary().overall.guard, run_b.summary().overall.guard) if is_sealed else None
-    drawn = _over_draws(run_a, a, b)
-    return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=drawn, guards=guards)
+    over_draws = _over_draws(run_a, a, b)
+    return msgspec.structs.replace(comparison, answers=both, same_answers=same, over_draws=over_draws, guards=guards)
 
 
 def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
     """Say where a difference is no larger than what an engine's answers change by themselves (`adhere stable`)."""
     notes = []
     for run in {run.spec.model: run for run in (run_a, run_b)}.values():
-        known, damaged = stored_for(run.spec, run.directory.parent)
-        share = None if known is None else known.verdict_share
+        stability, damaged_paths = stored_for(run.spec, run.directory.parent)
+        share = None if stability is None else stability.verdict_share
         notes += [
             f"{path} is damaged, so what it said of an engine's noise is not known: run `adhere stable` again"
-            for path in damaged
+            for path in damaged_paths
         ]
         if share and difference is not None and abs(difference) <= share:
             notes.append(
@@ -170,13 +172,13 @@ def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:
     n = run.spec.draws
     if n < 2:
         return {}
-    asked, found = _read_ids(run), {}
+    prompt_ids, difference_by_name = _read_ids(run), {}
     passed = [{name: None if rate is None else round(rate * n) for name, rate in side.rates.items()} for side in sides]
     for sign, estimator in (("pass@", any_of), ("pass^", all_of)):
         for k in steps_to(n)[1:]:
             a, b = ({name: None if c is None else estimator(k, c, n) for name, c in side.items()} for side in passed)
-            found[f"{sign}{k}"] = paired_by_prompt(a, b, asked.ids, clusters=asked.clusters)
-    return found
+            difference_by_name[f"{sign}{k}"] = paired_by_prompt(a, b, prompt_ids.ids, clusters=prompt_ids.clusters)
+    return difference_by_name
 
 
 class Side(NamedTuple):
@@ -194,10 +196,10 @@ def side_of(run: Run, view: View) -> Side:
 
 def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> Comparison:
     """One side minus the other, overall and per slice, over the prompts of `run`, which both were asked."""
-    asked = _read_ids(run)
+    prompt_ids = _read_ids(run)
 
     def difference(ids: Sequence[str]) -> Difference:
-        return paired_by_prompt(a.rates, b.rates, ids, clusters=asked.clusters)
+        return paired_by_prompt(a.rates, b.rates, ids, clusters=prompt_ids.clusters)
 
     return Comparison(
         a=a.name,
@@ -205,8 +207,8 @@ def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[st
         suite=run.spec.suite,
         view=view,
         confidence=CONFIDENCE,
-        overall=difference(asked.ids),
-        slices={name: difference(asked.slices[name]) for name in run.spec.slices if name in asked.slices},
+        overall=difference(prompt_ids.ids),
+        slices={name: difference(prompt_ids.slices[name]) for name in run.spec.slices if name in prompt_ids.slices},
         notes=tuple(notes),
         tokens_a=a.tokens,
         tokens_b=b.tokens,
@@ -223,16 +225,16 @@ class _PromptIds(NamedTuple):
 
 
 def _read_ids(run: Run) -> _PromptIds:
-    asked = _PromptIds([], {}, {})
+    prompt_ids = _PromptIds([], {}, {})
     for part in run.parts():
         prompts = part.prompts()
-        asked.ids.extend(prompt.id for prompt in prompts)
-        asked.clusters.update(clusters_of(prompts))
+        prompt_ids.ids.extend(prompt.id for prompt in prompts)
+        prompt_ids.clusters.update(clusters_of(prompts))
         for name, members in by_slice(prompts, run.spec.slices).items():
-            asked.slices.setdefault(name, []).extend(prompt.id for prompt in members)
-    if len(set(asked.ids)) < len(asked.ids):
+            prompt_ids.slices.setdefault(name, []).extend(prompt.id for prompt in members)
+    if len(set(prompt_ids.ids)) < len(prompt_ids.ids):
         raise RunMismatch(f"{run.directory} has shards that share ids of prompts, so answers cannot be paired")
-    return asked
+    return prompt_ids
 
 
 def clusters_of(prompts: Iterable[Prompt]) -> dict[str, str]:
@@ -252,22 +254,22 @@ def paired_by_prompt(
     `clusters` names what a prompt was made from, where several were made from it; the others stand for themselves.
     """
     ids = list(ids)
-    measured = [
+    rows = [
         (prompt_id, a, b)
         for prompt_id in ids
         if (a := rates_a.get(prompt_id)) is not None and (b := rates_b.get(prompt_id)) is not None
     ]
-    groups = [(clusters or {}).get(prompt_id, f"prompt {prompt_id}") for prompt_id, _, _ in measured]
-    d_P = [a - b for _, a, b in measured]
+    groups = [(clusters or {}).get(prompt_id, f"prompt {prompt_id}") for prompt_id, _, _ in rows]
+    d_P = [a - b for _, a, b in rows]
     fit = fit_crossed([d_P], clusters_P=groups) if d_P else None
     interval = fit.interval(CONFIDENCE) if fit else None
-    n = len(measured)
+    n = len(rows)
     shared = f"{fit.queries} clusters" if fit and fit.queries < n else f"{n} prompts"
     return Difference(
         n=n,
         left_out=len(ids) - n,
-        rate_a=sum(a for _, a, _ in measured) / n if n else None,
-        rate_b=sum(b for _, _, b in measured) / n if n else None,
+        rate_a=sum(a for _, a, _ in rows) / n if n else None,
+        rate_b=sum(b for _, _, b in rows) / n if n else None,
         difference=sum(d_P) / n if n else None,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
@@ -325,8 +327,8 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
     a, b = run_a.spec, run_b.spec
     where = f"{run_a.directory} and {run_b.directory}"
     is_same = a.suite_sha256 == b.suite_sha256 and run_a.manifest.prompts_sha256 == run_b.manifest.prompts_sha256
-    seen = [] if is_same else _shown_as_pictures(run_a, run_b)
-    if not is_same and not seen:
+    modality_notes = [] if is_same else _shown_as_pictures(run_a, run_b)
+    if not is_same and not modality_notes:
         raise RunMismatch(
             f"{where} asked different prompts ({a.suite} {a.suite_sha256[:12]}, {run_a.manifest.n_prompts} prompts; "
             f"{b.suite} {b.suite_sha256[:12]}, {run_b.manifest.n_prompts} prompts), so nothing can be paired. "
@@ -347,15 +349,17 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
         for name, spec in (("a", a), ("b", b))
         if spec.is_oracle
     ]
-    judged = (line for line in differences(a, b, labels=labels) if line.startswith(JUDGING))
-    changed = chain(
-        differences(a.engine, b.engine, labels=labels), differences(a.sampling, b.sampling, labels=labels), judged
+    judging_lines = (line for line in differences(a, b, labels=labels) if line.startswith(JUDGING))
+    differing_lines = chain(
+        differences(a.engine, b.engine, labels=labels),
+        differences(a.sampling, b.sampling, labels=labels),
+        judging_lines,
     )
     # An oracle has a line of its own; that a method is none is no difference.
     return [
-        *seen,
+        *modality_notes,
         *oracles,
-        *(line for line in changed if "weights_sha256" not in line and "settings.oracle" not in line),
+        *(line for line in differing_lines if "weights_sha256" not in line and "settings.oracle" not in line),
     ]
 
 
@@ -363,8 +367,8 @@ def _shown_as_pictures(run_a: Run, run_b: Run) -> list[str]:
     """Return a note where one of two Runs of the same prompts was shown them as pictures; else empty."""
     pairs = (("a", run_a, "b", run_b), ("b", run_b, "a", run_a))
     for name, run, other_name, other in pairs:
-        told = {prompt.id: drawn_key(prompt) for prompt in other.prompts() if DRAWN not in prompt.tags}
-        if told == {prompt.id: prompt.tags.get(DRAWN) for prompt in run.prompts()}:
+        word_keys = {prompt.id: drawn_key(prompt) for prompt in other.prompts() if DRAWN not in prompt.tags}
+        if word_keys == {prompt.id: prompt.tags.get(DRAWN) for prompt in run.prompts()}:
             return [
                 f"{name} was shown as pictures what {other_name} was told in words: the difference is the modality gap"
             ]
@@ -376,10 +380,10 @@ def tokens_an_answer(run: Run) -> float | None:
     answers = tokens = 0
     for part in run.parts():
         counts = [response.usage.completion_tokens for response in part.responses() if response.status != "error"]
-        known = [count for count in counts if count is not None]
-        if len(known) < len(counts):
+        numbers = [count for count in counts if count is not None]
+        if len(numbers) < len(counts):
             return None
-        answers, tokens = answers + len(known), tokens + sum(known)
+        answers, tokens = answers + len(numbers), tokens + sum(numbers)
     return tokens / answers if answers else None
 
 
@@ -398,8 +402,8 @@ def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
 
 def _setting_of(spec: RunSpec, name: str) -> str:
     """An option that an endpoint was sent, in words."""
-    sent = spec.engine.settings.get("sent")
-    option = sent.get(name) if isinstance(sent, dict) else None
+    fields = spec.engine.settings.get("sent")
+    option = fields.get(name) if isinstance(fields, dict) else None
     return "by words" if option is None else str(option.get("type") if isinstance(option, dict) else option)
 
 
@@ -426,6 +430,6 @@ def _names(a: RunSpec, b: RunSpec) -> tuple[str, str]:
     apart = [form for form in forms if form(a) != form(b)]
     if not apart:
         return f"{a.model} (first)", f"{b.model} (second)"
-    shown = apart[:-1] or apart  # the hash only where nothing else differs
-    named = [f"{spec.model} ({', '.join(form(spec) for form in shown)})" for spec in (a, b)]
-    return named[0], named[1]
+    telling_forms = apart[:-1] or apart  # the hash only where nothing else differs
+    names = [f"{spec.model} ({', '.join(form(spec) for form in telling_forms)})" for spec in (a, b)]
+    return names[0], names[1]

@@ -108,7 +108,7 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
                 f"{longest or 'any number of'} tokens. Split it with an empty line, or leave it out"
             )
         nats, tokens = text_nats(model, ids)
-        unscored = len(tokenizer.decode(ids[:1]).encode())
+        unscored_bytes = len(tokenizer.decode(ids[:1]).encode())
         scores.append(
             TextScore(
                 name,
@@ -117,7 +117,7 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
                 nats,
                 tokens,
                 max(1, len(text.split())),
-                len(text.encode()) - unscored,
+                len(text.encode()) - unscored_bytes,
                 _sha256(" ".join(map(str, ids))),
             )
         )
@@ -130,8 +130,8 @@ def text_nats(model: Any, ids: Sequence[int]) -> tuple[float, int]:
     with torch.inference_mode():
         row = torch.tensor([list(ids)], device=model.device)  # (1, T)
         scores = model(row[:, :-1]).logits.float().log_softmax(-1)  # (1, T - 1, V)
-        found = scores.gather(-1, row[:, 1:, None]).sum()
-    return -float(found), len(ids) - 1
+        log_likelihood = scores.gather(-1, row[:, 1:, None]).sum()
+    return -float(log_likelihood), len(ids) - 1
 
 
 def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) -> SideTest:
@@ -146,8 +146,8 @@ def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) 
         {score.text_sha256: score.nats / (score.tokens if unit == "token" else score.words) for score in one.scores}
         for one in (a, b)
     ]
-    found = Measure("plain text", "adhere", f"{unit}_perplexity", "perplexity")
-    return side_test(found, [values[0]], [values[1]], margin=margin)
+    perplexity_measure = Measure("plain text", "adhere", f"{unit}_perplexity", "perplexity")
+    return side_test(perplexity_measure, [values[0]], [values[1]], margin=margin)
 
 
 def _sha256(text: str) -> str:

@@ -92,19 +92,19 @@ def side_test(
     """
     rows = [*a_S, *b_S]
     every = dict.fromkeys(item for row in rows for item in row)
-    kept = [item for item in every if all(item in row for row in rows)]
-    left_out += len(every) - len(kept)
-    a_SP, b_SP = (np.asarray([[row[item] for item in kept] for row in side], dtype=np.float64) for side in (a_S, b_S))
+    items = [item for item in every if all(item in row for row in rows)]
+    left_out += len(every) - len(items)
+    a_SP, b_SP = (np.asarray([[row[item] for item in items] for row in side], dtype=np.float64) for side in (a_S, b_S))
     is_rate = measure.unit == "rate"
-    if is_rate and kept and (min(a_SP.min(), b_SP.min()) < 0 or max(a_SP.max(), b_SP.max()) > 1):
+    if is_rate and items and (min(a_SP.min(), b_SP.min()) < 0 or max(a_SP.max(), b_SP.max()) > 1):
         return _leave_undecided(
-            measure, len(kept), left_out, margin, f"{measure.score} is no rate in [0, 1]; choose another score"
+            measure, len(items), left_out, margin, f"{measure.score} is no rate in [0, 1]; choose another score"
         )
     sign = 1.0 if measure.lower_is_better or not is_rate else -1.0
-    fit = fit_crossed(sign * (a_SP - b_SP), rates=is_rate) if kept else None
+    fit = fit_crossed(sign * (a_SP - b_SP), rates=is_rate) if items else None
     if fit is None:
         return _leave_undecided(
-            measure, len(kept), left_out, margin, "no item in common" if not kept else "one item alone has no spread"
+            measure, len(items), left_out, margin, "no item in common" if not items else "one item alone has no spread"
         )
     half = fit.half_width(confidence)
     low, high = (_in_unit(value, measure.unit) for value in (fit.value - half, fit.value + half))
@@ -114,7 +114,7 @@ def side_test(
         harness=measure.harness,
         score=measure.score,
         unit=measure.unit,
-        n=len(kept),
+        n=len(items),
         left_out=left_out,
         value_a=_value(float(a_SP.mean()), measure.unit),
         value_b=_value(float(b_SP.mean()), measure.unit),
@@ -131,8 +131,8 @@ def rest(sides: Sequence[SideTest]) -> Outcome | None:
     """Combine all tests: violated if any is, holds if every one does, else undecided; None without any."""
     if not sides:
         return None
-    found = {side.outcome for side in sides}
-    return "violated" if "violated" in found else "holds" if found == {"holds"} else "undecided"
+    outcomes = {side.outcome for side in sides}
+    return "violated" if "violated" in outcomes else "holds" if outcomes == {"holds"} else "undecided"
 
 
 def _leave_undecided(measure: Measure, n: int, left_out: int, margin: float, reason: str) -> SideTest:
@@ -164,5 +164,5 @@ def _value(mean: float, unit: Unit) -> float:
 
 
 def _count_needed(fit: Crossed, margin: float, unit: Unit, confidence: float) -> int:
-    wanted = margin if unit == "rate" else math.log1p(margin)
-    return math.ceil(fit.prompts * (fit.detectable(confidence) / wanted) ** 2)
+    threshold = margin if unit == "rate" else math.log1p(margin)
+    return math.ceil(fit.prompts * (fit.detectable(confidence) / threshold) ** 2)

@@ -73,8 +73,8 @@ _FORM = (
 
 def subjects(prompt: str) -> list[str]:
     """The words of a request that may be its subject, in lower case and its order; never empty."""
-    named = [word.lower() for word in words(prompt) if len(word) > 2 and word.isalpha()]
-    return [word for word in dict.fromkeys(named) if word not in _NO_SUBJECT] or ["this"]
+    long_words = [word.lower() for word in words(prompt) if len(word) > 2 and word.isalpha()]
+    return [word for word in dict.fromkeys(long_words) if word not in _NO_SUBJECT] or ["this"]
 
 
 def _noun(prompt: str) -> str:

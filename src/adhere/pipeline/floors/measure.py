@@ -97,12 +97,12 @@ class _Asking(NamedTuple):
 
     def verdicts(self, answerer: Answerer, prompt: Prompt) -> list[Verdict]:
         """Return the verdicts of all turns of a prompt."""
-        found: list[Verdict] = []
-        for turn, asked in enumerate(prompt.turns):
-            text = answerer.answer(asked.text)
-            response = Response(prompt.id, turn, 0, text, "ok" if text.strip() else "empty")
-            found += check(prompt, response, cut_answers=self.cut_answers, views=self.views, mode=self.mode)
-        return found
+        verdicts: list[Verdict] = []
+        for number, turn in enumerate(prompt.turns):
+            text = answerer.answer(turn.text)
+            response = Response(prompt.id, number, 0, text, "ok" if text.strip() else "empty")
+            verdicts += check(prompt, response, cut_answers=self.cut_answers, views=self.views, mode=self.mode)
+        return verdicts
 
 
 class _Tally:

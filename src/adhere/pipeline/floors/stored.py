@@ -74,8 +74,8 @@ def tallies_of(rows: Sequence[AnswererRates], places: Iterable[int]) -> dict[str
 
 def floor_of(tallies: Mapping[str, tuple[int, int]]) -> Floor | None:
     """The best answerer, of several the first of the catalogue; None where no prompt was answered."""
-    known = [(one.name, tallies.get(one.name, (0, 0))) for one in ANSWERERS]
-    floors = [Floor(name, passed / n, n) for name, (passed, n) in known if n]
+    pass_counts = [(one.name, tallies.get(one.name, (0, 0))) for one in ANSWERERS]
+    floors = [Floor(name, passed / n, n) for name, (passed, n) in pass_counts if n]
     return max(floors, key=lambda floor: floor.rate, default=None)
 
 
@@ -100,10 +100,10 @@ def _path(key: str) -> Path:
 
 def _read(path: Path) -> list[AnswererRates] | None:
     try:
-        stored = decode(path.read_bytes(), _File)
+        rates_file = decode(path.read_bytes(), _File)
     except (OSError, AdhereError, msgspec.MsgspecError):  # not there, or of another version: measured again
         return None
-    return stored.rows if stored.version == VERSION else None
+    return rates_file.rows if rates_file.version == VERSION else None
 
 
 def _write(path: Path, rows: Sequence[AnswererRates]) -> None:

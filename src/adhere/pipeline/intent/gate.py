@@ -53,12 +53,12 @@ Outcomes = Callable[[str], list[Outcome]]
 
 
 def traps_of(
-    asked: str, text: str, refs: Iterable[ConstraintRef] = (), *, mode: Mode = "reference", profile: str | None = None
+    request: str, text: str, refs: Iterable[ConstraintRef] = (), *, mode: Mode = "reference", profile: str | None = None
 ) -> tuple[Trap, ...]:
     """The traps that an answer takes, in the order of TRAPS; none for an empty answer, which passes nothing.
 
     Args:
-        asked: The prompt's text.
+        request: The prompt's text.
         text: The answer, without reasoning.
         refs: The prompt's constraints. Without them only what is measured against the prompt is looked at.
         mode: Whose semantics published kinds have.
@@ -75,10 +75,13 @@ def traps_of(
     def outcomes(one: str) -> list[Outcome]:
         return [verdict.outcome for verdict in judge.verdicts(one, ("strict",))]
 
-    seen = seen_of(text, asked=asked)
-    plain = plain_of(seen, params_of(refs) | names_of(refs))
-    taken = {*_by_taking_away(asked, text, (seen, plain), refs, outcomes), *_by_measure(asked, text, seen, refs)}
-    return tuple(trap for trap in TRAPS if trap in taken)
+    visible_text = seen_of(text, request=request)
+    plain = plain_of(visible_text, params_of(refs) | names_of(refs))
+    traps = {
+        *_by_taking_away(request, text, (visible_text, plain), refs, outcomes),
+        *_by_measure(request, text, visible_text, refs),
+    }
+    return tuple(trap for trap in TRAPS if trap in traps)
 
 
 # What some rules ask for is no trap there: families (the part of the id before the colon) and whole ids.
@@ -128,26 +131,28 @@ _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
 def _by_taking_away(
-    asked: str, text: str, shown: tuple[str, str], refs: Sequence[ConstraintRef], outcomes: Outcomes
+    request: str, text: str, forms: tuple[str, str], refs: Sequence[ConstraintRef], outcomes: Outcomes
 ) -> Iterable[Trap]:
-    """`shown`: what a reader sees of the text, and the same in plain letters."""
+    """Yield traps by what taking away changes; `forms`: what a reader sees, and the same in plain letters."""
     if not refs:
         return
     exempt = _asked_for(refs)
     if is_glued(text):
         yield "hidden"
-    prompt = frozenset(word.lower() for word in words(asked))
+    prompt = frozenset(word.lower() for word in words(request))
     if is_mixed(text, prompt | GLUE, GLUE):
         yield "look-alike"
-    listed = params_of(refs) | names_of(refs)
-    seen, plain = shown
-    held: list[Outcome] = []
+    rule_words = params_of(refs) | names_of(refs)
+    visible_text, plain = forms
+    outcomes_of_text: list[Outcome] = []
 
     def rests_on_it(after: str) -> bool:
-        held.extend(outcomes(text) if not held else ())
-        return any(one == "pass" and other == "fail" for one, other in zip(held, outcomes(after), strict=True))
+        outcomes_of_text.extend(outcomes(text) if not outcomes_of_text else ())
+        return any(
+            one == "pass" and other == "fail" for one, other in zip(outcomes_of_text, outcomes(after), strict=True)
+        )
 
-    steps: tuple[tuple[Trap, str, str], ...] = (("hidden", text, seen), ("look-alike", seen, plain))
+    steps: tuple[tuple[Trap, str, str], ...] = (("hidden", text, visible_text), ("look-alike", visible_text, plain))
     for trap, before, after in steps:
         if before != after and trap not in exempt and rests_on_it(after):
             yield trap
@@ -155,7 +160,7 @@ def _by_taking_away(
         yield "look-alike"
     if "empty" in exempt:  # the rule says what the whole answer is
         return
-    words_of = RuleWords(prompt | listed, listed, names_of(refs) - prompt)
+    words_of = RuleWords(prompt | rule_words, rule_words, names_of(refs) - prompt)
     shorter = without_padding(plain, words_of, lines="padding" not in exempt)
     if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
         shorter = without_padding(plain, words_of, lines=False)
@@ -189,68 +194,74 @@ _FEWEST_FOR_TOPIC = 40
 _STEM = 4
 
 
-def _by_measure(asked: str, text: str, seen: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
+def _by_measure(request: str, text: str, visible_text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
-    listed = params_of(refs) | names_of(refs)
-    plain = MARK.sub(" ", _FENCE.sub("", plain_of(seen)))
-    said = [word.lower() for word in words(plain)]
-    prompt = [word.lower() for word in words(asked)]
-    need, is_drawn = need_of(asked, refs), is_signs(asked)
-    is_open = class_of(asked) in {"long", "open"}
-    if "echo" not in exempt and _is_echo(asked, text, prompt, said, listed, need=need if is_open else 1):
+    rule_words = params_of(refs) | names_of(refs)
+    plain = MARK.sub(" ", _FENCE.sub("", plain_of(visible_text)))
+    answer_words = [word.lower() for word in words(plain)]
+    prompt = [word.lower() for word in words(request)]
+    need, is_drawn = need_of(request, refs), is_signs(request)
+    is_open = class_of(request) in {"long", "open"}
+    if "echo" not in exempt and _is_echo(request, text, prompt, answer_words, rule_words, need=need if is_open else 1):
         yield "echo"
-    known = (frozenset(prompt) if is_open and not is_about_a_text(asked) else frozenset()) | listed
-    counts_copies = is_about_a_text(asked) and "echo" not in exempt
-    if "empty" not in exempt and not is_drawn and _LATIN.fullmatch("".join(said)) is not None:
+    familiar_words = (frozenset(prompt) if is_open and not is_about_a_text(request) else frozenset()) | rule_words
+    counts_copies = is_about_a_text(request) and "echo" not in exempt
+    if "empty" not in exempt and not is_drawn and _LATIN.fullmatch("".join(answer_words)) is not None:
         for part, some in (((plain[:_BEGINNING], need + _MARGIN),) if len(plain) > _BEGINNING else ()) + (
             (plain, need),
         ):
-            own = _own_words(asked, part, listed, need)
+            own = _own_words(request, part, rule_words, need)
             if not counts_copies:
-                own &= _not_copied(said if part is plain else [word.lower() for word in words(part)], prompt)
-            n = len(own - known) + len(own & known) // _PER_WORD
+                own &= _not_copied(answer_words if part is plain else [word.lower() for word in words(part)], prompt)
+            n = len(own - familiar_words) + len(own & familiar_words) // _PER_WORD
             if n >= some:
                 break
         else:
             yield "empty"
     if (
         "repeat" not in exempt
-        and not (is_drawn and len(said) < 20)
-        and _is_repetitive(plain, said, listed, frozenset(prompt))
+        and not (is_drawn and len(answer_words) < 20)
+        and _is_repetitive(plain, answer_words, rule_words, frozenset(prompt))
     ):
         yield "repeat"
-    if "off-topic" not in exempt and not is_free(asked) and _is_off_topic(prompt, said, params_of(refs)):
+    if "off-topic" not in exempt and not is_free(request) and _is_off_topic(prompt, answer_words, params_of(refs)):
         yield "off-topic"
 
 
 def _is_echo(
-    asked: str, text: str, prompt: Sequence[str], said: Sequence[str], listed: frozenset[str], *, need: int
+    request: str,
+    text: str,
+    prompt: Sequence[str],
+    answer_words: Sequence[str],
+    rule_words: frozenset[str],
+    *,
+    need: int,
 ) -> bool:
     """Whether an answer is the prompt and hardly anything else.
 
     `need` is 1 where the prompt's words may be an answer to it.
     """
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
-    own = {word for word in set(said).difference(prompt) if not word.isdecimal()}
-    told = own - listed - GLUE - _FILLERS - _REPORTS
-    if len(told) > max(_MOST_OWN, len(prompt)) and len(text) > _MUCH_LONGER * len(asked):
+    own = {word for word in set(answer_words).difference(prompt) if not word.isdecimal()}
+    telling_words = own - rule_words - GLUE - _FILLERS - _REPORTS
+    if len(telling_words) > max(_MOST_OWN, len(prompt)) and len(text) > _MUCH_LONGER * len(request):
         return False  # much longer than the prompt, with many words of its own: no rule below calls that an echo
-    held = runs.intersection(tuple(said[at : at + 4]) for at in range(len(said) - 3))
-    if len(held) >= 5 and len(held) * 10 >= len(runs) * 7:
+    copied_runs = runs.intersection(tuple(answer_words[at : at + 4]) for at in range(len(answer_words) - 3))
+    if len(copied_runs) >= 5 and len(copied_runs) * 10 >= len(runs) * 7:
         # From its first words to its last: who is asked about a text repeats the text, or the question, not both.
-        is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= held
-        is_bare = len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked))
-        if is_bare or (is_whole and len(own - listed - GLUE - _FILLERS) <= max(8, len(prompt) // 6)):
+        is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= copied_runs
+        is_bare = len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(request))
+        if is_bare or (is_whole and len(own - rule_words - GLUE - _FILLERS) <= max(8, len(prompt) // 6)):
             return True
-    if _is_the_prompt(asked, text):
+    if _is_the_prompt(request, text):
         return True
-    if is_about_a_text(asked):  # of its words an answer may be made, not of those that say what to do with them
-        missing = {word for word in prompt if len(word) >= 3 and word.isalpha()}.difference(said)
-        return len(set(prompt)) >= _FEWEST_IN_BAG and len(missing) <= 1 and len(own - listed - GLUE - _FILLERS) <= 1
-    if _is_its_question(asked, text) or (need > 1 and _is_made_of(said, prompt, runs)):
+    if is_about_a_text(request):  # of its words an answer may be made, not of those that say what to do with them
+        missing = {word for word in prompt if len(word) >= 3 and word.isalpha()}.difference(answer_words)
+        return len(set(prompt)) >= _FEWEST_IN_BAG and len(missing) <= 1 and len(own - rule_words - GLUE - _FILLERS) <= 1
+    if _is_its_question(request, text) or (need > 1 and _is_made_of(answer_words, prompt, runs)):
         return True
-    is_bag = len(held) < 3  # the prompt's words in another order
-    return not is_closed(asked) and _has_its_words(prompt, own - listed, said, need=need, is_bag=is_bag)
+    is_bag = len(copied_runs) < 3  # the prompt's words in another order
+    return not is_closed(request) and _has_its_words(prompt, own - rule_words, answer_words, need=need, is_bag=is_bag)
 
 
 _MOST_OWN, _MUCH_LONGER = 12, 3
@@ -259,14 +270,14 @@ _COPY = 6
 _PER_WORD = 3  # so many words of the prompt, in an order of its own, are worth a word that it does not have
 
 
-def _not_copied(said: Sequence[str], prompt: Sequence[str]) -> set[str]:
+def _not_copied(answer_words: Sequence[str], prompt: Sequence[str]) -> set[str]:
     """The words of a text that stand anywhere outside of what it copies from the prompt, six words at a time."""
     runs = {tuple(prompt[at : at + _COPY]) for at in range(len(prompt) - _COPY + 1)}
-    copied: set[int] = set()
-    for at in range(len(said) - _COPY + 1):
-        if tuple(said[at : at + _COPY]) in runs:
-            copied.update(range(at, at + _COPY))
-    return {word for at, word in enumerate(said) if at not in copied}
+    copied_places: set[int] = set()
+    for at in range(len(answer_words) - _COPY + 1):
+        if tuple(answer_words[at : at + _COPY]) in runs:
+            copied_places.update(range(at, at + _COPY))
+    return {word for at, word in enumerate(answer_words) if at not in copied_places}
 
 
 # What is said where nothing is said.
@@ -282,29 +293,33 @@ _NUMBERED = re.compile(
 )
 
 
-def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set[str]:
+def _own_words(request: str, plain: str, rule_words: frozenset[str], need: int) -> set[str]:
     """The different words of an answer that tell something.
 
     No filler, no label, no number of a list, none that the rules name.
     """
-    told = words(_LABELS.sub("", _NUMBERED.sub("", plain)))
-    said = [word.lower() for word in told]
+    cased_words = words(_LABELS.sub("", _NUMBERED.sub("", plain)))
+    answer_words = [word.lower() for word in cased_words]
     # A closed question is answered by a filler.
-    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | GLUE | listed
-    shortest = 2 if class_of(asked) in {"some", "brief"} else 3
-    takes_numbers = need == 1 and not counts_up([word for word in said if word.isdecimal()])
+    empty = (_FILLERS - {"yes", "no"} if is_closed(request) else _FILLERS) | GLUE | rule_words
+    shortest = 2 if class_of(request) in {"some", "brief"} else 3
+    takes_numbers = need == 1 and not counts_up([word for word in answer_words if word.isdecimal()])
     numbers = {
-        word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in listed
+        word
+        for before, word in pairwise(["", *answer_words])
+        if word.isdigit() and takes_numbers and before not in rule_words
     }
-    found = numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
+    own_words = numbers | {
+        word for word in answer_words if word not in empty and not word.isdigit() and len(word) >= shortest
+    }
     if need == 1:
-        found |= {word.lower() for word in set(_CHOICE.findall(asked)).intersection(told)}
-    parts = tuple(sorted(word for word in listed if len(word) >= 3)) if len(listed) <= _FEW_LISTED else ()
-    longer = [word for word in found if word.startswith(parts)]
+        own_words |= {word.lower() for word in set(_CHOICE.findall(request)).intersection(cased_words)}
+    parts = tuple(sorted(word for word in rule_words if len(word) >= 3)) if len(rule_words) <= _FEW_LISTED else ()
+    longer = [word for word in own_words if word.startswith(parts)]
     if not longer:  # before a pattern is made of the rules' words, which takes longer than all else here
-        return found
+        return own_words
     is_glued_word = re.compile(rf"(?:(?:{'|'.join(map(re.escape, parts))})[-_'’]?){{2,}}").fullmatch
-    return found.difference(word for word in longer if is_glued_word(word) is not None)
+    return own_words.difference(word for word in longer if is_glued_word(word) is not None)
 
 
 # What stands before a colon, and a heading, name what ought to follow.
@@ -314,54 +329,68 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$", re.MULTILINE)
 _FEW_LISTED = 40
 
 
-def _is_made_of(said: Sequence[str], prompt: Sequence[str], runs: set[tuple[str, ...]]) -> bool:
+def _is_made_of(answer_words: Sequence[str], prompt: Sequence[str], runs: set[tuple[str, ...]]) -> bool:
     """Whether a text is most of the prompt, bent: it has the prompt's runs of words, and hardly a word beside them."""
-    fours = [tuple(said[at : at + 4]) for at in range(len(said) - 3)]
-    if len(said) < 8 or sum(four in runs for four in fours) * 2 < len(fours):
+    fours = [tuple(answer_words[at : at + 4]) for at in range(len(answer_words) - 3)]
+    if len(answer_words) < 8 or sum(four in runs for four in fours) * 2 < len(fours):
         return False
-    own = {word for word in said if word not in prompt} - GLUE - _FILLERS
-    begins_alike = tuple(prompt[:3]) in {tuple(said[at : at + 3]) for at in range(4)}
-    return len(own) <= (max(2, len(said) // 6) if begins_alike else 0)
+    own = {word for word in answer_words if word not in prompt} - GLUE - _FILLERS
+    begins_alike = tuple(prompt[:3]) in {tuple(answer_words[at : at + 3]) for at in range(4)}
+    return len(own) <= (max(2, len(answer_words) // 6) if begins_alike else 0)
 
 
 _REPORTS = _NO_TOPIC | frozenset("asked told said prompt question task sure got".split())
 
 
-def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], *, need: int, is_bag: bool) -> bool:
+def _has_its_words(
+    prompt: Sequence[str], own: set[str], answer_words: Sequence[str], *, need: int, is_bag: bool
+) -> bool:
     """Whether a text is the prompt's words in any order, most of them, and hardly others."""
-    wanted = {word for word in prompt if len(word) >= 3}
+    prompt_words = {word for word in prompt if len(word) >= 3}
     own = {word for word in own if len(word) >= 3} - GLUE - _FILLERS - _REPORTS
-    most = max(4 if is_bag else 2, len(wanted) // 6) if need > 1 else 4 if is_bag and len(wanted) >= 12 else 0
-    return len(wanted) >= 6 and len(own) <= most and len(wanted & set(said)) * 5 >= len(wanted) * 4
+    most = (
+        max(4 if is_bag else 2, len(prompt_words) // 6) if need > 1 else 4 if is_bag and len(prompt_words) >= 12 else 0
+    )
+    return (
+        len(prompt_words) >= 6
+        and len(own) <= most
+        and len(prompt_words & set(answer_words)) * 5 >= len(prompt_words) * 4
+    )
 
 
-def _is_its_question(asked: str, text: str) -> bool:
+def _is_its_question(request: str, text: str) -> bool:
     """Whether a text is a question of the prompt."""
-    one, other = (_NOT_WORD.sub("", part).lower() for part in (asked, text))
+    one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
     return text.rstrip(" \n\"'*`>").endswith("?") and len(other) >= 15 and other in one
 
 
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
-def _is_the_prompt(asked: str, text: str) -> bool:
+def _is_the_prompt(request: str, text: str) -> bool:
     """Whether a text is the prompt with hardly anything beside it. Blanks, capitals and marks do not count."""
-    one, other = (_NOT_WORD.sub("", part).lower() for part in (asked, text))
+    one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
     return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
 
 
-def _is_repetitive(text: str, said: Sequence[str], listed: frozenset[str], prompt: frozenset[str]) -> bool:
+def _is_repetitive(text: str, answer_words: Sequence[str], rule_words: frozenset[str], prompt: frozenset[str]) -> bool:
     """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
 
     Its numbers are left aside. One sentence said of the prompt's words in turn is one sentence.
     """
-    if _is_said_again(said) or _is_said_again([word for word in said if word not in listed]):
+    if _is_said_again(answer_words) or _is_said_again([word for word in answer_words if word not in rule_words]):
         return True
-    if _is_one_frame([tuple(found) for piece in _ENDS.split(text.lower()) if (found := words(piece))], prompt):
+    if _is_one_frame(
+        [tuple(piece_words) for piece in _ENDS.split(text.lower()) if (piece_words := words(piece))], prompt
+    ):
         return True
-    if len(said) < 20:
-        return len(set(said)) * (3 if len(said) >= 9 else 4 if len(said) == 8 else 5) <= len(said) and len(said) >= 5
-    bare = [stem for word in said if (stem := word.rstrip("0123456789"))] or list(said)
+    if len(answer_words) < 20:
+        return (
+            len(set(answer_words)) * (3 if len(answer_words) >= 9 else 4 if len(answer_words) == 8 else 5)
+            <= len(answer_words)
+            and len(answer_words) >= 5
+        )
+    bare = [stem for word in answer_words if (stem := word.rstrip("0123456789"))] or list(answer_words)
     fours = [tuple(bare[at : at + 4]) for at in range(max(1, len(bare) - 3))]
     return len(set(fours)) * 3 < len(fours)
 
@@ -388,9 +417,9 @@ def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> 
     return max(orders.values(), default=0) * 4 >= len(pieces) * 3 and (is_told or is_asked)
 
 
-def _is_said_again(said: Sequence[str]) -> bool:
+def _is_said_again(answer_words: Sequence[str]) -> bool:
     """Whether a text is one piece again and again, its numbers aside: two words or more twice, one word three times."""
-    bare = [word for word in said if not word.isdecimal()] or list(said)
+    bare = [word for word in answer_words if not word.isdecimal()] or list(answer_words)
     n = 0
     for _ in range(bare.count(bare[0]) - 1 if bare else 0):  # a piece begins anew where its first word stands
         n = bare.index(bare[0], n + 1)
@@ -399,12 +428,12 @@ def _is_said_again(said: Sequence[str]) -> bool:
     return False
 
 
-def _is_off_topic(prompt: Sequence[str], said: Sequence[str], params: frozenset[str]) -> bool:
-    if len(said) < _FEWEST_FOR_TOPIC or not "".join(said).isascii():
+def _is_off_topic(prompt: Sequence[str], answer_words: Sequence[str], params: frozenset[str]) -> bool:
+    if len(answer_words) < _FEWEST_FOR_TOPIC or not "".join(answer_words).isascii():
         return False
     topics = {
         word[:_STEM]
         for word in prompt
         if len(word) >= 4 and word.isalpha() and word not in _NO_TOPIC and word not in params
     }
-    return len(topics) >= _FEWEST_TOPICS and topics.isdisjoint(word[:_STEM] for word in said)
+    return len(topics) >= _FEWEST_TOPICS and topics.isdisjoint(word[:_STEM] for word in answer_words)

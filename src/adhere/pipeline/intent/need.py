@@ -23,8 +23,8 @@ def _once(function: Callable[[str], T]) -> Callable[[str], T]:
     remember = lru_cache(maxsize=_REQUESTS)(function)
 
     @wraps(function)
-    def of(asked: str) -> T:
-        return remember(asked) if len(asked) <= _LONGEST else function(asked)
+    def of(request: str) -> T:
+        return remember(request) if len(request) <= _LONGEST else function(request)
 
     return of
 
@@ -115,54 +115,54 @@ _IS_FREE = re.compile(
 
 
 @_once
-def class_of(asked: str) -> Wanted:
+def class_of(request: str) -> Wanted:
     """Tell what kind of answer a prompt wants; brief where a word or two may do."""
-    long, closed = _LONG.search(asked), _last(asked, _TERSE, _IS_CLOSED, _IS_SIGNS)
+    long, closed_at = _LONG.search(request), _last(request, _TERSE, _IS_CLOSED, _IS_SIGNS)
     if long is not None and not (
-        _ASKS_WHO.match(asked) or _OF_EACH.search(long[0]) or (closed > long.start() and is_about_a_text(asked))
+        _ASKS_WHO.match(request) or _OF_EACH.search(long[0]) or (closed_at > long.start() and is_about_a_text(request))
     ):
         return "long"
-    if _last(asked, _OPEN) > closed and not is_about_a_text(asked):
+    if _last(request, _OPEN) > closed_at and not is_about_a_text(request):
         return "open"
-    return "brief" if closed >= 0 or _BRIEF.search(asked) else "some"
+    return "brief" if closed_at >= 0 or _BRIEF.search(request) else "some"
 
 
-def _last(asked: str, *patterns: re.Pattern[str]) -> int:
+def _last(request: str, *patterns: re.Pattern[str]) -> int:
     """Where the last match of any pattern begins, -1 without one."""
-    return max((match.start() for one in patterns for match in one.finditer(asked)), default=-1)
+    return max((match.start() for one in patterns for match in one.finditer(request)), default=-1)
 
 
-def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
+def need_of(request: str, refs: Sequence[ConstraintRef] = ()) -> int:
     """How many different words of its own an answer to the prompt needs at least.
 
     Small, so that a terse answer is no trap.
     """
     limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
-    return max(1, min([FEWEST[class_of(asked)], *(limit // 3 for limit in limits)]))
+    return max(1, min([FEWEST[class_of(request)], *(limit // 3 for limit in limits)]))
 
 
 @_once
-def is_about_a_text(asked: str) -> bool:
+def is_about_a_text(request: str) -> bool:
     """Whether an answer is about a text that the prompt holds, and so made of its words."""
-    return _ABOUT_A_TEXT.search(asked) is not None
+    return _ABOUT_A_TEXT.search(request) is not None
 
 
 @_once
-def is_signs(asked: str) -> bool:
+def is_signs(request: str) -> bool:
     """Whether it is answered by signs."""
-    return _IS_SIGNS.search(asked) is not None
+    return _IS_SIGNS.search(request) is not None
 
 
 @_once
-def is_closed(asked: str) -> bool:
+def is_closed(request: str) -> bool:
     """Whether it is answered by yes or no."""
-    return _IS_CLOSED.search(asked) is not None
+    return _IS_CLOSED.search(request) is not None
 
 
 @_once
-def is_free(asked: str) -> bool:
+def is_free(request: str) -> bool:
     """Whether it may be answered without any of the prompt's words."""
-    return is_about_a_text(asked) or _IS_FREE.search(asked) is not None
+    return is_about_a_text(request) or _IS_FREE.search(request) is not None
 
 
 def _most_words(ref: ConstraintRef) -> int | None:

@@ -64,10 +64,10 @@ class RuleWords(NamedTuple):
         """Whether a piece has words of the rules and says nothing of them, or only that they are there."""
         label = _LABEL.match(text)
         rest = text[label.end() :] if label else text
-        said = {word.lower() for word in words(MARK.sub(" ", rest))}
-        if said.isdisjoint(self.listed) or self._others(rest):
+        piece_words = {word.lower() for word in words(MARK.sub(" ", rest))}
+        if piece_words.isdisjoint(self.listed) or self._others(rest):
             return False
-        return bool(label) or not (said - self.listed) & GLUE or not _ABOUT_THE_TASK.isdisjoint(said)
+        return bool(label) or not (piece_words - self.listed) & GLUE or not _ABOUT_THE_TASK.isdisjoint(piece_words)
 
     def without_list(self, text: str) -> str:
         """A piece with other words where it is idle, or in the list that stands before its sentence."""
@@ -80,8 +80,8 @@ class RuleWords(NamedTuple):
 
     def is_listing(self, text: str) -> bool:
         """Whether a piece has two words of the rules, or one twice, and no other."""
-        said = [word.lower() for word in words(text)]
-        return len(said) >= 2 and self.listed.issuperset(said)
+        piece_words = [word.lower() for word in words(text)]
+        return len(piece_words) >= 2 and self.listed.issuperset(piece_words)
 
     def masked(self, text: str) -> str:
         """A piece with another word for each of the rules' words."""
@@ -113,26 +113,30 @@ def without_padding(text: str, words_of: RuleWords, *, lines: bool = True) -> st
         lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one
             twice.
     """
-    kept = text.strip().split("\n")
-    end = len(kept)
-    while end > 1 and _only_names(kept[end - 1], words_of):
+    text_lines = text.strip().split("\n")
+    end = len(text_lines)
+    while end > 1 and _only_names(text_lines[end - 1], words_of):
         end -= 1
     # The last items of a list of something else are a part of it.
-    is_part = end < len(kept) and _ITEM.match(kept[end]) is not None and _ITEM.match(kept[end - 1]) is not None
-    if not is_part and _is_hung_on(kept[end:], words_of, plain=lines):
-        kept = kept[:end]
-    while lines and len(kept) > 1 and _says_nothing(kept[-1], words_of):
-        kept.pop()
-    kept[-1] = _without_tail(kept[-1], words_of, plain=lines)
-    return _without_runs("\n".join(kept).strip("\n")).rstrip()
+    is_part = (
+        end < len(text_lines)
+        and _ITEM.match(text_lines[end]) is not None
+        and _ITEM.match(text_lines[end - 1]) is not None
+    )
+    if not is_part and _is_hung_on(text_lines[end:], words_of, plain=lines):
+        text_lines = text_lines[:end]
+    while lines and len(text_lines) > 1 and _says_nothing(text_lines[-1], words_of):
+        text_lines.pop()
+    text_lines[-1] = _without_tail(text_lines[-1], words_of, plain=lines)
+    return _without_runs("\n".join(text_lines).strip("\n")).rstrip()
 
 
 def _without_runs(text: str) -> str:
     """The text with one of each run of one word, or of one pair, triple or quadruple of words."""
-    said = [word.lower() for word in _PLAIN_WORD.findall(text)]
-    if any(map(eq, said, said[1:])):
+    text_words = [word.lower() for word in _PLAIN_WORD.findall(text)]
+    if any(map(eq, text_words, text_words[1:])):
         text = _SAME_WORD.sub(r"\1", text)
-    pairs = list(pairwise(said))
+    pairs = list(pairwise(text_words))
     if any(any(map(eq, pairs, pairs[step:])) for step in (2, 3, 4)):
         text = _SAME_PAIR.sub(r"\1", text)
     return text
@@ -149,11 +153,11 @@ def _only_names(line: str, words_of: RuleWords) -> bool:
 
     The words may stand behind a label.
     """
-    said = [word.lower() for word in words(line)]
-    if words_of.listed.issuperset(said):
-        return bool(said) or _EMPTY_ITEM.fullmatch(line) is not None
-    if len(said) >= _FEWEST_LOOP and (
-        len(set(said)) * 3 <= len(said) or (all(map(str.isdecimal, said)) and counts_up(said))
+    line_words = [word.lower() for word in words(line)]
+    if words_of.listed.issuperset(line_words):
+        return bool(line_words) or _EMPTY_ITEM.fullmatch(line) is not None
+    if len(line_words) >= _FEWEST_LOOP and (
+        len(set(line_words)) * 3 <= len(line_words) or (all(map(str.isdecimal, line_words)) and counts_up(line_words))
     ):
         return True
     label = _LABEL.match(line)
@@ -169,13 +173,13 @@ def _is_hung_on(lines: Sequence[str], words_of: RuleWords, *, plain: bool) -> bo
 
     Behind a label, with a word twice, or a name that nobody was told.
     """
-    said = [word.lower() for line in lines for word in words(line)]
-    if not said:
+    line_words = [word.lower() for line in lines for word in words(line)]
+    if not line_words:
         return plain
     return (
         plain
-        or len(set(said)) < len(said)
-        or not words_of.secret.isdisjoint(said)
+        or len(set(line_words)) < len(line_words)
+        or not words_of.secret.isdisjoint(line_words)
         or any("|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines)
     )
 
@@ -189,17 +193,17 @@ def _without_tail(line: str, words_of: RuleWords, *, plain: bool) -> str:
 
     Only what names words of the rules goes.
     """
-    found = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
-    first = len(found)
-    while first > 1 and words_of.listed.issuperset(word.lower() for word in words(found[first - 1][0])):
+    matches = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
+    first = len(matches)
+    while first > 1 and words_of.listed.issuperset(word.lower() for word in words(matches[first - 1][0])):
         first -= 1
-    between = line[found[first - 1].end() : found[first].start()] if 0 < first < len(found) else ""
-    tail = line[found[first].start() :] if between else ""
+    between = line[matches[first - 1].end() : matches[first].start()] if 0 < first < len(matches) else ""
+    tail = line[matches[first].start() :] if between else ""
     if not re.search(r"[,;|/(\[{<—–]", between) or not _is_hung_on(
         [tail], words_of, plain=plain and re.search(r"[.!?…]", between) is not None
     ):
         return line
-    return line[: found[first - 1].end()] + (match[0] if (match := re.match(r"[.!?…]+[\"'”’)]*", between)) else "")
+    return line[: matches[first - 1].end()] + (match[0] if (match := re.match(r"[.!?…]+[\"'”’)]*", between)) else "")
 
 
 def _says_nothing(line: str, words_of: RuleWords) -> bool:
@@ -207,12 +211,12 @@ def _says_nothing(line: str, words_of: RuleWords) -> bool:
 
     Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
     """
-    said = words(line)
+    line_words = words(line)
     if _EMPTY_ITEM.fullmatch(line):
         return True
-    if not said or _CLOSES.search(line) or any(word.lower() in GLUE - words_of.listed for word in said):
+    if not line_words or _CLOSES.search(line) or any(word.lower() in GLUE - words_of.listed for word in line_words):
         return False
-    return sum(word.lower() not in words_of.known for word in said) * 3 <= len(said)
+    return sum(word.lower() not in words_of.known for word in line_words) * 3 <= len(line_words)
 
 
 _EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")

@@ -80,17 +80,17 @@ _GLUED = re.compile(rf"(?<=[A-Za-z\u00c0-\u024f])[{_NOTHING}]+(?=[A-Za-z\u00c0-\
 _MOST_GLUED = 5
 
 
-def seen_of(text: str, *, asked: str = "") -> str:
+def seen_of(text: str, *, request: str = "") -> str:
     """Return what a reader sees of a text.
 
     Left out are comments, what no browser draws, attributes, invisible characters and empty code fences.
 
     Args:
         text: An answer.
-        asked: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it
+        request: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it
             says.
     """
-    text = _outside_of_code(text, _without_undrawn if _MARKUP.search(asked) else _without_markup)
+    text = _outside_of_code(text, _without_undrawn if _MARKUP.search(request) else _without_markup)
     text = _EMPTY_FENCE.sub("", text)
     return text if text.isascii() else _UNSEEN.sub("", text)
 
@@ -123,8 +123,8 @@ def _without_markup(text: str) -> str:
     if "](" in text:
         text = _UNSAID.sub("", text)
     if "[^" in text:
-        named = Counter(_REFERENCE.findall(text))
-        text = _NOTE.sub(lambda note: note[0] if named[note[1]] > 1 else "", text)
+        mentions = Counter(_REFERENCE.findall(text))
+        text = _NOTE.sub(lambda note: note[0] if mentions[note[1]] > 1 else "", text)
     return _ATTRIBUTES.sub(r"<\1>", text) if "<" in text else text
 
 
@@ -158,14 +158,14 @@ class _Signs(dict[int, int | str]):
 
     def __missing__(self, code: int) -> int | str:
         sign = chr(code)
-        found: int | str = code
+        replacement: int | str = code
         if code >= 128 and unicodedata.category(sign)[0] in "PSL":
-            folded, name = unicodedata.normalize("NFKC", sign), unicodedata.name(sign, "")
+            normal_form, name = unicodedata.normalize("NFKC", sign), unicodedata.name(sign, "")
             plain = next((plain for part, plain in _NAMED if part in name and "INVERTED" not in name), None)
-            is_sign = len(folded) == 1 and folded.isascii() and not folded.isalnum()
-            found = folded if is_sign else (plain or code)
-        self[code] = found
-        return found
+            is_sign = len(normal_form) == 1 and normal_form.isascii() and not normal_form.isalnum()
+            replacement = normal_form if is_sign else (plain or code)
+        self[code] = replacement
+        return replacement
 
 
 class _Letters(dict[int, int | str]):
@@ -173,14 +173,14 @@ class _Letters(dict[int, int | str]):
 
     def __missing__(self, code: int) -> int | str:
         one = chr(code)
-        found = unicodedata.normalize("NFKD", one).translate(_TWINS)
-        found = "".join(part for part in found if part.isalnum()) or found  # no mark, no enclosing sign
-        if not found.isascii():
+        latin = unicodedata.normalize("NFKD", one).translate(_TWINS)
+        latin = "".join(part for part in latin if part.isalnum()) or latin  # no mark, no enclosing sign
+        if not latin.isascii():
             name = _LATIN_NAME.match(unicodedata.name(one, ""))
             letter = (name[1] or name[2]) if name else ""
-            found = (letter.lower() if "SMALL" in unicodedata.name(one, "") else letter) or found
-        self[code] = found
-        return found
+            latin = (letter.lower() if "SMALL" in unicodedata.name(one, "") else letter) or latin
+        self[code] = latin
+        return latin
 
 
 _NAMED = (
@@ -201,23 +201,23 @@ def plain_of(text: str, literals: Iterable[str] = ()) -> str:
         literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters
             agree with it, and its other letters are a single letter among them.
     """
-    named = frozenset(literals)
-    if named and _MAY_BE_PARTED.search(text):
+    rule_words = frozenset(literals)
+    if rule_words and _MAY_BE_PARTED.search(text):
         text = _PARTED.sub(
-            lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in named else one[0], text
+            lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in rule_words else one[0], text
         )
-    if named and _MAY_BE_ODD.search(text):
-        text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in named else one[0], text)
+    if rule_words and _MAY_BE_ODD.search(text):
+        text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in rule_words else one[0], text)
     if text.isascii() or not is_latin(text.translate(_LOOKS)):
         return text
-    letters = sorted(one for one in named if len(one) == 1 and one.isalpha())
+    letters = sorted(one for one in rule_words if len(one) == 1 and one.isalpha())
     foreign = Counter(one for word in _MIXED.findall(text) for one in set(word) if not one.isascii())
 
     def plain(match: re.Match[str]) -> str:
         folded = match[0].translate(_LOOKS)
         if folded.isascii():
             return folded
-        same = next((one for one in named if _could_be(folded.lower(), one)), None)
+        same = next((one for one in rule_words if _could_be(folded.lower(), one)), None)
         if same is not None:
             return same
         return "".join(letters[0] if foreign[one] >= _FEWEST_SAME and letters else one for one in folded)
@@ -263,7 +263,7 @@ def is_latin(text: str) -> bool:
 _ASCII_LETTER, _NOT_ASCII = re.compile(r"[A-Za-z]"), re.compile(r"[^\x00-\x7f]")
 
 
-def is_mixed(text: str, known: Container[str], english: Container[str]) -> bool:
+def is_mixed(text: str, known_words: Container[str], english: Container[str]) -> bool:
     """Whether words are spelt in other letters than their own.
 
     Five words or more in letters of several scripts, or three known ones in strange letters, or three English ones with
@@ -271,7 +271,7 @@ def is_mixed(text: str, known: Container[str], english: Container[str]) -> bool:
     """
     if not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED:
         return True
-    patterns = [(_ODD, known)] if _MAY_BE_ODD.search(text) else []
+    patterns = [(_ODD, known_words)] if _MAY_BE_ODD.search(text) else []
     if not text.isascii():
         patterns.append((_MARKED, english))
     return any(
@@ -298,7 +298,7 @@ def with_stops(text: str) -> Iterator[tuple[str, bool]]:
     """
     if text.isascii() or not is_latin(text):
         return
-    found = Counter(
+    signs = Counter(
         one
         for run in _AT_END.findall(text)
         for one in run.lstrip()[:1]
@@ -308,10 +308,10 @@ def with_stops(text: str) -> Iterator[tuple[str, bool]]:
     # A letter of a script of which there are words is a letter.
     strange = [
         one
-        for one, n in found.items()
+        for one, n in signs.items()
         if one not in _USUAL and (unicodedata.category(one) != "Lo" or scripts[_script_of(one)] <= n)
     ]
-    n = sum(found[one] for one in strange)
+    n = sum(signs[one] for one in strange)
     for stop in ".,!?" if any(unicodedata.category(one) != "Cf" for one in strange) else ".,":
         plain = len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text))
         if n > plain:

@@ -94,40 +94,42 @@ class Critic:
         self.sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed)
         self._replies: dict[str, list[Response]] = {}
 
-    def opinions(self, asked: Sequence[tuple[str, str]]) -> list[Opinion]:
+    def opinions(self, exchanges: Sequence[tuple[str, str]]) -> list[Opinion]:
         """One Opinion for each (request, answer), in order."""
         ask = ASK_SCORE.format(low=self.scale[0], high=self.scale[1])
-        questions = [Question(ask, Score, {"request": request, "answer": answer}) for request, answer in asked]
-        found = self._ask([(self.rubric, question.text) for question in questions])
-        return [self._opinion(*pair) for pair in zip(questions, found, strict=True)]
+        questions = [Question(ask, Score, {"request": request, "answer": answer}) for request, answer in exchanges]
+        replies = self._ask([(self.rubric, question.text) for question in questions])
+        return [self._opinion(*pair) for pair in zip(questions, replies, strict=True)]
 
-    def holds(self, asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[list[float | None]]:
+    def holds(self, exchanges: Sequence[tuple[str, str, Sequence[str]]]) -> list[list[float | None]]:
         """For each (request, answer, statements): the share of readable draws that say a statement holds.
 
         None without any.
         """
         questions = []
-        for request, answer, statements in asked:
-            numbered = {str(place): text for place, text in enumerate(statements, start=1)}
-            questions.append(Question(ASK_ITEMS, Holds, {"request": request, "answer": answer, "statements": numbered}))
+        for request, answer, statements in exchanges:
+            statements_by_number = {str(place): text for place, text in enumerate(statements, start=1)}
+            questions.append(
+                Question(ASK_ITEMS, Holds, {"request": request, "answer": answer, "statements": statements_by_number})
+            )
         replies = self._ask([(ITEMS, question.text) for question in questions])
         return [
             _shares(question, draws, len(statements))
-            for question, draws, (_, _, statements) in zip(questions, replies, asked, strict=True)
+            for question, draws, (_, _, statements) in zip(questions, replies, exchanges, strict=True)
         ]
 
     def _opinion(self, question: Question[Score], replies: Sequence[Response]) -> Opinion:
         low, high = self.scale
         scores, reasons, unread = [], [], []
         for reply in replies:
-            given, problem = question.read(reply)
-            if given is None:
+            rating, problem = question.read(reply)
+            if rating is None:
                 unread.append(problem)
-            elif low <= given.score <= high:
-                scores.append((given.score - low) / (high - low))
-                reasons.append(given.reason)
+            elif low <= rating.score <= high:
+                scores.append((rating.score - low) / (high - low))
+                reasons.append(rating.reason)
             else:
-                unread.append(f"not what was asked for: {given.score:g} is not between {low:g} and {high:g}")
+                unread.append(f"not what was asked for: {rating.score:g} is not between {low:g} and {high:g}")
         if not scores:
             return Opinion(None, "; ".join(dict.fromkeys(unread)), 0)
         return Opinion(sum(scores) / len(scores), reasons[0], len(scores))
@@ -150,21 +152,21 @@ class Critic:
             if name not in self._replies
             for draw in range(self.draws)
         ]
-        found: dict[str, list[Response]] = {}
+        replies_by_name: dict[str, list[Response]] = {}
         if requests:
             for reply in _in_a_thread_of_its_own(lambda: _gather(self.model, requests, self.sampling)):
-                found.setdefault(reply.prompt_id, []).append(reply)
-        for name, replies in found.items():
+                replies_by_name.setdefault(reply.prompt_id, []).append(reply)
+        for name, replies in replies_by_name.items():
             replies.sort(key=lambda reply: reply.draw)
             if all(reply.status != "error" for reply in replies) and len(replies) == self.draws:
                 self._replies[name] = replies
-        return [self._replies.get(name) or found.get(name, []) for name in names]
+        return [self._replies.get(name) or replies_by_name.get(name, []) for name in names]
 
 
 def _shares(question: Question[Holds], draws: Sequence[Response], statements: int) -> list[float | None]:
     """For each statement the share of the readable draws that say it holds."""
-    read = [question.read(draw)[0] for draw in draws]
-    whole = [given.holds for given in read if given is not None and len(given.holds) == statements]
+    readings = [question.read(draw)[0] for draw in draws]
+    whole = [reading.holds for reading in readings if reading is not None and len(reading.holds) == statements]
     if not whole:
         return [None] * statements
     return [sum(votes) / len(whole) for votes in zip(*whole, strict=True)]
@@ -179,12 +181,12 @@ def _in_a_thread_of_its_own(ask: Callable[[], object]) -> list[Response]:
 
     A trainer may call a reward inside a loop that already runs.
     """
-    found: list[list[Response]] = []
+    responses: list[list[Response]] = []
     failed: list[BaseException] = []
 
     def work() -> None:
         try:
-            found.append(asyncio.run(ask()))  # type: ignore[arg-type]
+            responses.append(asyncio.run(ask()))  # type: ignore[arg-type]
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failed.append(error)
 
@@ -193,4 +195,4 @@ def _in_a_thread_of_its_own(ask: Callable[[], object]) -> list[Response]:
     thread.join()
     if failed:
         raise failed[0]
-    return found[0]
+    return responses[0]

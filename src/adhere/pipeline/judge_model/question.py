@@ -100,7 +100,7 @@ def _refuse_constant(name: str) -> float:
 
 def _each_key_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     """An object; with a key twice it says two things, and so nothing."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key twice")
-    return found
+    return members

@@ -86,30 +86,30 @@ def judge_responding(
     """
     answers = answers_of(run)
     by_words = responding(answers, run.spec.mode)
-    known = {prompt.id: prompt for prompt in answers.prompts}
-    passing = [unit for unit in by_words if answers.passes(known[unit[0]], unit[1])]
+    prompts = {prompt.id: prompt for prompt in answers.prompts}
+    passing = [unit for unit in by_words if answers.passes(prompts[unit[0]], unit[1])]
     if not by_words:
         raise UsageError(f"{run.directory}: no answer was judged, so there is nothing to ask")
-    open_ = {unit: _queries(answers, known[unit[0]], unit[1]) for unit in passing if by_words[unit] is not False}
+    open_ = {unit: _queries(answers, prompts[unit[0]], unit[1]) for unit in passing if by_words[unit] is not False}
     if not open_ and not labels:
         raise UsageError(f"{run.directory}: no answer passes that words leave to a judge, so there is nothing to ask")
-    labelled = [_label_query(one) for one in labels]
+    label_queries = [_label_query(one) for one in labels]
     folder = folder_of(run, critic)
-    asked = [*(query for queries in open_.values() for query in queries), *labelled]
-    rows = ask_statements(critic, asked, folder / "responding.jsonl", progress)
-    said = Counter(_of_all([_verdict_of(query, rows) for query in queries]) for queries in open_.values())
-    found = RespondingReport(
+    all_queries = [*(query for queries in open_.values() for query in queries), *label_queries]
+    rows = ask_statements(critic, all_queries, folder / "responding.jsonl", progress)
+    counts = Counter(_of_all([_verdict_of(query, rows) for query in queries]) for queries in open_.values())
+    report = RespondingReport(
         critic.model.name,
         len(by_words),
         len(passing),
         len(passing) - len(open_),
-        said["yes"],
-        said["no"],
-        said["abstained"],
-        _agreement(labels, [_verdict_of(query, rows) for query in labelled]) if labels else None,
+        counts["yes"],
+        counts["no"],
+        counts["abstained"],
+        _agreement(labels, [_verdict_of(query, rows) for query in label_queries]) if labels else None,
     )
-    write_atomic(folder / "responding.json", encode(found) + b"\n")
-    return found
+    write_atomic(folder / "responding.json", encode(report) + b"\n")
+    return report
 
 
 def read_labels(file: Path) -> list[Label]:
@@ -118,29 +118,29 @@ def read_labels(file: Path) -> list[Label]:
     Raises:
         UsageError: A line is something else.
     """
-    found = []
+    labels = []
     for number, line in enumerate(read_regular(file).splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            found.append(decode(line, Label))
+            labels.append(decode(line, Label))
         except IntegrityError as error:
             raise UsageError(
                 f'{file}, line {number}: {error}. A label is {{"request": "…", "answer": "…", "responds": true}}'
             ) from error
-    return found
+    return labels
 
 
 def _queries(answers: Answers, prompt: Prompt, draw: int) -> list[Query]:
     """Both statements about the answer to each turn."""
-    found = []
+    queries = []
     for turn in range(len(prompt.turns)):
         response = answers.responses[prompt.id, turn, draw]
         request = request_of(prompt, turn, answers.responses, draw)
         names = tuple(row_name(response, place, text) for place, text in enumerate((RESPONDS, STRAYS)))
         places = ((prompt.id, turn, draw, 0), (prompt.id, turn, draw, 1))
-        found.append(Query(request or prompt.turns[turn].text, response.text, (RESPONDS, STRAYS), names, places))
-    return found
+        queries.append(Query(request or prompt.turns[turn].text, response.text, (RESPONDS, STRAYS), names, places))
+    return queries
 
 
 def _label_query(one: Label) -> Query:
@@ -154,12 +154,12 @@ def _verdict_of(query: Query, rows: Mapping[str, Row]) -> Said:
     return "yes" if outcomes == ("pass", "fail") else "no" if outcomes == ("fail", "pass") else "abstained"
 
 
-def _of_all(said: Sequence[Said]) -> Said:
-    return "no" if "no" in said else "abstained" if "abstained" in said else "yes"
+def _of_all(verdicts: Sequence[Said]) -> Said:
+    return "no" if "no" in verdicts else "abstained" if "abstained" in verdicts else "yes"
 
 
-def _agreement(labels: Sequence[Label], said: Sequence[Said]) -> Agreement:
-    pairs = Counter(zip(said, (one.responds for one in labels), strict=True))
+def _agreement(labels: Sequence[Label], verdicts: Sequence[Said]) -> Agreement:
+    pairs = Counter(zip(verdicts, (one.responds for one in labels), strict=True))
     return Agreement(
         len(labels),
         pairs["yes", True] + pairs["yes", False],

@@ -115,20 +115,20 @@ def judge_run(
     Raises:
         UsageError: No prompt of the Run has a statement to judge, or none has an answer.
     """
-    known = {prompt.id: prompt for prompt in run.prompts()}
-    asked = list(_statements(run, known))
-    if not asked:
+    prompts = {prompt.id: prompt for prompt in run.prompts()}
+    queries = list(_statements(run, prompts))
+    if not queries:
         raise UsageError(
             f"{run.directory}: nothing here waits for a judge: no answered prompt has the constraint {JUDGED}. "
             "adhere list suites says which suites have some"
         )
     other = calibrate or run
-    decided = _draw_decided(other, sample)
+    calibration_queries = _draw_decided(other, sample)
     folder = folder_of(run, critic)
-    rows = ask_statements(critic, [*asked, *(one for one, _ in decided)], folder / "rows.jsonl", progress)
-    mine = {place: rows[name] for one in asked for place, name in zip(one.places, one.names, strict=True)}
-    verdicts = _merge(run.verdicts(), mine, known, critic.model.name)
-    found = JudgeReport(
+    rows = ask_statements(critic, [*queries, *(one for one, _ in calibration_queries)], folder / "rows.jsonl", progress)
+    mine = {place: rows[name] for one in queries for place, name in zip(one.places, one.names, strict=True)}
+    verdicts = _merge(run.verdicts(), mine, prompts, critic.model.name)
+    report = JudgeReport(
         version=1,
         judge=critic.model.name,
         engine=f"{critic.model.engine.name} {critic.model.engine.precision}",
@@ -136,7 +136,7 @@ def judge_run(
         passed=sum(row.outcome == "pass" for row in mine.values()),
         failed=sum(row.outcome == "fail" for row in mine.values()),
         abstained=sum(row.outcome == "undecided" for row in mine.values()),
-        calibration=_calibration(str(other.directory), decided, rows),
+        calibration=_calibration(str(other.directory), calibration_queries, rows),
         summary=summarize(
             run.prompts(),
             run.spec.draws,
@@ -147,8 +147,8 @@ def judge_run(
             mode=run.spec.mode,
         ),
     )
-    write_atomic(folder / "summary.json", encode(found) + b"\n")
-    return found
+    write_atomic(folder / "summary.json", encode(report) + b"\n")
+    return report
 
 
 def folder_of(run: Run, critic: Critic) -> Path:
@@ -183,11 +183,11 @@ def row_name(response: Response, index: int, statement: str) -> str:
     ]
 
 
-def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[Query]:
+def _statements(run: Run, prompts: Mapping[str, Prompt]) -> Iterator[Query]:
     """Yield what waits for a judge, of every answer with a visible text. Blank answers have failed already."""
     answers = {response.key: response for response in run.responses()}
     for response in answers.values():
-        prompt = known[response.prompt_id]
+        prompt = prompts[response.prompt_id]
         refs = prompt.turns[response.turn].constraints
         at = [index for index, ref in enumerate(refs) if ref.id == JUDGED]
         if response.status == "error" or not response.text.strip() or not at:
@@ -205,7 +205,7 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
 
     About `sample` constraints.
     """
-    known = {prompt.id: prompt for prompt in run.prompts()}
+    prompts = {prompt.id: prompt for prompt in run.prompts()}
     answers = {response.key: response for response in run.responses()}
     by_answer: dict[Key, list[Verdict]] = {}
     for verdict in run.verdicts():
@@ -213,13 +213,13 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
             by_answer.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
     keys = sorted(by_answer)
     random.Random(0).shuffle(keys)
-    found: list[tuple[Query, list[bool]]] = []
+    queries: list[tuple[Query, list[bool]]] = []
     for key in keys:
-        response, prompt = answers.get(key), known[key[0]]
+        response, prompt = answers.get(key), prompts[key[0]]
         request = request_of(prompt, key[1], answers, key[2])
         if response is None or request is None or not response.text.strip():
             continue
-        if sum(len(one.names) for one, _ in found) >= sample:
+        if sum(len(one.names) for one, _ in queries) >= sample:
             break
         refs, profile = prompt.turns[key[1]].constraints, prompt.tags.get("profile")
         verdicts = sorted(by_answer[key], key=lambda verdict: verdict.index)
@@ -228,14 +228,16 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
         )
         names = tuple(row_name(response, one.index, text) for one, text in zip(verdicts, texts, strict=True))
         places = tuple((*key, one.index) for one in verdicts)
-        found.append((Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts]))
-    return found
+        queries.append(
+            (Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts])
+        )
+    return queries
 
 
-def ask_statements(critic: Critic, asked: Sequence[Query], path: Path, progress: Progress) -> dict[str, Row]:
+def ask_statements(critic: Critic, queries: Sequence[Query], path: Path, progress: Progress) -> dict[str, Row]:
     """The rows of every statement: those that are stored, and new ones, stored as they come."""
     rows = _load_rows(path)
-    missing = [one for one in asked if any(name not in rows for name in one.names)]
+    missing = [one for one in queries if any(name not in rows for name in one.names)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file, progress.step(f"{critic.model.name} judges", len(missing), "answers") as step:
         for start in range(0, len(missing), _BATCH):
@@ -269,45 +271,49 @@ def _load_rows(path: Path) -> dict[str, Row]:
 
 
 def _merge(
-    verdicts: Sequence[Verdict], rows: Mapping[Place, Row], known: Mapping[str, Prompt], judge: str
+    verdicts: Sequence[Verdict], rows: Mapping[Place, Row], prompts: Mapping[str, Prompt], judge: str
 ) -> list[Verdict]:
     """The Run's verdicts with the judge's in place of those that wait for one.
 
     Under both views, and failed where `needs` says so.
     """
-    found: dict[tuple[Place, View], Verdict] = {}
+    by_place: dict[tuple[Place, View], Verdict] = {}
     for verdict in verdicts:
         place = (verdict.prompt_id, verdict.turn, verdict.draw, verdict.index)
         row = rows.get(place) if verdict.outcome == "undecided" else None
         if row is not None:
             reason = f"{judge}: {row.first} in order, {row.second} in reverse"
             verdict = msgspec.structs.replace(verdict, outcome=row.outcome, reason=reason)  # noqa: PLW2901
-        found[place, verdict.view] = verdict
-    return [_with_needs(verdict, found, known) for verdict in found.values()]
+        by_place[place, verdict.view] = verdict
+    return [_with_needs(verdict, by_place, prompts) for verdict in by_place.values()]
 
 
-def _with_needs(verdict: Verdict, found: Mapping[tuple[Place, View], Verdict], known: Mapping[str, Prompt]) -> Verdict:
+def _with_needs(
+    verdict: Verdict, verdicts: Mapping[tuple[Place, View], Verdict], prompts: Mapping[str, Prompt]
+) -> Verdict:
     """Failed where a constraint fails that it needs; one step, as published."""
-    ref = known[verdict.prompt_id].turns[verdict.turn].constraints[verdict.index]
+    ref = prompts[verdict.prompt_id].turns[verdict.turn].constraints[verdict.index]
     needs = ref.params.get("needs") if ref.id == JUDGED else None
     for other in needs if isinstance(needs, list) else ():
-        needed = found.get(((verdict.prompt_id, verdict.turn, verdict.draw, int(other)), verdict.view))
-        if needed is not None and needed.outcome == "fail" and verdict.outcome != "fail":
+        prerequisite = verdicts.get(((verdict.prompt_id, verdict.turn, verdict.draw, int(other)), verdict.view))
+        if prerequisite is not None and prerequisite.outcome == "fail" and verdict.outcome != "fail":
             reason = f"constraint {other}, which it needs, fails"
             return msgspec.structs.replace(verdict, outcome="fail", reason=reason)
     return verdict
 
 
-def _calibration(run: str, decided: Sequence[tuple[Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
+def _calibration(run: str, queries: Sequence[tuple[Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
     pairs = [
         (rows[name].outcome, program)
-        for one, programs in decided
+        for one, programs in queries
         for name, program in zip(one.names, programs, strict=True)
     ]
     cell = {
-        (said, program): sum(pair == (said, program) for pair in pairs)
-        for said in ("pass", "fail")
+        (outcome, program): sum(pair == (outcome, program) for pair in pairs)
+        for outcome in ("pass", "fail")
         for program in (True, False)
     }
     cells = (cell["pass", True], cell["pass", False], cell["fail", True], cell["fail", False])
-    return Calibration(run, len(pairs), sum(said == "undecided" for said, _ in pairs), *cells, cohens_kappa(*cells))
+    return Calibration(
+        run, len(pairs), sum(outcome == "undecided" for outcome, _ in pairs), *cells, cohens_kappa(*cells)
+    )

@@ -43,5 +43,5 @@ def official_scores(answers: Answers, general: Sequence[Measure]) -> tuple[Measu
     if name is None:
         return tuple(general)
     module = importlib.import_module(f"adhere.pipeline.official.{name}")
-    replaced: frozenset[str] = getattr(module, "INSTEAD_OF", frozenset())
-    return (*module.scores(answers), *(one for one in general if one.name not in replaced))
+    instead_of: frozenset[str] = getattr(module, "INSTEAD_OF", frozenset())
+    return (*module.scores(answers), *(one for one in general if one.name not in instead_of))

@@ -21,28 +21,34 @@ from adhere.store.summary import Measure
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """The four numbers, overall and for the easy and the hard half."""
-    found = [
-        (prompt, kept)
+    all_rows = [
+        (prompt, passes)
         for prompt in answers.prompts
         for draw in range(answers.draws)
-        if (kept := all_decided(answers, prompt, 0, draw)) is not None
+        if (passes := all_decided(answers, prompt, 0, draw)) is not None
     ]
-    for half in ("", *dict.fromkeys(prompt.tags.get("slice", "") for prompt, _ in found)):
-        rows = [(prompt, kept) for prompt, kept in found if half in {"", prompt.tags.get("slice")}]
-        yield estimate_share("CSR", half, [(prompt.id, int(all(kept)), 1) for prompt, kept in rows], "tasks")
-        yield estimate_mean("SSR", half, [(prompt.id, sum(kept) / len(kept)) for prompt, kept in rows], "tasks")
+    for half in ("", *dict.fromkeys(prompt.tags.get("slice", "") for prompt, _ in all_rows)):
+        rows = [(prompt, passes) for prompt, passes in all_rows if half in {"", prompt.tags.get("slice")}]
+        yield estimate_share("CSR", half, [(prompt.id, int(all(passes)), 1) for prompt, passes in rows], "tasks")
+        yield estimate_mean("SSR", half, [(prompt.id, sum(passes) / len(passes)) for prompt, passes in rows], "tasks")
         if all(
             "dependence" in prompt.tags for prompt, _ in rows
         ):  # not in Runs that were stored before this measure was
-            yield estimate_mean("RSR", half, [(prompt.id, _rigorous(prompt, kept)) for prompt, kept in rows], "tasks")
-        yield estimate_mean("CCSR", half, [(prompt.id, _longest(kept) / len(kept)) for prompt, kept in rows], "tasks")
+            yield estimate_mean(
+                "RSR", half, [(prompt.id, _rigorous(prompt, passes)) for prompt, passes in rows], "tasks"
+            )
+        yield estimate_mean(
+            "CCSR", half, [(prompt.id, _longest(passes) / len(passes)) for prompt, passes in rows], "tasks"
+        )
 
 
-def _rigorous(prompt: Prompt, kept: Sequence[bool]) -> float:
+def _rigorous(prompt: Prompt, passes: Sequence[bool]) -> float:
     """The share of instructions that are kept with all those that they depend on directly."""
     needs: dict[str, list[int]] = json.loads(prompt.tags["dependence"])
-    return sum(ok and all(kept[other] for other in needs.get(str(at), ())) for at, ok in enumerate(kept)) / len(kept)
+    return sum(ok and all(passes[other] for other in needs.get(str(at), ())) for at, ok in enumerate(passes)) / len(
+        passes
+    )
 
 
-def _longest(kept: Sequence[bool]) -> int:
-    return max((len(list(run)) for ok, run in groupby(kept) if ok), default=0)
+def _longest(passes: Sequence[bool]) -> int:
+    return max((len(list(run)) for ok, run in groupby(passes) if ok), default=0)

@@ -23,8 +23,8 @@ def scores(answers: Answers) -> Iterator[Measure]:
     questions = []
     for prompt in answers.prompts:
         for draw in range(answers.draws):
-            kept = list_decided(answers, prompt, 0, draw)
-            questions.append((cluster_of(prompt), sum(kept), len(kept)))
+            passes = list_decided(answers, prompt, 0, draw)
+            questions.append((cluster_of(prompt), sum(passes), len(passes)))
     yield estimate_share("DRFR", "", questions, "questions")
     depths: dict[str, int] = {}
     for prompt in answers.prompts:

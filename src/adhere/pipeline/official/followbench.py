@@ -34,20 +34,20 @@ def scores(answers: Answers) -> Iterator[Measure]:
     for prompt in answers.prompts:
         level, category = prompt.tags["level"], _category(prompt)
         for draw in range(answers.draws):
-            passed, kept = answers.passes(prompt, draw), all_decided(answers, prompt, 0, draw)
+            passed, passes = answers.passes(prompt, draw), all_decided(answers, prompt, 0, draw)
             if passed is not None:
                 hard[level][category].append((cluster_of(prompt), float(passed)))
                 chains[category, cluster_of(prompt), draw][level] = passed
-            if kept is not None:
-                soft[level][category].append((cluster_of(prompt), mean(kept)))
+            if passes is not None:
+                soft[level][category].append((cluster_of(prompt), mean(passes)))
     for name, by_level in (("HSR", hard), ("SSR", soft)):
         for level in LEVELS:
             yield mean_of_means(name, f"level {level}", by_level[level], "instructions")
-    held: ByCategory = defaultdict(list)
+    run_lengths: ByCategory = defaultdict(list)
     for (category, group, _), chain in chains.items():
         if len(chain) == len(LEVELS):
-            held[category].append((group, float(length_of_run([chain[level] for level in LEVELS]))))
-    yield mean_of_means("CSL", "of 5", held, "groups", top=float(len(LEVELS)))
+            run_lengths[category].append((group, float(length_of_run([chain[level] for level in LEVELS]))))
+    yield mean_of_means("CSL", "of 5", run_lengths, "groups", top=float(len(LEVELS)))
 
 
 def _category(prompt: Prompt) -> str:

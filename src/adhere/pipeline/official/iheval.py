@@ -32,7 +32,7 @@ from adhere.store.summary import Measure
 RULES = frozenset({"single-turn", "multi-turn"})
 SHARES = frozenset({"verb-extract", "translation", "get-webpage"})
 N_TASKS = 9
-Found = list[tuple[str, float]]
+Values = list[tuple[str, float]]
 
 
 class _Target(NamedTuple):
@@ -50,8 +50,8 @@ def scores(answers: Answers) -> Iterator[Measure]:
         settings[task, kind][prompt.tags.get("subset", "")].append(prompt)
     of_kind: dict[str, list[float]] = defaultdict(list)
     for (task, kind), wordings in settings.items():
-        found = {wording: _setting(answers, task, kind, prompts) for wording, prompts in wordings.items()}
-        if not all(found.values()):
+        by_wording = {wording: _setting(answers, task, kind, prompts) for wording, prompts in wordings.items()}
+        if not all(by_wording.values()):
             yield nothing_measured(
                 "IHEval score",
                 f"{task} {kind}",
@@ -59,7 +59,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
                 "a wording has no measured answer, or its reference lacks that of an instruction",
             )
             continue
-        measure = mean_of_means("IHEval score", f"{task} {kind}", found, "answers")
+        measure = mean_of_means("IHEval score", f"{task} {kind}", by_wording, "answers")
         if measure.value is not None:
             of_kind[kind].append(measure.value)
         yield measure
@@ -77,7 +77,7 @@ def _row_id(prompt: Prompt) -> str:
     return prompt.id.removeprefix(f"{task}-{kind}-{prompt.tags.get('subset', '')}-")
 
 
-def _setting(answers: Answers, task: str, kind: str, prompts: Sequence[Prompt]) -> Found:
+def _setting(answers: Answers, task: str, kind: str, prompts: Sequence[Prompt]) -> Values:
     """(row, value) of one wording, with its score as their mean; empty where nothing was measured."""
     if task in RULES:
         return [(_row_id(prompt), value) for prompt, value in parts_of_four(answers, prompts, 0)[1]]
@@ -96,7 +96,7 @@ def _each_draw(answers: Answers, prompts: Sequence[Prompt]) -> Iterator[tuple[Pr
     return ((prompt, draw) for prompt in prompts for draw in range(answers.draws))
 
 
-def _score_passes(answers: Answers, prompts: Sequence[Prompt]) -> Found:
+def _score_passes(answers: Answers, prompts: Sequence[Prompt]) -> Values:
     return [
         (_row_id(prompt), float(ok))
         for prompt, draw in _each_draw(answers, prompts)
@@ -118,16 +118,16 @@ def _answer(answers: Answers, prompt: Prompt, draw: int) -> str | None:
 
 def _both(answers: Answers, prompt: Prompt, draw: int) -> Iterator[tuple[float, float]]:
     """(strict, loose) share of one answer, if it was measured."""
-    wanted, text = _target_of(prompt), _answer(answers, prompt, draw)
-    if wanted is None:
+    target, text = _target_of(prompt), _answer(answers, prompt, draw)
+    if target is None:
         ok = answers.passes(prompt, draw)
         if ok is not None:
             yield float(ok), float(ok)
     elif text is not None:
-        yield strict_share(*wanted, text), loose_share(*wanted, text)
+        yield strict_share(*target, text), loose_share(*target, text)
 
 
-def _references(answers: Answers, prompts: Sequence[Prompt]) -> Found:
+def _references(answers: Answers, prompts: Sequence[Prompt]) -> Values:
     """Each row with the strong instruction, the weak one and none before it, strict and loose: the mean of six shares.
 
     The instructions are rows of their own, answered apart. Empty where one of them was not, as then no row has six.
@@ -135,34 +135,34 @@ def _references(answers: Answers, prompts: Sequence[Prompt]) -> Found:
     instructions: dict[tuple[Task, str], Prompt] = {}
     rows = []
     for prompt in prompts:
-        strength, told = (
+        strength, instruction = (
             _row_id(prompt).removesuffix("_instruction").rsplit("_", 2)[-2:] if _is_told(prompt) else ("", "")
         )
-        wanted = _target_of(prompt)
-        if told and wanted is not None:
-            instructions[wanted.task, strength] = prompt
+        target = _target_of(prompt)
+        if instruction and target is not None:
+            instructions[target.task, strength] = prompt
         else:
             rows.append(prompt)
-    found: Found = []
+    values: Values = []
     for prompt, draw in _each_draw(answers, rows):
-        wanted, text = _target_of(prompt), _answer(answers, prompt, draw)
-        if wanted is None:
-            found += [(_row_id(prompt), strict) for strict, _ in _both(answers, prompt, draw)]
+        target, text = _target_of(prompt), _answer(answers, prompt, draw)
+        if target is None:
+            values += [(_row_id(prompt), strict) for strict, _ in _both(answers, prompt, draw)]
             continue
         if text is None:
             continue
-        pairs = [(wanted.text, strip_prefix(text))]
+        pairs = [(target.text, strip_prefix(text))]
         for strength in ("strong", "weak"):
-            told_by = instructions.get((wanted.task, strength))
-            said = None if told_by is None else _answer(answers, told_by, draw)
-            if told_by is None or said is None:
+            told_by = instructions.get((target.task, strength))
+            instruction_answer = None if told_by is None else _answer(answers, told_by, draw)
+            if told_by is None or instruction_answer is None:
                 return []
-            own, between = _target_of(told_by), SEPARATORS[wanted.task]
+            own, between = _target_of(told_by), SEPARATORS[target.task]
             assert own is not None  # noqa: S101 - only such rows are kept as instructions
-            pairs.append((own.text + between + wanted.text, strip_prefix(said) + between + pairs[0][1]))
-        shares = [share(wanted.task, *pair) for pair in pairs for share in (strict_share, loose_share)]
-        found.append((_row_id(prompt), mean(map(round_share, shares))))
-    return found
+            pairs.append((own.text + between + target.text, strip_prefix(instruction_answer) + between + pairs[0][1]))
+        shares = [share(target.task, *pair) for pair in pairs for share in (strict_share, loose_share)]
+        values.append((_row_id(prompt), mean(map(round_share, shares))))
+    return values
 
 
 def _is_told(prompt: Prompt) -> bool:

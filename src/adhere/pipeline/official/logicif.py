@@ -29,6 +29,6 @@ def share_of_groups(name: str, scope: str, answers: Answers, groups: frozenset[s
             for draw in range(answers.draws):
                 members[prompt.tags["group"], draw].append(answers.passes(prompt, draw))
     trials = [
-        (group, int(all(found)), 1) for (group, _), found in members.items() if False in found or None not in found
+        (group, int(all(passes)), 1) for (group, _), passes in members.items() if False in passes or None not in passes
     ]
     return estimate_share(name, scope, trials, "questions")

@@ -20,13 +20,13 @@ INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent le
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """HAcc and SAcc, overall and by level."""
-    found = [
-        (prompt.tags.get("slice", ""), prompt.id, kept)
+    all_rows = [
+        (prompt.tags.get("slice", ""), prompt.id, passes)
         for prompt in answers.prompts
         for draw in range(answers.draws)
-        if (kept := all_decided(answers, prompt, 0, draw)) is not None
+        if (passes := all_decided(answers, prompt, 0, draw)) is not None
     ]
-    for level in ("", *dict.fromkeys(one for one, _, _ in found)):
-        rows = [(name, kept) for one, name, kept in found if level in {"", one}]
-        yield estimate_share("HAcc", level, [(name, int(all(kept)), 1) for name, kept in rows], "prompts")
-        yield estimate_mean("SAcc", level, [(name, mean(kept)) for name, kept in rows], "prompts")
+    for level in ("", *dict.fromkeys(one for one, _, _ in all_rows)):
+        rows = [(name, passes) for one, name, passes in all_rows if level in {"", one}]
+        yield estimate_share("HAcc", level, [(name, int(all(passes)), 1) for name, passes in rows], "prompts")
+        yield estimate_mean("SAcc", level, [(name, mean(passes)) for name, passes in rows], "prompts")

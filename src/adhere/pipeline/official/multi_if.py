@@ -22,10 +22,10 @@ def scores(answers: Answers) -> Iterator[Measure]:
     """The mean of four of each turn, over all languages and of each."""
     languages = list(dict.fromkeys(prompt.tags.get("language", "") for prompt in answers.prompts))
     for turn in range(max((len(prompt.turns) for prompt in answers.prompts), default=0)):
-        asked = [prompt for prompt in answers.prompts if turn < len(prompt.turns)]
-        yield _mean_of_four(answers, asked, turn, f"turn {turn + 1}")
+        prompts = [prompt for prompt in answers.prompts if turn < len(prompt.turns)]
+        yield _mean_of_four(answers, prompts, turn, f"turn {turn + 1}")
         for language in languages if len(languages) > 1 else ():
-            chosen = [prompt for prompt in asked if prompt.tags.get("language", "") == language]
+            chosen = [prompt for prompt in prompts if prompt.tags.get("language", "") == language]
             yield _mean_of_four(answers, chosen, turn, f"turn {turn + 1}, {language}")
 
 
@@ -34,8 +34,8 @@ def _mean_of_four(answers: Answers, prompts: Sequence[Prompt], turn: int, scope:
 
     Its interval is that of the mean of their linear parts (delta method).
     """
-    value, found = parts_of_four(answers, prompts, turn)
-    parts = [(cluster_of(prompt), part) for prompt, part in found]
+    value, linear_parts = parts_of_four(answers, prompts, turn)
+    parts = [(cluster_of(prompt), part) for prompt, part in linear_parts]
     return msgspec.structs.replace(mean_over_clusters("mean of four", scope, parts, "answers"), value=value)
 
 
@@ -55,10 +55,10 @@ def parts_of_four(
     if not rows:
         return None, []
     passed = [sum(row[at][0] for _, row in rows) for at in range(4)]
-    judged = [sum(row[at][1] for _, row in rows) for at in range(4)]
-    rates = [a / b for a, b in zip(passed, judged, strict=True)]
+    totals = [sum(row[at][1] for _, row in rows) for at in range(4)]
+    rates = [a / b for a, b in zip(passed, totals, strict=True)]
     value = sum(rates) / 4
-    return value, [(prompt, value + _linear_part(row, rates, judged, len(rows))) for prompt, row in rows]
+    return value, [(prompt, value + _linear_part(row, rates, totals, len(rows))) for prompt, row in rows]
 
 
 def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[Pair] | None:
@@ -70,17 +70,17 @@ def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[
     for view in VIEWS:
         outcomes = answers.outcomes(prompt, turn, draw, view)
         passed, failed = outcomes.count("pass"), outcomes.count("fail")
-        kept = keeps_all(outcomes, len(outcomes))
-        row += [(int(bool(kept)), int(kept is not None)), (passed, passed + failed)]
-    return row if all(judged for _, judged in row) else None
+        is_kept = keeps_all(outcomes, len(outcomes))
+        row += [(int(bool(is_kept)), int(is_kept is not None)), (passed, passed + failed)]
+    return row if all(total for _, total in row) else None
 
 
-def _linear_part(row: Sequence[Pair], rates: Sequence[float], judged: Sequence[int], n: int) -> float:
+def _linear_part(row: Sequence[Pair], rates: Sequence[float], totals: Sequence[int], n: int) -> float:
     """How far one answer moves the mean of four.
 
     The first-order term of each ratio a/b, which is (a_i - rate * b_i) / mean(b).
     """
-    moved = 0.0
-    for (passed, counted), rate, total in zip(row, rates, judged, strict=True):
-        moved += (passed - rate * counted) * n / total
-    return moved / 4
+    shift = 0.0
+    for (passed, n_decided), rate, total in zip(row, rates, totals, strict=True):
+        shift += (passed - rate * n_decided) * n / total
+    return shift / 4

@@ -21,5 +21,5 @@ def scores(answers: Answers) -> Iterator[Measure]:
         if True in passed or None not in passed:
             axes.setdefault(prompt.tags["slice"], []).append((prompt.id, float(True in passed)))
     yield mean_of_means("MultiChallenge score", "", axes, "questions")
-    for axis, found in axes.items():
-        yield estimate_share("any attempt", axis, [(name, int(value), 1) for name, value in found], "questions")
+    for axis, values in axes.items():
+        yield estimate_share("any attempt", axis, [(name, int(value), 1) for name, value in values], "questions")

@@ -19,13 +19,13 @@ from adhere.store.summary import Measure
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """The score of each task, and their mean where there are several."""
-    found: dict[str, list[Value]] = defaultdict(list)
+    shares_by_part: dict[str, list[Value]] = defaultdict(list)
     for prompt in answers.prompts:
         for draw in range(answers.draws if "part" in prompt.tags else 0):
-            kept = list_decided(answers, prompt, 0, draw)
-            if kept:
-                found[prompt.tags["part"]].append((cluster_of(prompt), mean(kept)))
-    for part, shares in found.items():
+            passes = list_decided(answers, prompt, 0, draw)
+            if passes:
+                shares_by_part[prompt.tags["part"]].append((cluster_of(prompt), mean(passes)))
+    for part, shares in shares_by_part.items():
         yield estimate_mean("score", part, shares, "prompts")
-    if len(found) > 1:
-        yield mean_of_means("score", "mean of tasks", found, "prompts")
+    if len(shares_by_part) > 1:
+        yield mean_of_means("score", "mean of tasks", shares_by_part, "prompts")

@@ -16,15 +16,15 @@ from adhere.store.summary import Measure
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """The mean score, of all tasks and of each kind of task."""
-    found = [
-        (prompt, score_of(kept[0], kept[1:]))
+    task_scores = [
+        (prompt, score_of(passes[0], passes[1:]))
         for prompt in answers.prompts
         for draw in range(answers.draws)
-        if (kept := all_decided(answers, prompt, 0, draw)) is not None
+        if (passes := all_decided(answers, prompt, 0, draw)) is not None
     ]
     kinds = dict.fromkeys(prompt.tags["slice"] for prompt in answers.prompts)
     for kind in ("", *(kinds if len(kinds) > 1 else ())):
-        values = [(cluster_of(prompt), score) for prompt, score in found if kind in {"", prompt.tags["slice"]}]
+        values = [(cluster_of(prompt), score) for prompt, score in task_scores if kind in {"", prompt.tags["slice"]}]
         yield estimate_mean("StructEval score", kind, values, "answers")
 
 

@@ -27,17 +27,17 @@ def scores(answers: Answers) -> Iterator[Measure]:
     sessions: dict[str, list[Value]] = defaultdict(list)
     for prompt in answers.prompts:
         for draw in range(answers.draws):
-            kept = _kept_turns(answers, prompt, draw)
+            keeps = _kept_turns(answers, prompt, draw)
             alignments = prompt.tags.get("alignment", "").split(",")
-            for turn, ok in enumerate(kept):
-                found = list_decided(answers, prompt, turn, draw)
-                criteria.append((prompt.id, sum(found), len(found)))
+            for turn, ok in enumerate(keeps):
+                passes = list_decided(answers, prompt, turn, draw)
+                criteria.append((prompt.id, sum(passes), len(passes)))
                 for scope in ("", *alignments[turn : turn + 1]) if ok is not None else ():
                     turns[scope].append((prompt.id, int(bool(ok)), 1))
-            held = length_of_run([ok is True for ok in kept])
-            if held == len(kept) or kept[held] is False:  # else nobody knows whether it goes on
+            run_length = length_of_run([ok is True for ok in keeps])
+            if run_length == len(keeps) or keeps[run_length] is False:  # else nobody knows whether it goes on
                 for scope in ("", prompt.tags.get("slice", "")):
-                    sessions[scope].append((prompt.id, held / len(kept)))
+                    sessions[scope].append((prompt.id, run_length / len(keeps)))
     yield estimate_share("CSR", "", criteria, "criteria")
     for scope in ("", "align", "misalign"):
         if scope in turns or not scope:
@@ -49,6 +49,6 @@ def scores(answers: Answers) -> Iterator[Measure]:
 def _kept_turns(answers: Answers, prompt: Prompt, draw: int) -> list[bool | None]:
     """Whether each turn kept all of its criteria; None where that is undecided."""
     return [
-        keeps_all(answers.outcomes(prompt, turn, draw), len(asked.constraints))
-        for turn, asked in enumerate(prompt.turns)
+        keeps_all(answers.outcomes(prompt, number, draw), len(turn.constraints))
+        for number, turn in enumerate(prompt.turns)
     ]

@@ -20,11 +20,11 @@ from adhere.store.summary import Measure
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """The mean score, of all tasks and of those with as many constraints."""
-    found = [
-        (prompt.tags.get("slice", ""), prompt.id, mean(kept))
+    rows = [
+        (prompt.tags.get("slice", ""), prompt.id, mean(passes))
         for prompt in answers.prompts
         for draw in range(answers.draws)
-        if (kept := list_decided(answers, prompt, 0, draw))
+        if (passes := list_decided(answers, prompt, 0, draw))
     ]
-    for size in ("", *sorted({one for one, _, _ in found})):
-        yield estimate_mean("score", size, [(name, value) for one, name, value in found if size in {"", one}], "tasks")
+    for size in ("", *sorted({one for one, _, _ in rows})):
+        yield estimate_mean("score", size, [(name, value) for one, name, value in rows if size in {"", one}], "tasks")

@@ -19,25 +19,25 @@ EPISODES = "episodes"
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """Shares of episodes, then means."""
-    played = [
+    episodes = [
         (prompt, response, dict(zip((ref.params.get("rule") for ref in prompt.constraints), outcomes, strict=True)))
         for prompt in answers.prompts
         for draw in range(answers.draws)
         if (outcomes := answers.outcomes(prompt, 0, draw)) and (response := answers.responses[prompt.id, 0, draw])
     ]
-    solved = [(prompt, by_rule[None] == "pass") for prompt, _, by_rule in played if by_rule[None] != "undecided"]
-    yield _share("goal reached", "", solved)
-    kept: dict[str, list[tuple[Prompt, bool]]] = defaultdict(list)
-    for prompt, _, by_rule in played:
+    goal_trials = [(prompt, by_rule[None] == "pass") for prompt, _, by_rule in episodes if by_rule[None] != "undecided"]
+    yield _share("goal reached", "", goal_trials)
+    rule_trials: dict[str, list[tuple[Prompt, bool]]] = defaultdict(list)
+    for prompt, _, by_rule in episodes:
         rules = {str(rule): outcome for rule, outcome in by_rule.items() if rule is not None and outcome != "undecided"}
-        kept[""].append((prompt, "fail" not in rules.values()))
+        rule_trials[""].append((prompt, "fail" not in rules.values()))
         for rule, outcome in rules.items():
-            kept[rule].append((prompt, outcome == "pass"))
-    if len(kept) > 1:
-        for rule, found in kept.items():
-            yield _share("rules kept" if not rule else "rule kept", rule, found)
+            rule_trials[rule].append((prompt, outcome == "pass"))
+    if len(rule_trials) > 1:
+        for rule, trials in rule_trials.items():
+            yield _share("rules kept" if not rule else "rule kept", rule, trials)
     means: dict[str, list[tuple[str, float]]] = {"steps": [], "tokens": [], "first broken at action": []}
-    for prompt, response, _ in played:
+    for prompt, response, _ in episodes:
         cluster = cluster_of(prompt)
         means["steps"].append((cluster, float(_n_steps(response))))
         if response.usage.completion_tokens is not None:
@@ -50,16 +50,16 @@ def scores(answers: Answers) -> Iterator[Measure]:
             yield _mean(name, found_values)
 
 
-def _mean(name: str, found: list[tuple[str, float]]) -> Measure:
+def _mean(name: str, values: list[tuple[str, float]]) -> Measure:
     """Return the mean; without an interval where all values are the same: nothing says how others would lie."""
-    values = [value for _, value in found]
-    if len(set(values)) == 1:
-        return Measure(name, "", values[0], None, None, len(values), EPISODES, "every episode has the same")
-    return estimate_mean(name, "", found, EPISODES, top=max(1.0, *values))
+    numbers = [value for _, value in values]
+    if len(set(numbers)) == 1:
+        return Measure(name, "", numbers[0], None, None, len(numbers), EPISODES, "every episode has the same")
+    return estimate_mean(name, "", values, EPISODES, top=max(1.0, *numbers))
 
 
-def _share(name: str, scope: str, found: list[tuple[Prompt, bool]]) -> Measure:
-    return estimate_share(name, scope, [(cluster_of(prompt), int(passed), 1) for prompt, passed in found], EPISODES)
+def _share(name: str, scope: str, trials: list[tuple[Prompt, bool]]) -> Measure:
+    return estimate_share(name, scope, [(cluster_of(prompt), int(passed), 1) for prompt, passed in trials], EPISODES)
 
 
 def _n_steps(response: Response) -> int:

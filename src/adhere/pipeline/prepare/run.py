@@ -57,8 +57,8 @@ def note_spent(model: Model, run: Run) -> None:
     payer = payer_of(model)
     if payer is not None:
         for part in run.parts():
-            stored = math.fsum(response.usage.cost_usd or 0.0 for response in part.responses())
-            payer.spent_usd += max(stored, read_spent(part.directory, Damage()))
+            stored_usd = math.fsum(response.usage.cost_usd or 0.0 for response in part.responses())
+            payer.spent_usd += max(stored_usd, read_spent(part.directory, Damage()))
 
 
 @contextmanager

@@ -67,22 +67,22 @@ async def search_prompt(model: SearchedModel, run: Run, suite: Suite, progress: 
     """
     path = run.directory / _FILE
     try:
-        found = decode(read_regular(path), Search)
+        search = decode(read_regular(path), Search)
     except FileNotFoundError:
-        found = await _search(model, run, suite, progress)
-        write_atomic(path, encode(found) + b"\n")
+        search = await _search(model, run, suite, progress)
+        write_atomic(path, encode(search) + b"\n")
     except IntegrityError as error:
         raise IntegrityError(f"{path}: {error}. Remove it to search again") from error
     answers = len(all_keys(run.prompts(), run.spec.draws))
     model.use(
-        found.chosen,
+        search.chosen,
         Usage(
-            prompt_tokens=_share(found.prompt_tokens, answers),
-            completion_tokens=_share(found.completion_tokens, answers),
-            cost_usd=None if found.cost_usd is None else found.cost_usd / answers,
+            prompt_tokens=_share(search.prompt_tokens, answers),
+            completion_tokens=_share(search.completion_tokens, answers),
+            cost_usd=None if search.cost_usd is None else search.cost_usd / answers,
         ),
     )
-    return found
+    return search
 
 
 def _share(tokens: int | None, answers: int) -> int | None:
@@ -93,29 +93,29 @@ async def _search(model: SearchedModel, run: Run, suite: Suite, progress: Progre
     name, prompts = dev_slice(suite, run.prompts())
     sampling = run.spec.sampling
     requests, how = model.proposal_requests([prompt.text for prompt in prompts], derive_seed(sampling.seed, _FILE))
-    spent = [response async for response in model.inner.respond(requests, how)]
-    texts = model.candidates(sorted(spent, key=lambda response: int(response.prompt_id.split()[1])))
+    responses = [response async for response in model.inner.respond(requests, how)]
+    texts = model.candidates(sorted(responses, key=lambda response: int(response.prompt_id.split()[1])))
     candidates = []
     with progress.step(f"{model.name} tries texts on {name}", len(texts), "texts") as step:
         for text in texts:
             answers = await _answers(model.with_text(text), prompts, sampling)
-            spent += answers
+            responses += answers
             candidates.append(_score(text, prompts, answers, run))
             step.advance()
-    known = [(one.score, -at) for at, one in enumerate(candidates) if one.score is not None]
-    if not known:
-        why = next((response.error for response in spent if response.error), "no verdict was decided")
+    scores = [(one.score, -at) for at, one in enumerate(candidates) if one.score is not None]
+    if not scores:
+        why = next((response.error for response in responses if response.error), "no verdict was decided")
         raise AdhereError(f"{model.name}: no text could be measured on {name}: {why}")
-    best = candidates[-max(known)[1]]
+    best = candidates[-max(scores)[1]]
     return Search(
         dev=name,
         prompts=tuple(prompt.id for prompt in prompts),
         candidates=tuple(candidates),
         chosen=best.text,
-        calls=len(spent),
-        prompt_tokens=_total(response.usage.prompt_tokens for response in spent),
-        completion_tokens=_total(response.usage.completion_tokens for response in spent),
-        cost_usd=_total(response.usage.cost_usd for response in spent),
+        calls=len(responses),
+        prompt_tokens=_total(response.usage.prompt_tokens for response in responses),
+        completion_tokens=_total(response.usage.completion_tokens for response in responses),
+        cost_usd=_total(response.usage.cost_usd for response in responses),
     )
 
 
@@ -137,20 +137,20 @@ def _score(text: str, prompts: Sequence[Prompt], answers: Sequence[Response], ru
         verdicts = check(
             by_id[answer.prompt_id], answer, cut_answers=run.spec.cut_answers, views=("strict",), mode=run.spec.mode
         )
-        found = reward(verdicts, kind="dense")
-        if found is not None:
-            rewards.append(found)
+        answer_reward = reward(verdicts, kind="dense")
+        if answer_reward is not None:
+            rewards.append(answer_reward)
     return Candidate(text, sum(rewards) / len(rewards) if rewards else None, len(rewards))
 
 
 def _total(values: Iterable[T | None]) -> T | None:
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known) if len(known) == len(found) else None
+    counts = list(values)
+    numbers = [value for value in counts if value is not None]
+    return sum(numbers) if len(numbers) == len(counts) else None
 
 
-def dev_slice(suite: Suite, scored: Sequence[Prompt]) -> tuple[str, tuple[Prompt, ...]]:
-    """The name of a suite's dev slice and its prompts, none of which is among `scored`; see this module.
+def dev_slice(suite: Suite, run_prompts: Sequence[Prompt]) -> tuple[str, tuple[Prompt, ...]]:
+    """The name of a suite's dev slice and its prompts, none of which is among `run_prompts`; see this module.
 
     Raises:
         UsageError: Fewer than 8 are left.
@@ -159,14 +159,14 @@ def dev_slice(suite: Suite, scored: Sequence[Prompt]) -> tuple[str, tuple[Prompt
     if prefix != "core" and _is_generated(prefix):
         parts = [part for part in argument.split("+") if part and not _SIZE_OR_SEED.fullmatch(part)]
         name = f"{prefix}:{'+'.join([*parts, f'seed{_SEED}'])}"
-        drawn: Sequence[Prompt] = load(name).prompts
+        candidates: Sequence[Prompt] = load(name).prompts
     else:
         from adhere.suites.generated.core.training import training_prompts
 
-        name, drawn = f"training prompts of seed {_SEED}", training_prompts(_SEED, 2 * PROMPTS)
-    texts = {_identity(prompt) for prompt in scored}
-    queries = {prompt.tags[CLUSTER] for prompt in scored if CLUSTER in prompt.tags}
-    other = [one for one in drawn if _identity(one) not in texts and one.tags.get(CLUSTER) not in queries]
+        name, candidates = f"training prompts of seed {_SEED}", training_prompts(_SEED, 2 * PROMPTS)
+    texts = {_identity(prompt) for prompt in run_prompts}
+    queries = {prompt.tags[CLUSTER] for prompt in run_prompts if CLUSTER in prompt.tags}
+    other = [one for one in candidates if _identity(one) not in texts and one.tags.get(CLUSTER) not in queries]
     if len(other) < FEWEST:
         raise UsageError(
             f"{suite.name} leaves {len(other)} prompts to search with that are not scored; at least {FEWEST} are needed"

@@ -66,31 +66,31 @@ def tells(word: str) -> bool:
     return len(bare) > 2 and bare not in NOTHING and stem(bare) not in _STEMS_OF_NOTHING
 
 
-def request_of(text: str, listed: frozenset[str] = frozenset()) -> Request:
+def request_of(text: str, rule_words: frozenset[str] = frozenset()) -> Request:
     """Read a request; of a long one its beginning and its end, so that no long text is held."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    return _request_of(text, listed)
+    return _request_of(text, rule_words)
 
 
 @lru_cache(maxsize=64)
-def _request_of(text: str, listed: frozenset[str]) -> Request:
-    said = [word.lower() for word in words(text)]
-    topics = frozenset(stem(word) for word in said if tells(word) and word not in listed)
-    runs = frozenset(hash(tuple(said[at : at + _RUN])) for at in range(len(said) - _RUN + 1))
-    return Request(text, frozenset(map(stem, said)), topics, listed, runs)
+def _request_of(text: str, rule_words: frozenset[str]) -> Request:
+    request_words = [word.lower() for word in words(text)]
+    topics = frozenset(stem(word) for word in request_words if tells(word) and word not in rule_words)
+    runs = frozenset(hash(tuple(request_words[at : at + _RUN])) for at in range(len(request_words) - _RUN + 1))
+    return Request(text, frozenset(map(stem, request_words)), topics, rule_words, runs)
 
 
 def said_by(request: Request, pieces: Iterable[str]) -> Content:
     """Return what pieces of an answer say."""
-    said = [word.lower() for piece in pieces for word in words(piece)]
-    stems = {word: stem(word) for word in said}
+    answer_words = [word.lower() for piece in pieces for word in words(piece)]
+    stems = {word: stem(word) for word in answer_words}
     own = frozenset(
         short
         for word, short in stems.items()
         if short not in request.stems and word not in request.listed and tells(word)
     )
-    return Content(len(said), own, request.topics.intersection(stems.values()))
+    return Content(len(answer_words), own, request.topics.intersection(stems.values()))
 
 
 # -- pieces that promise, ask back or refuse ------------------------------------------------------------------------
@@ -182,8 +182,8 @@ _FEWEST_ITEMS = 3
 def is_stubs(text: str) -> bool:
     """Tell whether most lines of a text are one item with another number each time: *Mom 1*, *Mom 2*."""
     is_json = text.lstrip()[:1] in {"[", "{"}
-    found = _IN_QUOTES.findall(text) if is_json else ["".join(parts) for parts in _ITEM.findall(text)]
-    items = [_LAST_LETTER.sub("", _NOT_LETTER.sub(" ", one).strip().lower()) for one in found]
+    pieces = _IN_QUOTES.findall(text) if is_json else ["".join(parts) for parts in _ITEM.findall(text)]
+    items = [_LAST_LETTER.sub("", _NOT_LETTER.sub(" ", one).strip().lower()) for one in pieces]
     lines = len(items) if is_json else sum(any(map(str.isalnum, line)) for line in text.splitlines())
     if len(items) < _FEWEST_ITEMS or len(items) * 4 < lines * 3 or not any(items):
         return False

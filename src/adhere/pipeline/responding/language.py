@@ -32,10 +32,15 @@ def _language_of(start: str) -> str | None:
         letters = [one for one in start if one.isalpha()]
         if sum(one < "\u0250" for one in letters) * 2 < len(letters):
             return "other"
-    said = [word.lower() for word in words(start)]
-    if len(said) < _FEWEST:
+    start_words = [word.lower() for word in words(start)]
+    if len(start_words) < _FEWEST:
         return None
-    shares = sorted(((sum(map(known.__contains__, said)) / len(said), name) for name, known in COMMONEST.items()))
+    shares = sorted(
+        (
+            (sum(map(common_words.__contains__, start_words)) / len(start_words), name)
+            for name, common_words in COMMONEST.items()
+        )
+    )
     (second, _), (share, best) = shares[-2:]
     return best if share >= max(_LEAST, _MORE * second) else None
 

@@ -30,14 +30,14 @@ _NOWHERE: dict[str, int] = {}  # never changed
 
 def frame_of(request: Request, text: str) -> tuple[str, ...]:
     """The words of an answer, with one sign for each stretch that its request brings: its topics, or copied from it."""
-    said = [word.lower() for word in words(text[:_MOST_CHARACTERS])[:_MOST_WORDS]]
-    copied: set[int] = set()
-    for at in range(len(said) - _COPY + 1):
-        if hash(tuple(said[at : at + _COPY])) in request.runs:
-            copied.update(range(at, at + _COPY))
+    answer_words = [word.lower() for word in words(text[:_MOST_CHARACTERS])[:_MOST_WORDS]]
+    copied_places: set[int] = set()
+    for at in range(len(answer_words) - _COPY + 1):
+        if hash(tuple(answer_words[at : at + _COPY])) in request.runs:
+            copied_places.update(range(at, at + _COPY))
     frame: list[str] = []
-    for at, word in enumerate(said):
-        sign = _OWN if at in copied or word in request.listed or stem(word) in request.topics else word
+    for at, word in enumerate(answer_words):
+        sign = _OWN if at in copied_places or word in request.listed or stem(word) in request.topics else word
         if sign != _OWN or frame[-1:] != [_OWN]:
             frame.append(sign)
     return tuple(frame)
@@ -99,9 +99,9 @@ class Others:
         others = len(self._requests) - (request.text in self._requests)
         if len(runs) < _FEWEST_RUNS or others < _FEWEST_REQUESTS:
             return 0
-        needed = max(_FEWEST_REQUESTS, others // _ONE_IN)
-        known = (self._of_run.get(run, _NOWHERE) for run in runs)
-        shared = [n for of in known if (n := len(of) - (request.text in of)) >= needed]
+        fewest = max(_FEWEST_REQUESTS, others // _ONE_IN)
+        request_sets = (self._of_run.get(run, _NOWHERE) for run in runs)
+        shared = [n for of in request_sets if (n := len(of) - (request.text in of)) >= fewest]
         return min(shared) if len(shared) >= _SHARE * len(runs) else 0
 
 

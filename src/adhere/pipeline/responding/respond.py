@@ -52,7 +52,7 @@ class Exchange(NamedTuple):
 
 
 def responds(
-    one: Exchange, *, others: Others | None = None, mode: Mode = "reference", taken: Sequence[Trap] | None = None
+    one: Exchange, *, others: Others | None = None, mode: Mode = "reference", traps: Sequence[Trap] | None = None
 ) -> Responding:
     """Tell whether one answer responds to its request.
 
@@ -60,7 +60,7 @@ def responds(
         one: The answer, without reasoning.
         others: The answers of the same run or batch, this one among them or not; None: they were not looked at.
         mode: Whose semantics published kinds have.
-        taken: The traps of the letter that it takes (`pipeline.intent`), where they are known; None: they are looked
+        traps: The traps of the letter that it takes (`pipeline.intent`), where they are known; None: they are looked
             for.
 
     Raises:
@@ -73,12 +73,12 @@ def responds(
     if others is not None and (n := others.alike(request, one.text)):
         return Responding("no", f"most of it is said to {n} other requests, too")
     unread = _unread(one)
-    if fault := next(_faults(one, request, mode, taken, is_read=not unread), None):
+    if fault := next(_faults(one, request, mode, traps, is_read=not unread), None):
         return Responding("no", fault)
     if unread:
         return Responding("undecided", unread)
-    seen = "no model was asked" if others is not None else "neither other answers nor a model were asked"
-    return Responding("yes", f"nothing speaks against it; {seen}")
+    caveat = "no model was asked" if others is not None else "neither other answers nor a model were asked"
+    return Responding("yes", f"nothing speaks against it; {caveat}")
 
 
 def responds_all(answers: Sequence[Exchange], *, mode: Mode = "reference") -> list[Responding]:
@@ -104,14 +104,14 @@ def read(one: Exchange) -> Request:
 
 
 def _faults(
-    one: Exchange, request: Request, mode: Mode, taken: Sequence[Trap] | None, *, is_read: bool
+    one: Exchange, request: Request, mode: Mode, traps: Sequence[Trap] | None, *, is_read: bool
 ) -> Iterator[str]:
     """Return what an answer does in place of responding, the surest first."""
-    if taken is None:
-        taken = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
+    if traps is None:
+        traps = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
     # What an English answer says is counted below, by words that would not fit any request.
-    if taken and not (is_read and tuple(taken) == ("empty",) and _is_terse(request, one.text)):
-        yield f"it keeps the letter alone: {', '.join(taken)}"
+    if traps and not (is_read and tuple(traps) == ("empty",) and _is_terse(request, one.text)):
+        yield f"it keeps the letter alone: {', '.join(traps)}"
     if is_hedged(one.text):
         yield "it gives contrary answers at once"
     if any(dictates(ref) for ref in one.refs):  # the letter is the intent
@@ -124,8 +124,8 @@ def _faults(
 
 def _is_terse(request: Request, text: str) -> bool:
     """Tell whether a text of hardly a word says something: a word that tells, or *it can* where yes or no was asked."""
-    said = said_by(request, pieces_of(text))
-    return bool(said.own) or (said.n <= _FEW and is_closed(request.text))
+    content = said_by(request, pieces_of(text))
+    return bool(content.own) or (content.n <= _FEW and is_closed(request.text))
 
 
 # -- language -------------------------------------------------------------------------------------------------------
@@ -194,35 +194,35 @@ def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) 
         yield "it asks back"
     if holds_a_text(request.text) or is_signs(request.text) or any(ref.id == _REPEAT for ref in refs):
         return
-    said = said_by(request, live)._replace(taken=said_by(request, pieces).taken)
+    content = said_by(request, live)._replace(taken=said_by(request, pieces).taken)
     is_whole = len(live) == len(pieces)
-    if not said.own and _HEDGES.search(text):
+    if not content.own and _HEDGES.search(text):
         yield "it leaves open what was asked"
     if class_of(request.text) == "brief":
-        if _is_idle_answer(request, said, live):
+        if _is_idle_answer(request, content, live):
             yield _ANY
     else:
-        yield from _thin_faults(request, said, is_whole=is_whole)
+        yield from _thin_faults(request, content, is_whole=is_whole)
     is_numbers = sum(map(str.isdigit, text)) * 20 > len(text)
-    is_thin = said.n >= _FEWEST_FOR_SHARE and len(said.own) < _LEAST_SHARE * said.n
-    if is_thin and not said.taken and not is_numbers:
+    is_thin = content.n >= _FEWEST_FOR_SHARE and len(content.own) < _LEAST_SHARE * content.n
+    if is_thin and not content.taken and not is_numbers:
         yield "hardly a word of it would not fit any request"
-    if is_off_topic(request, said):
+    if is_off_topic(request, content):
         yield "it takes up nothing of its request"
 
 
 def _says_much(request: Request, start: str) -> bool:
     """Tell whether the beginning of a long answer says enough of its own, and takes up its request."""
-    said = said_by(request, [piece for piece in pieces_of(start) if not is_idle(piece, is_speech=False)])
-    return len(said.own) >= _MUCH and bool(said.taken)
+    content = said_by(request, [piece for piece in pieces_of(start) if not is_idle(piece, is_speech=False)])
+    return len(content.own) >= _MUCH and bool(content.taken)
 
 
-def _thin_faults(request: Request, said: Content, *, is_whole: bool) -> Iterator[str]:
+def _thin_faults(request: Request, content: Content, *, is_whole: bool) -> Iterator[str]:
     """Yield what is wrong where more than a word was asked for: few words may be terse, a longer answer is idle."""
-    need, is_terse = _FEWEST_OWN[class_of(request.text)], is_whole and said.n <= _TERSE
-    if len(said.own) < (min(need, 1) if is_terse else need):
+    need, is_terse = _FEWEST_OWN[class_of(request.text)], is_whole and content.n <= _TERSE
+    if len(content.own) < (min(need, 1) if is_terse else need):
         yield _ANY
-    if not is_terse and len(said.own) <= 1:
+    if not is_terse and len(content.own) <= 1:
         yield "it says hardly a word that would not fit any request"
 
 
@@ -236,27 +236,27 @@ def holds_a_text(request: str) -> bool:
     )
 
 
-def is_off_topic(request: Request, said: Content) -> bool:
+def is_off_topic(request: Request, content: Content) -> bool:
     """Tell whether an answer of some length has not one word of its request's subject."""
     return (
-        not said.taken
-        and said.n >= _FEWEST_FOR_TOPIC
+        not content.taken
+        and content.n >= _FEWEST_FOR_TOPIC
         and len(request.topics) >= _FEWEST_TOPICS
         and not is_free(request.text)
-        and not {one[:_PREFIX] for one in request.topics} & {one[:_PREFIX] for one in said.own}
+        and not {one[:_PREFIX] for one in request.topics} & {one[:_PREFIX] for one in content.own}
     )
 
 
-def _is_idle_answer(request: Request, said: Content, live: Sequence[str]) -> bool:
+def _is_idle_answer(request: Request, content: Content, live: Sequence[str]) -> bool:
     """Tell whether an answer that a word or two might give has several, and none that answers."""
-    if said.own or said.n <= _FEW:
+    if content.own or content.n <= _FEW:
         return False
-    spoken = {word.lower() for piece in live for word in words(piece)}
-    if not spoken.isdisjoint(("yes", "no", "neither", "both")) or any(map(_is_sign, spoken)):
+    live_words = {word.lower() for piece in live for word in words(piece)}
+    if not live_words.isdisjoint(("yes", "no", "neither", "both")) or any(map(_is_sign, live_words)):
         return False
     if any(map(is_refusal, live)):
         return True
-    return not said.taken or (said.n >= _FEWEST_IDLE and _CHOICE.search(request.text) is None)
+    return not content.taken or (content.n >= _FEWEST_IDLE and _CHOICE.search(request.text) is None)
 
 
 def _is_sign(word: str) -> bool:

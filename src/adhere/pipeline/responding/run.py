@@ -24,21 +24,21 @@ def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | 
         answers: With their verdicts.
         mode: Whose semantics published kinds have.
     """
-    found: dict[Unit, bool | None] = {}
+    by_unit: dict[Unit, bool | None] = {}
     others = others_of(one for prompt, draw in _conversations(answers) for one in _turns(answers, prompt, draw))
     for prompt, draw in _conversations(answers):
-        wanted = sum(len(turn.constraints) for turn in prompt.turns)
-        passes = keeps_all([slot.strict for slot in answers.slots(prompt, draw)], wanted)
+        n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
+        passes = keeps_all([slot.strict for slot in answers.slots(prompt, draw)], n_constraints)
         if passes is None:
             continue
         if not all(is_readable(turn.text) for turn in prompt.turns):
-            found[prompt.id, draw] = None
+            by_unit[prompt.id, draw] = None
         elif not passes:
-            found[prompt.id, draw] = False
+            by_unit[prompt.id, draw] = False
         else:
             outcomes = [_outcome(one, others, mode) for one in _turns(answers, prompt, draw)]
-            found[prompt.id, draw] = _all_respond(outcomes, len(prompt.turns))
-    return found
+            by_unit[prompt.id, draw] = _all_respond(outcomes, len(prompt.turns))
+    return by_unit
 
 
 def _conversations(answers: Answers) -> Iterator[tuple[Prompt, int]]:
@@ -62,7 +62,7 @@ def _outcome(one: Exchange, others: Others, mode: Mode) -> str:
         return "undecided"
 
 
-def _all_respond(outcomes: list[str], wanted: int) -> bool | None:
-    if "no" in outcomes or len(outcomes) < wanted:
+def _all_respond(outcomes: list[str], n_turns: int) -> bool | None:
+    if "no" in outcomes or len(outcomes) < n_turns:
         return False
     return None if "undecided" in outcomes else True

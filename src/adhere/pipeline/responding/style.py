@@ -27,14 +27,14 @@ _ASKS_FOR: dict[Leak, re.Pattern[str]] = {
 
 def style_leaks(request: str, text: str) -> tuple[Leak, ...]:
     """The forms of an answer that its request does not speak of: all in one case, wholly in quotes, in bullets."""
-    found: list[Leak] = []
+    leaks: list[Leak] = []
     if len(words(text[:_BEGINNING])) >= _FEWEST_WORDS:
         if text.islower():
-            found.append("lower case")
+            leaks.append("lower case")
         if text.isupper():
-            found.append("capitals")
+            leaks.append("capitals")
         if _QUOTED.match(text):
-            found.append("quotes")
+            leaks.append("quotes")
         if _BULLET.search(text):
-            found.append("bullets")
-    return tuple(leak for leak in found if not _ASKS_FOR[leak].search(request))
+            leaks.append("bullets")
+    return tuple(leak for leak in leaks if not _ASKS_FOR[leak].search(request))

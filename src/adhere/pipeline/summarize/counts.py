@@ -31,17 +31,17 @@ class Trials:
         self._of_prompt: dict[str, list[int]] = {}  # trials, passed, trials of finished answers, passed of those
         self.undecided = 0  # trials of answers that a program looked at and could not decide: they are in no rate
 
-    def add(self, prompt_id: str, passed: int, n: int, *, completed: bool) -> None:
-        """Count `n` trials of which `passed` passed; `completed`: of answers that the model finished."""
-        known = self._of_prompt.get(prompt_id)
-        if known is None:
-            self._of_prompt[prompt_id] = [n, passed, n, passed] if completed else [n, passed, 0, 0]
+    def add(self, prompt_id: str, passed: int, n: int, *, is_completed: bool) -> None:
+        """Count `n` trials of which `passed` passed; `is_completed`: the model finished its answers."""
+        row = self._of_prompt.get(prompt_id)
+        if row is None:
+            self._of_prompt[prompt_id] = [n, passed, n, passed] if is_completed else [n, passed, 0, 0]
             return
-        known[0] += n
-        known[1] += passed
-        if completed:
-            known[2] += n
-            known[3] += passed
+        row[0] += n
+        row[1] += passed
+        if is_completed:
+            row[2] += n
+            row[3] += passed
 
     def sums(self) -> TrialSums:
         """Return the sums of what was counted, without whose it was."""
@@ -83,11 +83,13 @@ class _Share(NamedTuple):
 
 
 def _share(sums: Sums) -> _Share:
-    found = ClusterSums(*sums)
-    interval = found.wilson()
+    cluster_sums = ClusterSums(*sums)
+    interval = cluster_sums.wilson()
     if interval is None:
         return _Share(0, 0, None, None, None)
-    return _Share(found.passed, found.trials, found.passed / found.trials, interval.low, interval.high)
+    return _Share(
+        cluster_sums.passed, cluster_sums.trials, cluster_sums.passed / cluster_sums.trials, interval.low, interval.high
+    )
 
 
 class _KindCounts:
@@ -112,23 +114,23 @@ class Counts:
         self._families: dict[str, _KindCounts] = {}
 
     def add(
-        self, prompt_id: str, slots: Sequence[Slot], wanted: int, *, completed: bool, times: int = 1
+        self, prompt_id: str, slots: Sequence[Slot], n_constraints: int, *, is_completed: bool, times: int = 1
     ) -> bool | None:
         """Count one conversation; whether it keeps all strictly, None where that is unknown.
 
         Args:
             prompt_id: Whose it is.
             slots: Its constraints that were judged.
-            wanted: How many constraints it has.
-            completed: Whether the model finished every turn.
+            n_constraints: How many constraints it has.
+            is_completed: Whether the model finished every turn.
             times: As if it had been met so often.
         """
-        every = {view: keeps_all([slot.outcome(view) for slot in slots], wanted) for view in VIEWS}
+        every = {view: keeps_all([slot.outcome(view) for slot in slots], n_constraints) for view in VIEWS}
         for view, keeps in every.items():
             unknown = sum(slot.outcome(view) == "undecided" and slot.constraint_id != JUDGED for slot in slots)
             self._instruction[view].undecided += times * unknown
             if keeps is not None:
-                self._prompt[view].add(prompt_id, times * keeps, times, completed=completed)
+                self._prompt[view].add(prompt_id, times * keeps, times, is_completed=is_completed)
             elif unknown:
                 self._prompt[view].undecided += times
         for slot in slots:
@@ -140,11 +142,11 @@ class Counts:
             if slot.strict != "undecided":
                 passed = times if slot.strict == "pass" else 0
                 for trials in (self._instruction["strict"], kind.strict, family.strict):
-                    trials.add(prompt_id, passed, times, completed=slot.completed)
+                    trials.add(prompt_id, passed, times, is_completed=slot.completed)
             if slot.loose != "undecided":
                 passed = times if slot.loose == "pass" else 0
                 for trials in (self._instruction["loose"], kind.loose, family.loose):
-                    trials.add(prompt_id, passed, times, completed=slot.completed)
+                    trials.add(prompt_id, passed, times, is_completed=slot.completed)
         return every["strict"]
 
     def finish(self) -> CountedRates:
@@ -179,11 +181,11 @@ class CountedRates(NamedTuple):
 
     def kinds(self) -> dict[str, Tally]:
         """Return the tallies by constraint id, sorted."""
-        return {name: _tally(found) for name, found in self.sums.kinds.items()}
+        return {name: _tally(tally) for name, tally in self.sums.kinds.items()}
 
     def families(self) -> dict[str, Tally]:
         """Return the tallies by the part of the id before the colon, sorted."""
-        return {name: _tally(found) for name, found in self.sums.families.items()}
+        return {name: _tally(tally) for name, tally in self.sums.families.items()}
 
 
 def add_sums(one: CountSums, other: CountSums) -> CountSums:
@@ -198,12 +200,12 @@ def add_sums(one: CountSums, other: CountSums) -> CountSums:
 
 def _add_tallies(one: Mapping[str, TallySums], other: Mapping[str, TallySums]) -> dict[str, TallySums]:
     nothing = TallySums({}, TrialSums(), TrialSums())
-    found = {}
+    tallies = {}
     for name in sorted({*one, *other}):
         a, b = one.get(name, nothing), other.get(name, nothing)
         outcomes = dict(Counter(a.outcomes) + Counter(b.outcomes))
-        found[name] = TallySums(outcomes, _add_trials(a.strict, b.strict), _add_trials(a.loose, b.loose))
-    return found
+        tallies[name] = TallySums(outcomes, _add_trials(a.strict, b.strict), _add_trials(a.loose, b.loose))
+    return tallies
 
 
 def _add_trials(one: TrialSums, other: TrialSums) -> TrialSums:
@@ -231,8 +233,8 @@ def _tally(sums: TallySums) -> Tally:
 
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of what was measured; None where nothing was."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def mean_of_all(*rates: float | None) -> float | None:

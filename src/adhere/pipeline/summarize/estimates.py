@@ -37,33 +37,33 @@ def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) ->
     return Measure(name, scope, sum(row[0] for row in rows) / n, interval.low, interval.high, n, what)
 
 
-def estimate_mean(name: str, scope: str, found: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+def estimate_mean(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
     """The mean of values from 0 to `top`, with a bootstrap interval over the clusters."""
-    if not found:
+    if not values:
         return nothing_measured(name, scope, what)
-    clusters, values = [cluster for cluster, _ in found], [value for _, value in found]
-    shares, names = [value / top for value in values], dict.fromkeys(clusters)
-    if len(set(values)) == 1:  # each cluster tells the same once
+    clusters, numbers = [cluster for cluster, _ in values], [value for _, value in values]
+    shares, names = [value / top for value in numbers], dict.fromkeys(clusters)
+    if len(set(numbers)) == 1:  # each cluster tells the same once
         estimate = paired_bootstrap(shares[: len(names)], seed=_BOOTSTRAP_SEED)
     else:
-        together = clusters if len(names) < len(values) else None
+        together = clusters if len(names) < len(numbers) else None
         estimate = paired_bootstrap(shares, seed=_BOOTSTRAP_SEED, resamples=2000, clusters_P=together)
     low, high = estimate.interval or (None, None)
     return Measure(
         name,
         scope,
-        sum(values) / len(values),
+        sum(numbers) / len(numbers),
         None if low is None else max(0.0, low) * top,
         None if high is None else max(0.0, high) * top,
-        len(values),
+        len(numbers),
         what,
         reason=estimate.reason,
     )
 
 
-def mean_over_clusters(name: str, scope: str, found: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+def mean_over_clusters(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
     """Estimate as `estimate_mean` does, where weighted single values may lie above `top`; the interval does not."""
-    estimate = estimate_mean(name, scope, found, what, top=top)
+    estimate = estimate_mean(name, scope, values, what, top=top)
     return msgspec.structs.replace(estimate, high=None if estimate.high is None else min(top, estimate.high))
 
 
@@ -72,10 +72,10 @@ def mean_of_means(
 ) -> Measure:
     """The mean over groups of the mean of each: groups count the same, however many values each has."""
     n = sum(map(len, groups.values()))
-    weighted = [
-        (cluster, value * n / (len(groups) * len(found))) for found in groups.values() for cluster, value in found
+    weighted_values = [
+        (cluster, value * n / (len(groups) * len(values))) for values in groups.values() for cluster, value in values
     ]
-    return mean_over_clusters(name, scope, weighted, what, top=top)
+    return mean_over_clusters(name, scope, weighted_values, what, top=top)
 
 
 def nothing_measured(name: str, scope: str, what: str, reason: str = "nothing was measured") -> Measure:
@@ -99,14 +99,14 @@ def conversations(answers: Answers) -> Iterator[tuple[Prompt, int, bool]]:
 
 def list_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool]:
     """Whether each constraint of one turn passed, of those that passed or failed."""
-    found = answers.outcomes(prompt, turn, draw)
-    return [outcome == "pass" for outcome in found if outcome in {"pass", "fail"}]
+    outcomes = answers.outcomes(prompt, turn, draw)
+    return [outcome == "pass" for outcome in outcomes if outcome in {"pass", "fail"}]
 
 
 def all_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool] | None:
     """Whether each constraint of one turn passed; None where one of them is undecided, or there is no answer."""
-    found = answers.outcomes(prompt, turn, draw)
-    return [outcome == "pass" for outcome in found] if found and "undecided" not in found else None
+    outcomes = answers.outcomes(prompt, turn, draw)
+    return [outcome == "pass" for outcome in outcomes] if outcomes and "undecided" not in outcomes else None
 
 
 def length_of_run(passed: Sequence[bool]) -> int:

@@ -75,8 +75,8 @@ def _constraints(answers: Answers, prompts: Iterable[Prompt]) -> Iterator[tuple[
     for prompt in prompts:
         for draw in range(answers.draws):
             for turn in range(len(prompt.turns)):
-                kept = list_decided(answers, prompt, turn, draw)
-                yield cluster_of(prompt), sum(kept), len(kept)
+                passes = list_decided(answers, prompt, turn, draw)
+                yield cluster_of(prompt), sum(passes), len(passes)
 
 
 def _turns(answers: Answers) -> Iterator[Measure]:
@@ -88,12 +88,12 @@ def _turns(answers: Answers) -> Iterator[Measure]:
             trials = []
             for prompt in answers.prompts:
                 for draw in range(answers.draws if turn < len(prompt.turns) else 0):
-                    wanted = len(prompt.turns[turn].constraints)
-                    kept = list_decided(answers, prompt, turn, draw)
+                    n_constraints = len(prompt.turns[turn].constraints)
+                    passes = list_decided(answers, prompt, turn, draw)
                     if name != "turn":
-                        trials.append((cluster_of(prompt), sum(kept), len(kept)))
-                    elif kept and (not all(kept) or len(kept) == wanted):
-                        trials.append((cluster_of(prompt), int(all(kept)), 1))
+                        trials.append((cluster_of(prompt), sum(passes), len(passes)))
+                    elif passes and (not all(passes) or len(passes) == n_constraints):
+                        trials.append((cluster_of(prompt), int(all(passes)), 1))
             yield estimate_share(name, str(turn + 1), trials, "answers" if name == "turn" else "constraints")
     yield estimate_share(
         "conversation", "", [(cluster_of(p), int(ok), 1) for p, _, ok in conversations(answers)], "conversations"
@@ -102,7 +102,7 @@ def _turns(answers: Answers) -> Iterator[Measure]:
         of_prompt: dict[str, list[bool]] = defaultdict(list)
         for prompt, _, ok in conversations(answers):
             of_prompt[prompt.id].append(ok)
-        steady = [(name, int(all(found)), 1) for name, found in of_prompt.items() if len(found) == answers.draws]
+        steady = [(name, int(all(oks)), 1) for name, oks in of_prompt.items() if len(oks) == answers.draws]
         yield estimate_share(f"PIF-{answers.draws}-{answers.draws}", "", steady, "conversations")
 
 
@@ -112,20 +112,20 @@ def _variants(answers: Answers) -> Iterator[Measure]:
         # Different tasks are no variants of one thing.
         if "variant" in prompt.tags and "group" in prompt.tags and "task" not in prompt.tags:
             sets[prompt.tags["group"], prompt.tags.get("level", ""), draw][prompt.tags["variant"]] = ok
-    names = list(dict.fromkeys(name for found in sets.values() for name in found))
-    whole = {key: found for key, found in sets.items() if len(found) == len(names)}
+    names = list(dict.fromkeys(name for by_variant in sets.values() for name in by_variant))
+    whole = {key: by_variant for key, by_variant in sets.items() if len(by_variant) == len(names)}
     if len(names) < 2 or not whole:
         return
     for name in names:
         yield estimate_share(
-            "variant", name, [(key[0], int(found[name]), 1) for key, found in whole.items()], "prompts"
+            "variant", name, [(key[0], int(by_variant[name]), 1) for key, by_variant in whole.items()], "prompts"
         )
-    every = [(key[0], sum(found.values()), len(found)) for key, found in whole.items()]
+    every = [(key[0], sum(by_variant.values()), len(by_variant)) for key, by_variant in whole.items()]
     yield estimate_share("mean over variants", "", every, "prompts")
     yield _spread(whole, names)
     sets_of = {
-        "worst case": [(key[0], int(all(found.values())), 1) for key, found in whole.items()],
-        "disagreement": [(key[0], int(len(set(found.values())) > 1), 1) for key, found in whole.items()],
+        "worst case": [(key[0], int(all(by_variant.values())), 1) for key, by_variant in whole.items()],
+        "disagreement": [(key[0], int(len(set(by_variant.values())) > 1), 1) for key, by_variant in whole.items()],
     }
     for name, trials in sets_of.items():
         yield estimate_share(name, "", trials, "sets of variants")
@@ -136,8 +136,8 @@ def _spread(sets: Mapping[tuple[str, str, int], Mapping[str, bool]], names: Sequ
     from adhere.stats import spread_of_variants  # it brings scipy, and whoever counts answers comes through here
 
     of_group: dict[str, list[list[float]]] = defaultdict(list)
-    for (group, _, _), found in sets.items():
-        of_group[group].append([float(found[name]) for name in names])
+    for (group, _, _), by_variant in sets.items():
+        of_group[group].append([float(by_variant[name]) for name in names])
     # Groups mostly have as many sets as each other; where one has fewer, it counts as much all the same.
     estimate = spread_of_variants([[mean(column) for column in zip(*rows, strict=True)] for rows in of_group.values()])
     low, high = (None, None) if estimate.interval is None else estimate.interval
@@ -162,8 +162,8 @@ def _roles(answers: Answers) -> Iterator[Measure]:
                         trials[role].append((cluster_of(prompt), int(ok), 1))
     if len(trials) < 2:
         return
-    for role, found in trials.items():
-        yield estimate_share("role", role, found, "answers")
+    for role, role_trials in trials.items():
+        yield estimate_share("role", role, role_trials, "answers")
     joint = [(cluster_of(prompt), int(ok), 1) for prompt, _, ok in conversations(answers) if "roles" in prompt.tags]
     yield estimate_share("all roles", "", joint, "answers")
 
@@ -197,23 +197,23 @@ def _depths(answers: Answers) -> Iterator[Measure]:
 
 
 def _words(answers: Answers) -> Iterator[Measure]:
-    omitted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-    distorted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    omissions: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    distortions: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for prompt in answers.prompts:
-        wanted, distorted_of = _find_required(prompt)
-        for draw in range(answers.draws if wanted else 0):
+        words, distorted_of = _find_required(prompt)
+        for draw in range(answers.draws if words else 0):
             outcomes = answers.outcomes(prompt, 0, draw)
             response = answers.responses.get((prompt.id, 0, draw))
             if response is None or not outcomes:
                 continue
-            missing = [word for word, outcome in zip(wanted, outcomes, strict=False) if outcome == "fail"]
+            missing = [word for word, outcome in zip(words, outcomes, strict=False) if outcome == "fail"]
             other_form = sum(distorted_of(missing, response.text.lower()))
             level = prompt.tags.get("slice", "")
-            omitted[level].append((cluster_of(prompt), len(missing) - other_form, len(wanted)))
-            distorted[level].append((cluster_of(prompt), other_form, len(wanted)))
-    by_name: Mapping[str, Mapping[str, list[tuple[str, int, int]]]] = {"omitted": omitted, "distorted": distorted}
-    for name, found in by_name.items():
-        for level, trials in found.items():
+            omissions[level].append((cluster_of(prompt), len(missing) - other_form, len(words)))
+            distortions[level].append((cluster_of(prompt), other_form, len(words)))
+    by_name: Mapping[str, Mapping[str, list[tuple[str, int, int]]]] = {"omitted": omissions, "distorted": distortions}
+    for name, by_level in by_name.items():
+        for level, trials in by_level.items():
             yield estimate_share(name, level, trials, "words")
 
 
@@ -224,8 +224,8 @@ _Distorted = Callable[[Sequence[str], str], Iterable[bool]]
 def _find_required(prompt: Prompt) -> tuple[list[str], _Distorted]:
     """The words to use, each a constraint of its own that stands before all others, and what another form of one is."""
     if prompt.tags.get("family") == "density":
-        listed = [ref.params.get("words") for ref in prompt.constraints if ref.id == "keywords:include"]
-        return [str(words[0]) for words in listed if isinstance(words, list)], _begins_alike
+        word_lists = [ref.params.get("words") for ref in prompt.constraints if ref.id == "keywords:include"]
+        return [str(words[0]) for words in word_lists if isinstance(words, list)], _begins_alike
     if prompt.tags.get("profile") != "ifscale":
         return [], _begins_alike
     from adhere.constraints.published.ifscale.table import is_distorted  # published kinds load with it
@@ -239,7 +239,7 @@ def _begins_alike(missing: Sequence[str], text: str) -> Iterator[bool]:
 
     A word with the same beginning, but for the last two letters of the wanted one.
     """
-    said = set(re.findall(r"\w+", text))
+    answer_words = set(re.findall(r"\w+", text))
     for word in missing:
         stem = word[: max(_FEWEST_SAME, len(word) - 2)]
-        yield any(other.startswith(stem) for other in said)
+        yield any(other.startswith(stem) for other in answer_words)

@@ -24,11 +24,11 @@ def draw_sums(answers: Answers) -> DrawSums:
     """Return the sums that `over_draws` needs of the answers; nothing of a single draw."""
     if answers.draws < 2:
         return DrawSums()
-    found: dict[str, list[bool]] = defaultdict(list)
+    passes_by_prompt: dict[str, list[bool]] = defaultdict(list)
     clusters = {prompt.id: cluster_of(prompt) for prompt in answers.prompts}
     for prompt, _, ok in conversations(answers):
-        found[prompt.id].append(ok)
-    whole = {name: passed for name, passed in found.items() if len(passed) == answers.draws}
+        passes_by_prompt[prompt.id].append(ok)
+    whole = {name: passed for name, passed in passes_by_prompt.items() if len(passed) == answers.draws}
     return DrawSums(
         tuple(map(sum, whole.values())),
         tuple(clusters[name] for name in whole),

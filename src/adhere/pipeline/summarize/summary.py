@@ -60,8 +60,8 @@ def summarize(
     floors = _floors(answers.prompts, mode, cut_answers)
     sums = _sums(answers, slices, floors, mode)
     versions = versions_of(prompts, mode)
-    found = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
-    return summary_of(sums, draws, versions, damage, found, keep_sums=keep_sums)
+    run_measures = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
+    return summary_of(sums, draws, versions, damage, run_measures, keep_sums=keep_sums)
 
 
 def _floors(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers) -> list[AnswererRates]:
@@ -117,7 +117,7 @@ def summary_of(
     draws: int,
     versions: dict[str, str],
     damage: int,
-    found: tuple[Measure, ...],
+    measures: tuple[Measure, ...],
     *,
     keep_sums: bool = False,
 ) -> Summary:
@@ -128,7 +128,7 @@ def summary_of(
         draws: Answers a prompt.
         versions: Of what judged, by kind.
         damage: Stored lines that could not be read.
-        found: Measures beside the rates.
+        measures: Measures beside the rates.
         keep_sums: Put the sums into the summary.
     """
     overall = _score(sums.overall, draws)
@@ -139,7 +139,7 @@ def summary_of(
         slices={name: _score(one, draws) for name, one in sums.slices.items()},
         verifier_versions=versions,
         damage=damage,
-        measures=found,
+        measures=measures,
         sums=sums if keep_sums else msgspec.UNSET,
         floor=overall.floor,
     )
@@ -164,44 +164,44 @@ class _Beside(NamedTuple):
 def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) -> SliceSums:
     counts, sound, responsive, guards = Counts(), list[float | None](), list[float | None](), beside.guards
     for prompt in prompts:
-        wanted = sum(len(turn.constraints) for turn in prompt.turns)
+        n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(answers.draws):
-            completed, slots = answers.is_completed(prompt, draw), answers.slots(prompt, draw)
-            passes = counts.add(prompt.id, slots, wanted, completed=completed)
+            is_completed, slots = answers.is_completed(prompt, draw), answers.slots(prompt, draw)
+            passes = counts.add(prompt.id, slots, n_constraints, is_completed=is_completed)
             if passes is not None and not any(slot.constraint_id.startswith(_ACTS) for slot in slots):
                 turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
                 sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
                 responds = beside.responding.get((prompt.id, draw), False)
                 responsive.append(None if responds is None else float(responds))
     ids = {prompt.id for prompt in prompts}
-    found = [one for key, one in guards.items() if key[0] in ids]
+    slice_guards = [one for key, one in guards.items() if key[0] in ids]
     means: dict[str, list[float | None]] = {
-        "mean_words": [one.words for one in found],
-        "distinct_2": [one.distinct_2 for one in found],
-        "content_share": [one.content_share for one in found],
+        "mean_words": [one.words for one in slice_guards],
+        "distinct_2": [one.distinct_2 for one in slice_guards],
+        "content_share": [one.content_share for one in slice_guards],
         # An answer too short to repeat itself does not.
-        "repetition_share": [float(bool(one.is_repetitive)) for one in found],
-        "echo_share": [float(bool(one.is_echo)) for one in found],
-        "form_share": [float(one.is_empty_form) for one in found],
+        "repetition_share": [float(bool(one.is_repetitive)) for one in slice_guards],
+        "echo_share": [float(bool(one.is_echo)) for one in slice_guards],
+        "form_share": [float(one.is_empty_form) for one in slice_guards],
         "style_leak_share": [float(leaks) for key, leaks in beside.leaks.items() if key[0] in ids],
         "sound_share": sound,
         "responsive_share": responsive,
     }
-    known = {name: [value for value in values if value is not None] for name, values in means.items()}
+    numbers = {name: [value for value in values if value is not None] for name, values in means.items()}
     return SliceSums(
         len(prompts),
         _account(answers, prompts),
         counts.finish().sums,
-        len(found),
-        {name: (sum(values), len(values)) for name, values in known.items()},
+        len(slice_guards),
+        {name: (sum(values), len(values)) for name, values in numbers.items()},
         tallies_of(beside.floors, (place for place, prompt in enumerate(answers.prompts) if prompt.id in ids)),
     )
 
 
 def _add(one: SummarySums, other: SummarySums) -> SummarySums:
     slices = dict(one.slices)
-    for name, found in other.slices.items():
-        slices[name] = _add_slices(slices[name], found) if name in slices else found
+    for name, sums in other.slices.items():
+        slices[name] = _add_slices(slices[name], sums) if name in slices else sums
     draws = DrawSums(
         one.draws.passed + other.draws.passed,
         one.draws.clusters + other.draws.clusters,
@@ -276,14 +276,14 @@ def _account(answers: Answers, prompts: Sequence[Prompt]) -> Accounting:
 
 def _guards(answers: Answers) -> dict[Key, Guard]:
     """Guard every answer with a visible text; once, because every slice asks for its own."""
-    found = {}
+    guards = {}
     for prompt in answers.prompts:
         for draw in range(answers.draws):
             for turn in range(len(prompt.turns)):
                 response = answers.responses.get((prompt.id, turn, draw))
                 if response is not None and response.status != "error" and response.text.strip():
-                    found[response.key] = guard(prompt, response.text, turn=turn)
-    return found
+                    guards[response.key] = guard(prompt, response.text, turn=turn)
+    return guards
 
 
 def _leaks(answers: Answers, keys: Iterable[Key]) -> dict[Key, bool]:
@@ -294,6 +294,6 @@ def _leaks(answers: Answers, keys: Iterable[Key]) -> dict[Key, bool]:
 
 def _guard_means(sums: SliceSums) -> GuardMeans:
     means = {name: total / n if n else None for name, (total, n) in sums.guard.items()}
-    checked = sums.accounting.checked
-    cut = sums.accounting.truncated / checked if checked else None
-    return GuardMeans(n=sums.texts, truncated_share=cut, **means)
+    n_checked = sums.accounting.checked
+    truncated_share = sums.accounting.truncated / n_checked if n_checked else None
+    return GuardMeans(n=sums.texts, truncated_share=truncated_share, **means)

@@ -100,25 +100,25 @@ def check_seals(directory: Path) -> SealCheck:
 
 def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
     """Yield what differs from the seals; of several that disagree about a file, the earliest speaks."""
-    wanted: dict[str, list[tuple[SealedFile, str]]] = {}
+    entries_by_path: dict[str, list[tuple[SealedFile, str]]] = {}
     for seal in seals:
         for one in seal.files:
             if one.path != SUMMARY or seal is seals[-1]:  # the summary is written anew each time
-                wanted.setdefault(one.path, []).append((one, seal.made))
+                entries_by_path.setdefault(one.path, []).append((one, seal.made))
     if not (directory / SUMMARY).exists():
-        wanted.pop(SUMMARY, None)
-    for path, known in wanted.items():
-        found = inside(directory, path)
-        if not found.is_file():
-            yield f"{path} is gone; it was sealed on {known[0][1]}"
+        entries_by_path.pop(SUMMARY, None)
+    for path, entries in entries_by_path.items():
+        file = inside(directory, path)
+        if not file.is_file():
+            yield f"{path} is gone; it was sealed on {entries[0][1]}"
             continue
-        size = found.stat().st_size
-        for one, made in known:
+        size = file.stat().st_size
+        for one, date in entries:
             if size < one.size:
-                yield f"{path} was changed after {made}: it has {size:,} bytes and had {one.size:,}"
+                yield f"{path} was changed after {date}: it has {size:,} bytes and had {one.size:,}"
                 break
-            if _sha256_of_start(found, one.size) != one.sha256:
-                yield f"{path} was changed after {made}: it holds other bytes than those that were sealed"
+            if _sha256_of_start(file, one.size) != one.sha256:
+                yield f"{path} was changed after {date}: it holds other bytes than those that were sealed"
                 break
 
 

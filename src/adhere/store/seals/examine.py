@@ -22,11 +22,11 @@ def examine(directory: Path) -> dict[Path, SealCheck]:
 
 def _examine(directory: Path) -> SealCheck:
     try:
-        checked = check_seals(directory)
-        problems = (*checked.problems, *_contradictions(directory))
+        seal_check = check_seals(directory)
+        problems = (*seal_check.problems, *_contradictions(directory))
     except (AdhereError, OSError) as error:
         return SealCheck("changed", 0, "", (str(error),))
-    return checked._replace(state="changed" if problems else checked.state, problems=problems)
+    return seal_check._replace(state="changed" if problems else seal_check.state, problems=problems)
 
 
 def _contradictions(directory: Path) -> Iterator[str]:
@@ -36,14 +36,14 @@ def _contradictions(directory: Path) -> Iterator[str]:
     answers: dict[tuple[str, int, int], set[str]] = {}
     for row in read_segments(directory / "responses", Response, damage):
         answers.setdefault(row.key, set()).add(answer_hash(row))
-    judged = dict.fromkeys(
+    orphan_keys = dict.fromkeys(
         (verdict.prompt_id, verdict.turn, verdict.draw)
         for verdict in read_segments(directory / "verdicts", StoredVerdict, damage)
         if verdict.answer not in answers.get((verdict.prompt_id, verdict.turn, verdict.draw), ())
     )
     if damage.corrupt:
         yield f"unreadable lines: {damage}"
-    for prompt, turn, draw in list(judged)[:MOST_NAMED]:
+    for prompt, turn, draw in list(orphan_keys)[:MOST_NAMED]:
         yield f"the answer to {prompt!r}, turn {turn}, draw {draw}, is not the one that was judged"
-    if len(judged) > MOST_NAMED:
-        yield f"nor are {len(judged) - MOST_NAMED} more"
+    if len(orphan_keys) > MOST_NAMED:
+        yield f"nor are {len(orphan_keys) - MOST_NAMED} more"

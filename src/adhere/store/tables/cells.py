@@ -128,27 +128,31 @@ class Reader:
         if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
             return DirectoryCells(self._cells(self.root, None), None)
         sweep = self.root / "sweep.json"
-        asked = decode(self._file(sweep), _SweepSpec) if sweep.is_file() else None
-        folder = self.root / "runs" if asked is not None else self.root
+        sweep_spec = decode(self._file(sweep), _SweepSpec) if sweep.is_file() else None
+        folder = self.root / "runs" if sweep_spec is not None else self.root
         runs = {file.parent for name in ("manifest.json", SHARDED) for file in folder.glob(f"*/{name}")}
-        cells = [cell for run in sorted(runs) for cell in self._cells(run, asked)]
-        if asked is None and not cells:
+        cells = [cell for run in sorted(runs) for cell in self._cells(run, sweep_spec)]
+        if sweep_spec is None and not cells:
             raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
-        return DirectoryCells(_in_order(cells), self.root / "journal" if asked is not None else None)
+        return DirectoryCells(_in_order(cells), self.root / "journal" if sweep_spec is not None else None)
 
-    def with_journal(self, found: DirectoryCells, journal: Iterable[tuple[str, int]]) -> list[Cell]:
+    def with_journal(self, directory_cells: DirectoryCells, journal: Iterable[tuple[str, int]]) -> list[Cell]:
         """The cells, with those that only the journal has."""
-        if found.journal is None:
-            return found.cells
-        asked = decode((self.root / "sweep.json").read_bytes(), _SweepSpec)
-        known = {cell.place for cell in found.cells}
+        if directory_cells.journal is None:
+            return directory_cells.cells
+        sweep_spec = decode((self.root / "sweep.json").read_bytes(), _SweepSpec)
+        places = {cell.place for cell in directory_cells.cells}
         more = []
         for model, place in journal:
-            if (model, place) not in known:
-                if not 0 <= place < len(asked.suites):
-                    raise IntegrityError(f"{found.journal} has answers to suite {place}, which the sweep did not ask")
-                more.append(Cell(f"{asked.base_url}#{model}", asked.suites[place][0], None, (model, place), None))
-        return _in_order([*found.cells, *more])
+            if (model, place) not in places:
+                if not 0 <= place < len(sweep_spec.suites):
+                    raise IntegrityError(
+                        f"{directory_cells.journal} has answers to suite {place}, which the sweep did not ask"
+                    )
+                more.append(
+                    Cell(f"{sweep_spec.base_url}#{model}", sweep_spec.suites[place][0], None, (model, place), None)
+                )
+        return _in_order([*directory_cells.cells, *more])
 
     def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
         """Read the prompts that a Run asked; Runs that asked the same share them in memory.
@@ -157,51 +161,51 @@ class Reader:
             IntegrityError: It is not what the manifest says.
         """
         assert cell.run is not None and cell.manifest is not None, "a cell without a Run has no prompts"  # noqa: S101, PT018
-        file, wanted = cell.run / "prompts.jsonl", cell.manifest.prompts_sha256
-        if not file.is_file() or sha256_of(file) != wanted:
+        file, sha256 = cell.run / "prompts.jsonl", cell.manifest.prompts_sha256
+        if not file.is_file() or sha256_of(file) != sha256:
             raise IntegrityError(f"{file} is not what this Run asked: it is missing, or its sha256 is another")
-        if wanted not in self._prompts:
+        if sha256 not in self._prompts:
             if cell.whole is not None:  # no other cell asks what a shard does
                 self._prompts.clear()
-            self._prompts[wanted] = read_prompts(file)
-        return self._prompts[wanted]
+            self._prompts[sha256] = read_prompts(file)
+        return self._prompts[sha256]
 
     def journal(self, folder: Path) -> Journal:
         """Where the rows that count lie, by cell, so that their texts are read a cell at a time."""
         decoder = decoder_of(Entry)
-        found: Journal = {}
+        spots_by_cell: Journal = {}
         for path in sorted(folder.glob("*.jsonl")):
             for block in self._blocks(path):
                 rows = self._decode(block, decoder, Entry)
                 for line, offset, length, row in rows:
                     call = row.response
-                    cell = found.setdefault((row.model, row.suite), {})
+                    cell = spots_by_cell.setdefault((row.model, row.suite), {})
                     key, rank = (call.prompt_id, call.turn, call.draw), (call.status != "error", False, path.name, line)
                     before = cell.get(key)
                     if before is None or before.rank < rank:
                         cell[key] = Spot(rank, call.status, call.failure, path, block.offset + offset, length)
-        return found
+        return spots_by_cell
 
     def responses(self, cell: Cell, journal: Journal) -> dict[Key, Response]:
         """The Response of every key that has any, of the journal and of the Run."""
-        found: dict[Key, tuple[Rank, Response]] = {}
-        known = self._keys(cell)
+        ranked_rows: dict[Key, tuple[Rank, Response]] = {}
+        keys = self._keys(cell)
         spots = journal.get(cell.place, {}) if cell.place is not None else {}
         for rank, response in at(spots.values()):
-            self._take(found, rank, response, known)
+            self._take(ranked_rows, rank, response, keys)
         if cell.run is not None:
             decoder = decoder_of(Response)
             for path in sorted((cell.run / "responses").glob("*.jsonl")):
                 for block in self._blocks(path):
                     for line, _, _, response in self._decode(block, decoder, Response):
-                        self._take(found, (response.status != "error", True, path.name, line), response, known)
-        return {key: response for key, (_, response) in found.items()}
+                        self._take(ranked_rows, (response.status != "error", True, path.name, line), response, keys)
+        return {key: response for key, (_, response) in ranked_rows.items()}
 
     def verdicts(self, cell: Cell, responses: dict[Key, Response]) -> dict[tuple[Key, int, str], StoredVerdict]:
         """The last verdict on each of these answers, by (key, constraint's index, view)."""
-        found: dict[tuple[Key, int, str], StoredVerdict] = {}
+        rows: dict[tuple[Key, int, str], StoredVerdict] = {}
         if cell.run is None:
-            return found
+            return rows
         hashes: dict[Key, str] = {}
         decoder = decoder_of(StoredVerdict)
         for path in sorted((cell.run / "verdicts").glob("*.jsonl")):
@@ -211,20 +215,20 @@ class Reader:
                     if key not in hashes and key in responses:
                         hashes[key] = answer_hash(responses[key])
                     if hashes.get(key) == row.answer:
-                        found[key, row.index, row.view] = row
+                        rows[key, row.index, row.view] = row
                     else:
                         self.damage.stale += 1
-        return found
+        return rows
 
     def _take(
-        self, found: dict[Key, tuple[Rank, Response]], rank: Rank, response: Response, known: frozenset[Key] | None
+        self, ranked_rows: dict[Key, tuple[Rank, Response]], rank: Rank, response: Response, keys: frozenset[Key] | None
     ) -> None:
-        if known is not None and response.key not in known:
+        if keys is not None and response.key not in keys:
             self.damage.corrupt.append(f"responses: {response.key} answers nothing that this Run asked")
             return
-        before = found.get(response.key)
+        before = ranked_rows.get(response.key)
         if before is None or before[0] < rank:
-            found[response.key] = (rank, response)
+            ranked_rows[response.key] = (rank, response)
 
     def _keys(self, cell: Cell) -> frozenset[Key] | None:
         from adhere.store.run import all_keys
@@ -233,23 +237,23 @@ class Reader:
             return None
         return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
 
-    def _cells(self, directory: Path, asked: _SweepSpec | None) -> list[Cell]:
+    def _cells(self, directory: Path, sweep_spec: _SweepSpec | None) -> list[Cell]:
         """A Run's one cell, or one a shard."""
         if not (directory / SHARDED).is_file():
-            return [self._cell(directory, asked)]
+            return [self._cell(directory, sweep_spec)]
         self._file(directory / SHARDED)
-        return [self._cell(shard, asked)._replace(whole=directory) for shard in ShardedRun.load(directory).shards]
+        return [self._cell(shard, sweep_spec)._replace(whole=directory) for shard in ShardedRun.load(directory).shards]
 
-    def _cell(self, directory: Path, asked: _SweepSpec | None) -> Cell:
+    def _cell(self, directory: Path, sweep_spec: _SweepSpec | None) -> Cell:
         try:
             manifest = decode(self._file(directory / "manifest.json"), Manifest)
         except IntegrityError as error:
             raise IntegrityError(f"{directory / 'manifest.json'}: {error}") from error
         spec, place = manifest.spec, None
-        if asked is not None:
+        if sweep_spec is not None:
             numbers = [
                 n
-                for n, (name, _, sha256) in enumerate(asked.suites)
+                for n, (name, _, sha256) in enumerate(sweep_spec.suites)
                 if (name, sha256) == (spec.suite, spec.suite_sha256)
             ]
             if not numbers:
@@ -323,9 +327,9 @@ def at(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)
     decoder = decoder_of(Entry)
-    for path, wanted in by_path.items():
+    for path, path_spots in by_path.items():
         with path.open("rb") as file:
-            for spot in wanted:
+            for spot in path_spots:
                 file.seek(spot.offset)
                 yield spot.rank, decoder.decode(file.read(spot.length)).response
 

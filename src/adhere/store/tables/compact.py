@@ -147,9 +147,9 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
     """
     duckdb = need("duckdb", extra="parquet")
     reader = Reader(directory)
-    found = reader.found()
-    journal = reader.journal(found.journal) if found.journal is not None else {}
-    cells = reader.with_journal(found, journal)
+    directory_cells = reader.found()
+    journal = reader.journal(directory_cells.journal) if directory_cells.journal is not None else {}
+    cells = reader.with_journal(directory_cells, journal)
     target = directory / FOLDER
     try:
         target.mkdir(exist_ok=True)
@@ -169,7 +169,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
                         prompts = reader.prompts(cell) if cell.run is not None else None
                         writer.add(cell, responses, verdicts, prompts)
                         step.advance()
-                made = Origin(
+                origin = Origin(
                     VERSION,
                     os.urandom(8).hex(),
                     tuple(writer.cells),
@@ -179,7 +179,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
                     reader.damage.stale,
                     tuple(reader.segments),
                 )
-                writer.save(scratch, made)
+                writer.save(scratch, origin)
             for name in FILES:
                 sync(scratch / name)
             for name in FILES:
@@ -191,13 +191,13 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
         raise ResourceError(
             f"Cannot write into {target}: {error}. Nothing was lost; free space and try again"
         ) from error
-    return made
+    return origin
 
 
 def made_from(directory: Path) -> Origin | None:
     """Return what the files in `directory` were made from; None: there are none, or they are not of one making."""
     duckdb = need("duckdb", extra="parquet")
-    found = []
+    origins = []
     for name in FILES:
         file = directory / FOLDER / name
         if not file.is_file():
@@ -206,13 +206,13 @@ def made_from(directory: Path) -> Origin | None:
             rows = duckdb.execute(
                 "SELECT value FROM parquet_kv_metadata(?) WHERE key = 'adhere'::BLOB", [str(file)]
             ).fetchall()
-            found.append(decode(rows[0][0], Origin))
+            origins.append(decode(rows[0][0], Origin))
         except (duckdb.Error, IndexError, IntegrityError):
             return None
-    return found[0] if found[0].made == found[1].made and found[0].version == VERSION else None
+    return origins[0] if origins[0].made == origins[1].made and origins[0].version == VERSION else None
 
 
-def whats_stale(directory: Path, made: Origin | None, *, thoroughly: bool = False) -> str:
+def whats_stale(directory: Path, origin: Origin | None, *, thoroughly: bool = False) -> str:
     """Why the files in `directory` cannot be used; empty: they are what the segments hold.
 
     A segment is only ever appended to, so one with the same size and time is taken for the same; where only the time
@@ -220,18 +220,18 @@ def whats_stale(directory: Path, made: Origin | None, *, thoroughly: bool = Fals
 
     Args:
         directory: As for `compact`.
-        made: What `made_from` gave.
+        origin: What `made_from` gave.
         thoroughly: Hash everything.
     """
-    if made is None:
+    if origin is None:
         return f"there is no usable Parquet in {directory / FOLDER}"
-    known = {segment.path: segment for segment in made.sources}
+    segments = {segment.path: segment for segment in origin.sources}
     there = set(_sources(directory))
-    if new := sorted(there - known.keys()):
+    if new := sorted(there - segments.keys()):
         return f"{new[0]} is newer{_more(new)}"
-    if gone := sorted(known.keys() - there):
-        return f"{gone[0]} is gone{_more(gone)}"
-    for path, segment in known.items():
+    if missing := sorted(segments.keys() - there):
+        return f"{missing[0]} is gone{_more(missing)}"
+    for path, segment in segments.items():
         stat = os.stat(directory / path)  # noqa: PTH116 - a thousand of them count
         if stat.st_size != segment.size:
             return f"{path} has {stat.st_size:,} bytes, and had {segment.size:,}"
@@ -270,15 +270,15 @@ class _Writer:
             columns[name] = _column("INTEGER", [one[number] for one in tallies])
         self._insert("responses", cell, columns)
         self._insert("verdicts", cell, _columns(_VERDICTS, [verdicts[name] for name in sorted(verdicts)]))
-        asked = None
+        n_asked = None
         if prompts is not None and cell.manifest is not None:
-            asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
+            n_asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
         before = self.cells[-1] if self.cells else None
         if before is not None and (before.model, before.suite, before.run) == (cell.model, cell.suite, cell.name):
-            known = None if asked is None or before.asked is None else before.asked + asked
-            self.cells[-1] = msgspec.structs.replace(before, asked=known)
+            total = None if n_asked is None or before.asked is None else before.asked + n_asked
+            self.cells[-1] = msgspec.structs.replace(before, asked=total)
         else:
-            self.cells.append(CompactedCell(cell.model, cell.suite, cell.name, asked))
+            self.cells.append(CompactedCell(cell.model, cell.suite, cell.name, n_asked))
         self.responses += len(rows)
         self.verdicts += len(verdicts)
 
@@ -293,9 +293,9 @@ class _Writer:
         )
         self.database.unregister("incoming")
 
-    def save(self, folder: Path, made: Origin) -> None:
+    def save(self, folder: Path, origin: Origin) -> None:
         """Write both tables, in the order in which rows came."""
-        about = encode(made).decode().replace("'", "''")
+        about = encode(origin).decode().replace("'", "''")
         for name in FILES:
             table, file = name.partition(".")[0], str(folder / name).replace("'", "''")
             self.database.execute(
@@ -311,20 +311,22 @@ def tally(
     """A Tally for each answer. `outcomes` are by (key, constraint's index, view)."""
     turns = {prompt.id: [len(turn.constraints) for turn in prompt.turns] for prompt in prompts or ()}
     totals = {name: sum(sizes) for name, sizes in turns.items()}
-    found = []
+    tallies = []
     for key, status in answers:
-        judged = strict_passed = strict_undecided = loose_passed = loose_undecided = 0
+        n_judged = strict_passed = strict_undecided = loose_passed = loose_undecided = 0
         if status != "error" and key[0] in turns:
             for index in range(turns[key[0]][key[1]]):
                 strict, loose = outcomes.get((key, index, "strict")), outcomes.get((key, index, "loose"))
                 if strict is not None and loose is not None:
-                    judged += 1
+                    n_judged += 1
                     strict_passed += strict == "pass"
                     strict_undecided += strict == "undecided"
                     loose_passed += loose == "pass"
                     loose_undecided += loose == "undecided"
-        found.append(Tally(totals.get(key[0]), judged, strict_passed, strict_undecided, loose_passed, loose_undecided))
-    return found
+        tallies.append(
+            Tally(totals.get(key[0]), n_judged, strict_passed, strict_undecided, loose_passed, loose_undecided)
+        )
+    return tallies
 
 
 def _sources(directory: Path) -> Iterable[str]:
@@ -382,8 +384,8 @@ def _column(kind: str, values: list[Any]) -> Any:
     if kind == "VARCHAR":
         return np.array(values, dtype=object)
     absent = [value is None for value in values]
-    filled = [0 if value is None else value for value in values] if any(absent) else values
-    return np.ma.array(filled, mask=absent, dtype=np.float64 if kind == "DOUBLE" else np.int64)
+    numbers = [0 if value is None else value for value in values] if any(absent) else values
+    return np.ma.array(numbers, mask=absent, dtype=np.float64 if kind == "DOUBLE" else np.int64)
 
 
 def _json(value: object) -> str | None:

@@ -82,13 +82,13 @@ def group_counts(directory: Path) -> GroupedCounts:
         IntegrityError: A manifest or the prompts are damaged.
     """
     try:
-        made = made_from(directory)
-        reason = whats_stale(directory, made)
+        origin = made_from(directory)
+        reason = whats_stale(directory, origin)
     except MissingExtra as error:
         return GroupedCounts(from_segments(directory), "segments", str(error))
-    if made is None or reason:
+    if origin is None or reason:
         return GroupedCounts(from_segments(directory), "segments", reason)
-    return GroupedCounts(_from_parquet(directory, made), "parquet", "")
+    return GroupedCounts(_from_parquet(directory, origin), "parquet", "")
 
 
 def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]:
@@ -99,17 +99,17 @@ def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]
         IntegrityError: A manifest or the prompts are damaged.
     """
     reader = Reader(directory)
-    found = reader.found()
-    journal = reader.journal(found.journal) if found.journal is not None else {}
+    directory_cells = reader.found()
+    journal = reader.journal(directory_cells.journal) if directory_cells.journal is not None else {}
     groups: list[Group] = []
-    for cell in reader.with_journal(found, journal):
-        noted = journal.get(cell.place, {}) if cell.place is not None else {}
-        statuses = Counter(spot.status for spot in noted.values())
+    for cell in reader.with_journal(directory_cells, journal):
+        spots = journal.get(cell.place, {}) if cell.place is not None else {}
+        statuses = Counter(spot.status for spot in spots.values())
         if cell.run is None:
             groups.append(_group(cell, statuses, [], None))
             continue
         summary = _summary(cell.run) if use_summaries else None
-        if summary is not None and (not noted or statuses == _statuses(summary)):
+        if summary is not None and (not spots or statuses == _statuses(summary)):
             groups.append(_of_summary(cell, summary))
         else:
             groups.append(_count_cell(cell, *_whole(reader, cell, journal), reader.prompts(cell)))
@@ -130,7 +130,7 @@ def _together(one: Group, other: Group) -> Group:
     return Group(*_name(one), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
 
 
-def _from_parquet(directory: Path, made: Origin) -> list[Group]:
+def _from_parquet(directory: Path, origin: Origin) -> list[Group]:
     """One question to DuckDB. Answers of one conversation are one trial of `prompt_…`, and several of `instruction_…`.
 
     As in `pipeline.outcomes`: a known fail is a fail; without one every constraint must be decided.
@@ -165,18 +165,18 @@ def _from_parquet(directory: Path, made: Origin) -> list[Group]:
     status_of = {row[:3]: Counter(dict(zip(_STATUSES, row[3:], strict=True))) for row in counts}
     rates_of = {row[:3]: tuple(map(int, row[3:])) for row in rates}
     groups = []
-    for cell in made.cells:
+    for cell in origin.cells:
         name = (cell.model, cell.suite, cell.run)
         groups.append(_make_group(name, cell.asked, status_of.get(name, Counter()), rates_of.get(name, (0,) * 8)))
     return groups
 
 
 def _make_group(
-    name: tuple[str, str, str], asked: int | None, statuses: Mapping[Status, int], rates: Sequence[int]
+    name: tuple[str, str, str], n_asked: int | None, statuses: Mapping[Status, int], rates: Sequence[int]
 ) -> Group:
     """`rates` are passed and n of prompts and instructions, strict and then loose."""
     counts = [statuses.get(status, 0) for status in _STATUSES]
-    missing = None if asked is None else asked - sum(counts)
+    missing = None if n_asked is None else n_asked - sum(counts)
     shares = [Share(rates[at], rates[at + 1]) for at in (0, 2, 4, 6)]
     return Group(*name, *counts, missing, *shares)  # type: ignore[call-arg, arg-type]
 
@@ -204,20 +204,20 @@ def _group(
         conversations[prompt_id, draw].append(one)
     rates = [0] * 8
     for turns in conversations.values():
-        wanted, judged = turns[0].constraints or 0, sum(one.judged for one in turns)
-        for at, passed, undecided in (
+        n_constraints, n_judged = turns[0].constraints or 0, sum(one.judged for one in turns)
+        for at, passed, n_undecided in (
             (0, sum(one.strict_passed for one in turns), sum(one.strict_undecided for one in turns)),
             (4, sum(one.loose_passed for one in turns), sum(one.loose_undecided for one in turns)),
         ):
-            is_whole = wanted > 0 and judged >= wanted
-            rates[at] += is_whole and passed == judged
-            rates[at + 1] += (is_whole and not undecided) or passed + undecided < judged
+            is_whole = n_constraints > 0 and n_judged >= n_constraints
+            rates[at] += is_whole and passed == n_judged
+            rates[at + 1] += (is_whole and not n_undecided) or passed + n_undecided < n_judged
             rates[at + 2] += passed
-            rates[at + 3] += judged - undecided
-    asked = None
+            rates[at + 3] += n_judged - n_undecided
+    n_asked = None
     if prompts is not None and cell.manifest is not None:
-        asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
-    return _make_group((cell.model, cell.suite, cell.name), asked, statuses, rates)
+        n_asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
+    return _make_group((cell.model, cell.suite, cell.name), n_asked, statuses, rates)
 
 
 def _of_summary(cell: Cell, summary: Summary) -> Group:

@@ -80,7 +80,7 @@ class RunReader:
         summary = self._record(directory / "summary.json", Summary, "is an unfinished Run")
         prompts, known_ids = self._read_prompts(directory, manifest)
         responses: dict[Key, Response] = {}
-        replaced: set[Key] = set()
+        replaced_keys: set[Key] = set()
         for response in self._rows(directory / "responses", self._responses.decode_lines, Response):
             if response.prompt_id not in known_ids:
                 continue
@@ -89,8 +89,8 @@ class RunReader:
             if replaces(response.status, before.status if before is not None else None):
                 responses[key] = response
                 if before is not None and before.status != "error":
-                    replaced.add(key)
-        hashes = {key: content_hash([responses[key].text, responses[key].status])[:16] for key in replaced}
+                    replaced_keys.add(key)
+        hashes = {key: content_hash([responses[key].text, responses[key].status])[:16] for key in replaced_keys}
         strict: dict[tuple[str, int, int, int], Mark] = {}
         loose: dict[tuple[str, int, int, int], Mark] = {}
         for mark in self._rows(directory / "verdicts", self._marks.decode_lines, Mark):
@@ -122,7 +122,7 @@ class RunReader:
 
     def _rows(self, folder: Path, decode_all: Callable[[bytes], list[T]], kind: type[T]) -> list[T]:
         """Every readable row, oldest segment first. Damage is counted in the summary, so here it is only left out."""
-        found: list[T] = []
+        all_rows: list[T] = []
         for path in sorted(folder.glob("*.jsonl")):
             try:
                 data = read_regular(path, MOST_PROMPT_BYTES)
@@ -130,5 +130,5 @@ class RunReader:
                 rows = decode_all(data) if whole else list(read_segment(path, kind, Damage()))
             except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError, IntegrityError):
                 rows = list(read_segment(path, kind, Damage()))
-            found += rows
-        return found
+            all_rows += rows
+        return all_rows

@@ -30,14 +30,14 @@ def estimate_asking(
 
     `suites`: that of the verdict under "", the others by name.
     """
-    left = [task for task in tasks if not done[task.name]]
+    open_tasks = [task for task in tasks if not done[task.name]]
     here = max(map(_bytes, sources.values()), default=0.0)
     prompts = sum(len(one.prompts) for one in suites.values())
     return Estimate(
         cells=(),
         pools=(),
         memory_bytes=max(EVALUATION_BYTES, 2.5 * here) if here else 5e8,
-        disk_bytes=5e7 + 4e3 * len(left) * spec.draws * prompts,
+        disk_bytes=5e7 + 4e3 * len(open_tasks) * spec.draws * prompts,
         parameters=0,
         source="not estimated",
         minutes=0.0,
@@ -68,8 +68,8 @@ def _lines(
             if one.engine == "vllm" and not one.trouble:
                 yield f"              {_server(one.name.partition('/')[2], None)}"
     answers = sum(len(suites[one.item.suite].prompts) for one in tasks if isinstance(one.item, Evaluation)) * spec.draws
-    left = sum(not done[task.name] for task in tasks)
-    yield f"  in all      {answers:,} answers, {left} of {len(tasks)} evaluations left; minutes are not estimated"
+    n_open = sum(not done[task.name] for task in tasks)
+    yield f"  in all      {answers:,} answers, {n_open} of {len(tasks)} evaluations left; minutes are not estimated"
 
 
 def _server(weights: str, precision: str | None) -> str:
@@ -78,8 +78,8 @@ def _server(weights: str, precision: str | None) -> str:
         base, adapter = split_adapter(weights)
     except AdhereError:  # not trained yet
         base, adapter = weights, None
-    wanted = server_spec(base, adapter, precision)
-    return shlex.join(["vllm", *wanted.command("PORT")]) + (f", and {adapter} loaded into it" if adapter else "")
+    server = server_spec(base, adapter, precision)
+    return shlex.join(["vllm", *server.command("PORT")]) + (f", and {adapter} loaded into it" if adapter else "")
 
 
 def served_lines(
@@ -114,12 +114,12 @@ def served_lines(
     for task in tasks:
         state, item = "finished" if done[task.name] else "to do", task.item
         if isinstance(item, PoolPlan):
-            asked = spec.data.model if item.cell is None and item.like is None else msgspec.UNSET
+            model = spec.data.model if item.cell is None and item.like is None else msgspec.UNSET
             yield f"  draw        seed {item.seed}, by {who_draws(spec, item)}, into {item.folder}: {state}"
-            if asked is msgspec.UNSET and spec.served_by is not msgspec.UNSET:
+            if model is msgspec.UNSET and spec.served_by is not msgspec.UNSET:
                 yield f"              {_server(str(weights_of(item.cell)), 'auto')}"
-            elif asked is not msgspec.UNSET and asked.startswith("vllm/"):
-                yield f"              {_server(asked.partition('/')[2], None)}"
+            elif model is not msgspec.UNSET and model.startswith("vllm/"):
+                yield f"              {_server(model.partition('/')[2], None)}"
         elif isinstance(item, Cell):
             settings = spec.stage(item.stage).settings
             yield f"  train       {'+'.join(item.path)} (seed {item.seed}): {state}"
@@ -131,8 +131,8 @@ def served_lines(
             yield f"  evaluate    {label} on {len(suite.prompts)} prompts of {suite.name}: {state}"
             if spec.served_by is not msgspec.UNSET and not item.source:
                 yield f"              {_server(str(weights_of(item.cell)), spec.evaluation.precision)}"
-    left = sum(not finished for finished in done.values())
-    yield f"  in all      {left} of {len(tasks)} tasks left; minutes are not estimated"
+    n_open = sum(not is_finished for is_finished in done.values())
+    yield f"  in all      {n_open} of {len(tasks)} tasks left; minutes are not estimated"
 
 
 def _command(settings: CommandSettings, cell: Cell, directory: Path, start: Path) -> str:
@@ -140,5 +140,5 @@ def _command(settings: CommandSettings, cell: Cell, directory: Path, start: Path
     folder = cell_folder(directory, cell)
     rows = {table: str(folder / "rows" / f"{table}.jsonl") for table in ("sft", "pairs", "rl")}
     values = {**settings.fill, **rows, "start": str(start), "seed": cell.seed, "out": str(folder / "out")}
-    shown = shlex.join(fill_in(settings.command, values | {"resume": str(folder / "checkpoint")}))
-    return f"{settings.gpus} GPUs, at most {settings.hours:g} hours: {shown}"
+    command_line = shlex.join(fill_in(settings.command, values | {"resume": str(folder / "checkpoint")}))
+    return f"{settings.gpus} GPUs, at most {settings.hours:g} hours: {command_line}"

@@ -22,19 +22,19 @@ def with_budgets(spec: StudySpec) -> StudySpec:
 
     Itself where they are there. What an arm is matched to is the arm of the same budget.
     """
-    compared = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
+    verdict_arms = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
     stages, arms = dict(spec.stages), list(spec.arms)
     names = {arm.name for arm in arms}
     for budget in (one for one in spec.budgets if one != 1):
-        for arm in compared:
+        for arm in verdict_arms:
             if budget_name(arm.name, budget) in names:
                 continue
             online = [name for name in arm.stages if spec.stage(name).stage.online]
             for name in online:
                 table: dict[str, Json] = {**spec.stages[name], "budget": budget}
-                matched = table.get("equal_compute_to")
-                if matched in [one.name for one in compared]:
-                    table["equal_compute_to"] = budget_name(str(matched), budget)
+                equal_compute_to = table.get("equal_compute_to")
+                if equal_compute_to in [one.name for one in verdict_arms]:
+                    table["equal_compute_to"] = budget_name(str(equal_compute_to), budget)
                 stages[budget_name(name, budget)] = table
             grown = [budget_name(name, budget) if name in online else name for name in arm.stages]
             arms.append(ArmSpec(budget_name(arm.name, budget), grown, f"{budget} times the online steps and prompts"))

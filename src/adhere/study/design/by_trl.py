@@ -49,7 +49,7 @@ def by_trl(
         raise SpecError(f"stages.{name}.overlong_tokens: trainer = 'trl' gives no second reward for it. Take it out")
     try:
         insist("trl", spec.stage, settings)
-        told = trl_settings(spec.stage, settings)
+        options = trl_settings(spec.stage, settings)
         kind, traps = judged_by("trl", Recipe(name, reward=reward)) if table == "rl" else ("", False)
     except UsageError as error:
         raise SpecError(f"stages.{name}: {str(error).removeprefix('--emit trl: ')}") from error
@@ -57,7 +57,7 @@ def by_trl(
         "version": VERSION,
         "trainer": trainer,
         "config": config,
-        "settings": told | {"bf16": settings.precision == "bf16"},
+        "settings": options | {"bf16": settings.precision == "bf16"},
         "reward": kind,
         "traps": traps,
         "masks_unmeasured": spec.stage not in EXPERIMENTAL,

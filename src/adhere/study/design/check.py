@@ -91,13 +91,13 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
         except UnknownName as error:
             raise SpecError(f"{path}:{locate(text, ['stages', name, 'method'])}: {error}") from error
         others = ("trainer", "environment", "hours", "gpus") if "trainer" in table else ()
-        known = [*STUDY_KEYS, *others, *(field.encode_name for field in msgspec.structs.fields(kind.settings))]
+        valid_keys = [*STUDY_KEYS, *others, *(field.encode_name for field in msgspec.structs.fields(kind.settings))]
         for key in table:
-            if key not in known:
+            if key not in valid_keys:
                 line = locate(text, ["stages", name, key])
                 raise SpecError(
-                    f"{path}:{line}: unknown key {key!r} in stages.{name}.{nearest(key, known)} Valid "
-                    f"keys: {', '.join(known)}"
+                    f"{path}:{line}: unknown key {key!r} in stages.{name}.{nearest(key, valid_keys)} Valid "
+                    f"keys: {', '.join(valid_keys)}"
                 )
 
 
@@ -116,9 +116,9 @@ def validate(spec: StudySpec) -> None:
     for where, contrast in _contrasts(spec):
         _require_contrast(spec, where, contrast)
     for name in spec.stages:
-        found = spec.stage(name)
-        _require_matched_arm(spec, found)
-        _require_own_keys(spec, found)
+        named_stage = spec.stage(name)
+        _require_matched_arm(spec, named_stage)
+        _require_own_keys(spec, named_stage)
     if spec.resample is not None:
         if not spec.resample.stages:
             raise SpecError("resample.after: names no stage; name the one whose model draws")
@@ -164,33 +164,33 @@ def _require_start(spec: StudySpec) -> None:
 def _require_suites(spec: StudySpec) -> None:
     if spec.evaluation.suites:
         _require_unique("suite of [evaluation]", spec.evaluation.suite_names)
-    known = dict.fromkeys([*spec.evaluation.suite_names, *([spec.asked.partition(":")[0]] if spec.asked else [])])
+    suite_names = dict.fromkeys([*spec.evaluation.suite_names, *([spec.asked.partition(":")[0]] if spec.asked else [])])
     for name in spec.evaluation.suite_tokens:
-        _require_known("evaluation.suite_tokens", name, known)
+        _require_known("evaluation.suite_tokens", name, suite_names)
 
 
 def _require_sources(spec: StudySpec) -> None:
     """Require that what others trained is named in one way, and at every seed."""
     for arm in spec.arms:
-        given = [name for name in ("models", "answers") if getattr(arm, name) is not msgspec.UNSET]
+        keys = [name for name in ("models", "answers") if getattr(arm, name) is not msgspec.UNSET]
         where = f"arms.{arm.name}"
-        if len(given) > 1 or (given and arm.stages):
+        if len(keys) > 1 or (keys and arm.stages):
             raise SpecError(f"{where}: takes `stages`, `models` or `answers`, and has several of them")
         if arm.source is None:
             continue
         if not arm.source or (isinstance(arm.source, dict) and not all(arm.source.values())):
-            raise SpecError(f"{where}.{given[0]}: is empty. Give a name, with {{seed}} where there is one a seed")
+            raise SpecError(f"{where}.{keys[0]}: is empty. Give a name, with {{seed}} where there is one a seed")
         for seed in (arm.seeds or spec.seeds) if isinstance(arm.source, dict) else ():
             arm.at(seed)
         names = list(arm.source.values()) if isinstance(arm.source, dict) else [arm.source]
         if any("{start}" in name for name in names) != bool(spec.starts):
             raise SpecError(
-                f"{where}.{given[0]}: `starts` and {{start}} go together: the study is done of each of `starts`, whose "
+                f"{where}.{keys[0]}: `starts` and {{start}} go together: the study is done of each of `starts`, whose "
                 "name stands for {start}"
             )
-        if spec.asks_rules and given != ["answers"]:
+        if spec.asks_rules and keys != ["answers"]:
             raise SpecError(f"{where}: rules are held against sessions: answers = 'sessions/{arm.name}-{{seed}}/'")
-        if given == ["answers"] and not spec.asked:
+        if keys == ["answers"] and not spec.asked:
             raise SpecError(f"{where}.answers: say what was asked, as [verdict] suite = 'ifeval:input_data.jsonl'")
     if spec.asks_rules:
         _require_rules(spec)
@@ -257,26 +257,27 @@ def _require_train_kinds(kinds: Sequence[str]) -> None:
 
 def _require_drawn_kinds(spec: StudySpec) -> None:
     """Require that [kinds] can be drawn, and that every held-out prompt asks for one of them."""
-    drawn, evaluation = spec.kinds, spec.evaluation
-    given = [name for name in ("new_kind", "new_kinds") if getattr(evaluation, name) is not msgspec.UNSET]
-    if drawn is msgspec.UNSET:
-        if len(given) == 1:
+    kinds_spec, evaluation = spec.kinds, spec.evaluation
+    keys = [name for name in ("new_kind", "new_kinds") if getattr(evaluation, name) is not msgspec.UNSET]
+    if kinds_spec is msgspec.UNSET:
+        if len(keys) == 1:
             raise SpecError("evaluation.new_kind and .new_kinds go together; [kinds] draws the second by itself")
         return
-    if "new_kinds" in given or spec.data.kinds:
+    if "new_kinds" in keys or spec.data.kinds:
         raise SpecError("data.kinds and evaluation.new_kinds are drawn at every seed by [kinds]; leave them out")
     if not spec.trains or spec.asked or spec.starts or spec.budgets:
         raise SpecError("kinds: a study draws kinds where it trains from one start, on prompts of ours, at one budget")
     if spec.verdict.judge is not msgspec.UNSET:
         raise SpecError("verdict.judge: with [kinds] every seed has prompts and verifiers of its own; leave it out")
     try:
-        able = [name for name in dict.fromkeys(drawn.among) if registry.get(name).part == "train"]
+        able = [name for name in dict.fromkeys(kinds_spec.among) if registry.get(name).part == "train"]
         kinds_of("train", able)
     except (UnknownName, UsageError) as error:
         raise SpecError(f"kinds.among: {error}") from error
-    if len(able) < drawn.trained or len(set(drawn.among)) < drawn.trained + drawn.untrained:
+    n_kinds = len(set(kinds_spec.among))
+    if len(able) < kinds_spec.trained or n_kinds < kinds_spec.trained + kinds_spec.untrained:
         raise SpecError(
-            f"kinds: {drawn.trained} trained and {drawn.untrained} others cannot be drawn from {len(set(drawn.among))} "
+            f"kinds: {kinds_spec.trained} trained and {kinds_spec.untrained} others cannot be drawn from {n_kinds} "
             f"kinds, of which {len(able)} may be trained (adhere list constraints)"
         )
     sizes = evaluation.sizes
@@ -284,7 +285,7 @@ def _require_drawn_kinds(spec: StudySpec) -> None:
         raise SpecError(
             "evaluation: with [kinds] every prompt asks for one of the drawn kinds: leave `multiple` and new_family out"
         )
-    if bool(drawn.untrained) != bool("new_kind" in given and sizes["new-kind"].single):
+    if bool(kinds_spec.untrained) != bool("new_kind" in keys and sizes["new-kind"].single):
         raise SpecError("kinds.untrained and evaluation.new_kind go together: give both or none")
 
 
@@ -330,15 +331,15 @@ def _require_seeds_of_arms(spec: StudySpec) -> None:
                 f"{where}: the verdict compares this arm, so it runs at all seeds of the study; leave it out"
             )
         for other in spec.arms:
-            matched = [name for name in other.stages if spec.stage(name).equal_compute_to == arm.name]
-            if matched and not set(other.seeds or spec.seeds) <= set(arm.seeds):
-                raise SpecError(f"{where}: {matched[0]!r} of arm {other.name!r} is matched to it at other seeds, too")
+            stages = [name for name in other.stages if spec.stage(name).equal_compute_to == arm.name]
+            if stages and not set(other.seeds or spec.seeds) <= set(arm.seeds):
+                raise SpecError(f"{where}: {stages[0]!r} of arm {other.name!r} is matched to it at other seeds, too")
 
 
 def _require_matched_arm(spec: StudySpec, stage: NamedStage) -> None:
     """The arm whose compute is matched must be trained before the arms that use this stage."""
-    matched = stage.equal_compute_to
-    if matched is None:
+    arm_name = stage.equal_compute_to
+    if arm_name is None:
         return
     where = f"stages.{stage.name}.equal_compute_to"
     if not {"equivalent_tokens", "trained_tokens"} & set(stage.settings.__struct_fields__):
@@ -346,11 +347,11 @@ def _require_matched_arm(spec: StudySpec, stage: NamedStage) -> None:
             f"{where}: method {stage.stage.name!r} cannot train to a budget; only 'more-sft' and 'online-dpo' can"
         )
     arms = [arm.name for arm in spec.arms]
-    _require_known(where, matched, arms)
+    _require_known(where, arm_name, arms)
     users = [arm.name for arm in spec.arms if stage.name in arm.stages]
-    early = [name for name in users if arms.index(name) <= arms.index(matched)]
+    early = [name for name in users if arms.index(name) <= arms.index(arm_name)]
     if early:
-        raise SpecError(f"{where}: arm {matched!r} must stand before arm {early[0]!r}, whose compute it sets")
+        raise SpecError(f"{where}: arm {arm_name!r} must stand before arm {early[0]!r}, whose compute it sets")
 
 
 def _contrasts(spec: StudySpec) -> list[tuple[str, ContrastSpec]]:
@@ -363,13 +364,13 @@ def _contrasts(spec: StudySpec) -> list[tuple[str, ContrastSpec]]:
 def _require_unique(noun: str, names: list[str]) -> None:
     if not names:
         raise SpecError(f"a study needs at least one {noun}")
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise SpecError(f"{noun} {', '.join(sorted(repeated))} is given twice")
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
+        raise SpecError(f"{noun} {', '.join(sorted(duplicates))} is given twice")
 
 
-def _require_known(where: str, name: str, known: Iterable[str]) -> None:
-    names = list(known)
+def _require_known(where: str, name: str, valid_names: Iterable[str]) -> None:
+    names = list(valid_names)
     if name not in names:
         raise SpecError(f"{where}: unknown name {name!r}.{nearest(name, names)} Known: {', '.join(names)}")
 
@@ -382,12 +383,12 @@ def _require_ranges(spec: StudySpec) -> None:
     if any(budget < 1 for budget in spec.budgets):
         raise SpecError(f"budgets: got {spec.budgets}, each must be at least 1 (times the online steps and prompts)")
     drawings: list[tuple[str, DataSpec | ResampleSpec]] = [("data", data), *([("resample", again)] if again else [])]
-    for where, drawn in drawings:
-        if drawn.draws < 2:
-            raise SpecError(f"{where}.draws: got {drawn.draws}, must be at least 2: a variance needs two answers")
-        if drawn.temperature <= 0:
+    for where, drawing in drawings:
+        if drawing.draws < 2:
+            raise SpecError(f"{where}.draws: got {drawing.draws}, must be at least 2: a variance needs two answers")
+        if drawing.temperature <= 0:
             raise SpecError(
-                f"{where}.temperature: got {drawn.temperature}, must be above 0: greedy draws are all the same"
+                f"{where}.temperature: got {drawing.temperature}, must be above 0: greedy draws are all the same"
             )
     if not 0 <= data.singles <= 10:
         raise SpecError(f"data.singles: got {data.singles}, must be from 0 to 10 (of every ten prompts)")
@@ -422,10 +423,10 @@ def _counts(spec: StudySpec) -> dict[str, int]:
     return {where: value for where, value in counts.items() if value is not None}
 
 
-def _size(evaluation: EvaluationSpec, wanted: str) -> int:
+def _size(evaluation: EvaluationSpec, group: str) -> int:
     sizes = {
         f"{name}/{number}": getattr(size, number)
         for name, size in evaluation.sizes.items()
         for number in ("single", "multiple")
     }
-    return sum(size for name, size in sizes.items() if in_slice(name, wanted))
+    return sum(size for name, size in sizes.items() if in_slice(name, group))

@@ -94,8 +94,8 @@ def _packages_of(environment: str) -> dict[str, str]:
     if python is None:
         raise UsageError(f"environment = {environment!r}: no such Python. Give the path of one, as .venv/bin/python")
     try:
-        asked = [python, "-c", _PACKAGES]
-        ran = subprocess.run(asked, capture_output=True, timeout=PACKAGES_S, check=True)  # noqa: S603 - the spec's own
+        command = [python, "-c", _PACKAGES]
+        ran = subprocess.run(command, capture_output=True, timeout=PACKAGES_S, check=True)  # noqa: S603 - the spec's own
     except (subprocess.SubprocessError, OSError) as error:
         raise UsageError(f"environment = {environment!r} does not list its packages: {error}") from error
     return {"packages": hashlib.sha256(ran.stdout).hexdigest()}
@@ -131,28 +131,28 @@ def command_settings(name: str, table: Mapping[str, Json]) -> CommandSettings:
         SpecError: A key that nothing reads, a placeholder that nothing fills, or a value that is not allowed.
     """
     own = [field for field in CommandSettings.__struct_fields__ if field not in OptimizerSettings.__struct_fields__]
-    given = {key: value for key, value in table.items() if key in own}
+    fields = {key: value for key, value in table.items() if key in own}
     try:
-        settings = convert(given, CommandSettings)
+        settings = convert(fields, CommandSettings)
     except msgspec.ValidationError as error:
         raise SpecError(f"stages.{name}: {error}") from error
     if not settings.command[0]:
         raise SpecError(f"stages.{name}: method = 'command' needs command = ['program', 'argument', …]")
-    named = {place for part in settings.command for place in _PLACE.findall(part)}
+    placeholders = {place for part in settings.command for place in _PLACE.findall(part)}
     fill = {key: value for key, value in table.items() if key not in own} | settings.fill
-    unread = [key for key in fill if key not in named]
+    unread = [key for key in fill if key not in placeholders]
     if unread:
         raise SpecError(
             f"stages.{name}.{unread[0]}: the command has no {{{unread[0]}}}, so the setting would do nothing."
             f"{nearest(unread[0], own)} Keys of a command: {', '.join(own[:-1])}"
         )
-    unknown = sorted(named - {*PLACES, *fill})
+    unknown = sorted(placeholders - {*PLACES, *fill})
     if unknown:
         raise SpecError(
             f"stages.{name}.command: nothing fills {{{unknown[0]}}}.{nearest(unknown[0], PLACES)} There are "
             f"{', '.join(f'{{{place}}}' for place in PLACES)}, and every key that the stage sets"
         )
-    if "out" not in named:
+    if "out" not in placeholders:
         raise SpecError(f"stages.{name}.command: has no {{out}}, so nothing says where the trained weights go")
     return msgspec.structs.replace(settings, fill=fill)
 

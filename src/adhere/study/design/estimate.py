@@ -127,14 +127,14 @@ class Estimate(NamedTuple):
         if len(spec.seeds) > 1:
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
-        for name, asked in self.suites.items():
-            told = f"prompts of {name or spec.asked}, answers of up to {asked.size.most_tokens} tokens"
+        for name, suite_cost in self.suites.items():
+            what = f"prompts of {name or spec.asked}, answers of up to {suite_cost.size.most_tokens} tokens"
             if not name and not spec.asked:
-                told = "held-out prompts"
+                what = "held-out prompts"
             times = sum(one.suite == name for one in plan.evaluations)
             lines.append(
-                f"  evaluate    {times} times {asked.size.prompts} {told}, "
-                f"{asked.left} left{_minutes_left(asked.minutes, done=not asked.left)}"
+                f"  evaluate    {times} times {suite_cost.size.prompts} {what}, "
+                f"{suite_cost.left} left{_minutes_left(suite_cost.minutes, done=not suite_cost.left)}"
             )
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
         lines.append(
@@ -187,14 +187,14 @@ def estimate(
             f"{probe.answer_tokens:.0f} tokens drawn, {probe.evaluated_tokens:.0f} greedy"
         )
     data, again = spec.data, spec.resample
-    drawn = _with_long(pace.drawing, data)
+    rates = _with_long(pace.drawing, data)
     costs = []
     for cell in plan.cells:
         stage = spec.stage(cell.stage)
         shape = Shape(
             rows=_rows(spec, stage.stage.data),
             prompt_tokens=pace.drawing.prompt_tokens,
-            answer_tokens=pace.drawing.answer_tokens if stage.stage.online else drawn.answer_tokens,
+            answer_tokens=pace.drawing.answer_tokens if stage.stage.online else rates.answer_tokens,
         )
         draws = int(getattr(stage.settings, "answers_per_prompt", 1))
         speed = msgspec.structs.replace(pace.speed, generated_per_s=_together(pace.drawing, draws))
@@ -209,7 +209,7 @@ def estimate(
         )
         if pool.like is not None:
             prompts, draws = _rows(spec, "sft"), DRAWN_PER_ROW
-        seconds = prompts * draws * drawn.answer_tokens / _together(drawn, draws)
+        seconds = prompts * draws * rates.answer_tokens / _together(rates, draws)
         pools.append(PoolCost(pool, prompts * draws, seconds / 60, done[pool.folder]))
     minutes = {cost.cell.folder: cost.stage.minutes for cost in costs} | {p.pool.folder: p.minutes for p in pools}
     by_suite = {name: _asking(size, pace.evaluating) for name, size in suites.items()}
@@ -220,13 +220,13 @@ def estimate(
             minutes[task.name] = by_suite[task.item.suite]
     open_tasks = [(task, minutes[task.name]) for task in tasks if not done[task.name]]
     asking = [task.item.suite for task, _ in open_tasks if isinstance(task.item, Evaluation)]
-    unfinished = [cost for cost in costs if not cost.done]
-    held = len(unfinished) if spec.keep_weights else min(4, len(unfinished))
+    open_costs = [cost for cost in costs if not cost.done]
+    n_weights = len(open_costs) if spec.keep_weights else min(4, len(open_costs))
     return Estimate(
         cells=tuple(costs),
         pools=tuple(pools),
-        memory_bytes=jobs * max([EVALUATION_BYTES, *(cost.stage.memory_bytes for cost in unfinished)]),
-        disk_bytes=held * 4 * pace.speed.sizes.parameters + 5e7,
+        memory_bytes=jobs * max([EVALUATION_BYTES, *(cost.stage.memory_bytes for cost in open_costs)]),
+        disk_bytes=n_weights * 4 * pace.speed.sizes.parameters + 5e7,
         parameters=pace.speed.sizes.parameters,
         source=source,
         minutes=timetable(open_tasks, jobs),
@@ -238,24 +238,24 @@ def estimate(
     )
 
 
-def _with_long(drawn: DrawRates, data: DataSpec) -> DrawRates:
+def _with_long(rates: DrawRates, data: DataSpec) -> DrawRates:
     """With the mean length of all training answers, where a part of the prompts leaves room for long ones."""
     if data.long is None:
-        return drawn
+        return rates
     long = SHARE_OF_LIMIT * data.long.max_new_tokens
-    return drawn._replace(answer_tokens=(1 - data.long.share) * drawn.answer_tokens + data.long.share * long)
+    return rates._replace(answer_tokens=(1 - data.long.share) * rates.answer_tokens + data.long.share * long)
 
 
-def _asking(size: SuiteSize, drawn: DrawRates) -> float:
+def _asking(size: SuiteSize, rates: DrawRates) -> float:
     """Return the minutes of one evaluation on a suite with a length of its own."""
-    answers = drawn._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
+    answers = rates._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
     return size.prompts * answers.answer_tokens / _together(answers, 1) / 60
 
 
-def timetable(left: Sequence[tuple[Task, float]], jobs: int) -> float:
+def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
     """When the last of the tasks ends, in minutes: each process takes the first one that is ready, in their order."""
-    ends = {task.name: math.inf for task, _ in left}
-    waiting, now, busy = list(left), 0.0, list[float]()
+    ends = {task.name: math.inf for task, _ in open_tasks}
+    waiting, now, busy = list(open_tasks), 0.0, list[float]()
     while waiting:
         ready = next((one for one in waiting if all(ends.get(name, 0.0) <= now for name in one[0].needs)), None)
         if ready is not None and len(busy) < jobs:
@@ -269,10 +269,10 @@ def timetable(left: Sequence[tuple[Task, float]], jobs: int) -> float:
     return max([now, *busy])
 
 
-def _together(drawn: DrawRates, draws: int) -> float:
+def _together(rates: DrawRates, draws: int) -> float:
     """Answer tokens a second where `draws` answers share the reading of their prompt."""
-    answers = draws * drawn.answer_tokens
-    return answers / (drawn.prompt_tokens / drawn.read_per_s + answers / drawn.drawn_per_s)
+    answers = draws * rates.answer_tokens
+    return answers / (rates.prompt_tokens / rates.read_per_s + answers / rates.drawn_per_s)
 
 
 def _rows(spec: StudySpec, eats: str) -> int:
@@ -298,8 +298,8 @@ def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
         trained_per_s=default.trained_per_s * scale,
         scored_per_s=default.scored_per_s * scale,
     )
-    drawn = DrawRates(speed.scored_per_s, default.generated_per_s * scale, PROMPT_TOKENS, ANSWER_TOKENS)
-    return Pace(speed, drawn, drawn)
+    rates = DrawRates(speed.scored_per_s, default.generated_per_s * scale, PROMPT_TOKENS, ANSWER_TOKENS)
+    return Pace(speed, rates, rates)
 
 
 def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
@@ -324,11 +324,11 @@ def measured_gflops(threads: int | None) -> float:
         torch.set_num_threads(threads)
     left, right = torch.ones(512, 1536), torch.ones(1536, 576)
     left @ right
-    rounds, started = 0, time.perf_counter()
-    while time.perf_counter() - started < 0.5:
+    rounds, start_s = 0, time.perf_counter()
+    while time.perf_counter() - start_s < 0.5:
         left @ right
         rounds += 1
-    return rounds * 2 * 512 * 1536 * 576 / (time.perf_counter() - started) / 1e9
+    return rounds * 2 * 512 * 1536 * 576 / (time.perf_counter() - start_s) / 1e9
 
 
 def require_resources(estimate: Estimate, directory: Path, device: str = "cpu") -> None:

@@ -128,7 +128,7 @@ def freeze(
     spec: StudySpec,
     directory: Path,
     *,
-    resolved: Precisions,
+    precisions: Precisions,
     evaluations: int,
     template: Template | None = None,
     code: Mapping[str, str] | None = None,
@@ -138,7 +138,7 @@ def freeze(
     Args:
         spec: The study.
         directory: Where it is stored.
-        resolved: What it computes in.
+        precisions: What it computes in.
         evaluations: How many of its arms have been evaluated.
         template: What prompts are put to the model with; None where nothing is left to train.
         code: The hashes that the keys hold; None leaves those that are noted.
@@ -146,28 +146,34 @@ def freeze(
     Raises:
         RunMismatch: The directory holds a study of another name, or one that was begun with another chat template.
     """
-    known = load_frozen(directory)
+    frozen_study = load_frozen(directory)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    if known is None:
-        known = FrozenStudy(VERSION, spec, spec_hash(spec), now, adhere.__version__, resolved)
+    if frozen_study is None:
+        frozen_study = FrozenStudy(VERSION, spec, spec_hash(spec), now, adhere.__version__, precisions)
         if template is not None:
-            known = msgspec.structs.replace(known, template_sha256=template.sha256, warnings=template.warnings)
-    elif known.spec.name != spec.name:
-        raise RunMismatch(f"{directory} holds the study {known.spec.name!r}, not {spec.name!r}. Use another --out")
-    elif template is not None and known.template_sha256 not in {"", template.sha256}:
+            frozen_study = msgspec.structs.replace(
+                frozen_study, template_sha256=template.sha256, warnings=template.warnings
+            )
+    elif frozen_study.spec.name != spec.name:
+        raise RunMismatch(
+            f"{directory} holds the study {frozen_study.spec.name!r}, not {spec.name!r}. Use another --out"
+        )
+    elif template is not None and frozen_study.template_sha256 not in {"", template.sha256}:
         raise RunMismatch(
             f"{directory} was begun with another chat template of {spec.start}: "
             "what is left would learn from other tokens. Put the template back, or use another --out"
         )
-    elif fields := tuple(_differences("", _question(known.latest), _question(spec))):
+    elif fields := tuple(_differences("", _question(frozen_study.latest), _question(spec))):
         change = Change(now, spec_hash(spec), evaluations, fields)
-        known = msgspec.structs.replace(known, changes=(*known.changes, change), current=spec, resolved=resolved)
-    elif code is None or code == known.code:
-        return known
+        frozen_study = msgspec.structs.replace(
+            frozen_study, changes=(*frozen_study.changes, change), current=spec, resolved=precisions
+        )
+    elif code is None or code == frozen_study.code:
+        return frozen_study
     if code is not None:
-        known = msgspec.structs.replace(known, code=dict(code))
-    write_atomic(directory / FILE, encode(known))
-    return known
+        frozen_study = msgspec.structs.replace(frozen_study, code=dict(code))
+    write_atomic(directory / FILE, encode(frozen_study))
+    return frozen_study
 
 
 def spec_hash(spec: StudySpec) -> str:

@@ -51,29 +51,33 @@ def judging_identity(prompts: Iterable[Prompt]) -> str:
 def training_identity(method: str) -> str:
     """The hash of what trains by one method; its rows have the identity of how they were drawn."""
     stage = COMMAND if method == METHOD else STAGES.get(method)
-    declared: dict[str, Json] = {
+    versions: dict[str, Json] = {
         "method": f"{method} {stage.version}",
         "loop": LOOP_VERSION,
         "decoder": DECODER_VERSION,
         "judge": VERIFIER_VERSION,
     }
     if stage.yields != "weights":
-        declared["rating"] = TRANSFORMS.get(RATING).version
-    return content_hash([declared, _foreign([stage.run, stage.rows, stage.settings]), _libraries()])
+        versions["rating"] = TRANSFORMS.get(RATING).version
+    return content_hash([versions, _foreign([stage.run, stage.rows, stage.settings]), _libraries()])
 
 
 def _judging(prompts: Iterable[Prompt]) -> Json:
-    asked = {
+    kinds = {
         (kind, one.tags.get("profile"))
         for one in prompts
         for turn in one.turns
         for ref in turn.constraints
         for kind in _ids(ref.id, ref.params)
     }
-    asked |= {(TWINS[kind].own, None) for kind, _ in asked if kind in TWINS and TWINS[kind].own in registry}
-    judged = sorted({verifier_version(kind, profile=profile) + f" {kind}" for kind, profile in asked})
-    own = {registry.get(kind) for kind, _ in asked if kind in registry}
-    return [{"decoder": DECODER_VERSION, "judge": VERIFIER_VERSION, "kinds": judged}, _foreign(own), _libraries()]
+    kinds |= {(TWINS[kind].own, None) for kind, _ in kinds if kind in TWINS and TWINS[kind].own in registry}
+    kind_versions = sorted({verifier_version(kind, profile=profile) + f" {kind}" for kind, profile in kinds})
+    own = {registry.get(kind) for kind, _ in kinds if kind in registry}
+    return [
+        {"decoder": DECODER_VERSION, "judge": VERIFIER_VERSION, "kinds": kind_versions},
+        _foreign(own),
+        _libraries(),
+    ]
 
 
 def _libraries() -> Json:
@@ -114,11 +118,11 @@ def _definition(one: object) -> object:
 
 def _sources(one: object) -> list[Path]:
     """The files of the package that defines `one`: all of them, as its modules call each other."""
-    defined = _definition(one)
-    file = inspect.getsourcefile(inspect.unwrap(defined))  # type: ignore[arg-type]
+    definition = _definition(one)
+    file = inspect.getsourcefile(inspect.unwrap(definition))  # type: ignore[arg-type]
     if file is None:
         return []
-    top = sys.modules.get(defined.__module__.partition(".")[0])
+    top = sys.modules.get(definition.__module__.partition(".")[0])
     if (
         top is None or top.__file__ is None or not hasattr(top, "__path__")
     ):  # one module, or a folder that is no package

@@ -105,25 +105,25 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     if spec.trains and not as_stored:  # before a missing file is told: nothing here can be done without
         need("torch", extra="train")
         need("transformers", extra="train")
-    suite, published = held_out_suite(spec), published_suites(spec)
+    suite, suites = held_out_suite(spec), published_suites(spec)
     require_judge(spec, suite.prompts)
-    others = () if spec.data.long is None else [prompt for one in published.values() for prompt in one.prompts]
+    others = () if spec.data.long is None else [prompt for one in suites.values() for prompt in one.prompts]
     inputs = {seed: _inputs(spec, seed, (*suite.prompts, *others)) for seed in (spec.seeds if spec.trains else ())}
-    training = [prompt for found in inputs.values() for prompt in found.everything]
+    training = [prompt for seed_inputs in inputs.values() for prompt in seed_inputs.everything]
     split = audit(training, () if spec.asked else suite.prompts)
     split.require_clean()
-    frozen = load_frozen(directory)
-    if frozen is not None and (as_stored or frozen.latest.precision == spec.precision):
-        resolved = frozen.resolved  # settled once: a resumed or shared study never mixes precisions
+    frozen_study = load_frozen(directory)
+    if frozen_study is not None and (as_stored or frozen_study.latest.precision == spec.precision):
+        precisions = frozen_study.resolved  # settled once: a resumed or shared study never mixes precisions
     elif not spec.trains:
-        resolved = Precisions()
+        precisions = Precisions()
     else:
-        resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
-    judged = {"": suite, **published}
+        precisions = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
+    every_suite = {"": suite, **suites}
     methods = sorted({spec.stage(name).stage.name for name in spec.stages})
     if as_stored:
         code = _stored_code(
-            frozen, directory, [DRAW, *(TRAIN + one for one in methods), *(JUDGE + one for one in judged)]
+            frozen_study, directory, [DRAW, *(TRAIN + one for one in methods), *(JUDGE + one for one in every_suite)]
         )
     else:
         code = {DRAW: drawing_identity(training)}
@@ -132,91 +132,101 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
             JUDGE + name: content_hash(sorted(judges_of(one.prompts)))
             if spec.asks_rules
             else judging_identity(one.prompts)
-            for name, one in judged.items()
+            for name, one in every_suite.items()
         }
-    hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, code[DRAW]])
+    hashes = _hashes(spec, inputs, [start_sha256, precisions.rollouts, precisions.layout, code[DRAW]])
     identities = {place: one.identity for place, one in sources.items()}
-    plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods}, identities)
+    plan = make_plan(spec, hashes, precisions, {method: code[TRAIN + method] for method in methods}, identities)
     tasks = tasks_of(
         spec,
         plan,
         start_sha256=start_sha256,
         suites={
             name: content_hash([one.sha256, one.sampling.max_new_tokens, code[JUDGE + name]])
-            for name, one in judged.items()
+            for name, one in every_suite.items()
         },
     )
-    shown = _choose_shown(spec, suite.prompts)
+    shown_prompts = _choose_shown(spec, suite.prompts)
     return StudyInputs(
         spec,
         directory,
         start,
         start_sha256,
         suite,
-        published,
+        suites,
         inputs,
         split,
-        resolved,
+        precisions,
         code,
         plan,
         tasks,
-        shown,
+        shown_prompts,
         sources,
     )
 
 
-def _stored_code(frozen: FrozenStudy | None, directory: Path, names: Sequence[str]) -> Mapping[str, str]:
+def _stored_code(frozen_study: FrozenStudy | None, directory: Path, names: Sequence[str]) -> Mapping[str, str]:
     """The hashes that a stored study's keys hold.
 
     Raises:
         UsageError: Nothing was begun there, or what ran it noted none for some part.
     """
-    if frozen is None:
+    if frozen_study is None:
         raise UsageError(f"{directory} holds no study that was begun: nothing is there to put together")
-    missing = [name for name in names if name not in frozen.code]
+    missing = [name for name in names if name not in frozen_study.code]
     if missing:
         raise UsageError(
-            f"{directory}: adhere {frozen.adhere} did not note the code of {', '.join(missing)!r}: the study was begun "
-            "by an older version, or its spec was changed. Put it together with the code and libraries that ran it"
+            f"{directory}: adhere {frozen_study.adhere} did not note the code of {', '.join(missing)!r}: the study was "
+            "begun by an older version, or its spec was changed. Put it together with the code and libraries that "
+            "ran it"
         )
-    return frozen.code
+    return frozen_study.code
 
 
 def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[str]) -> dict[int, Inputs]:
     """Hash what the pools of each seed are made from. `shared`: start weights, precision and code."""
     common = [*shared, spec.pool_reward, spec.data.max_new_tokens]
     data, again = spec.data, spec.resample
-    asked = [] if data.model is msgspec.UNSET else [data.model]
+    models = [] if data.model is msgspec.UNSET else [data.model]
     common += ["vllm"] if spec.served_by == "vllm" else []
-    drawn = [again.draws, again.temperature, again.repair, again.limits] if again else []
+    resampling = [again.draws, again.temperature, again.repair, again.limits] if again else []
     return {
         seed: Inputs(
             content_hash(
-                [*common, seed, list(found.prompts), data.draws, data.temperature, data.repair, data.limits, *asked]
+                [
+                    *common,
+                    seed,
+                    list(seed_inputs.prompts),
+                    data.draws,
+                    data.temperature,
+                    data.repair,
+                    data.limits,
+                    *models,
+                ]
             ),
-            content_hash([*common, seed, list(found.again), *drawn]),
-            tuple(content_hash([*common, seed, list(prompts), *drawn]) for prompts, _ in found.further),
+            content_hash([*common, seed, list(seed_inputs.again), *resampling]),
+            tuple(content_hash([*common, seed, list(prompts), *resampling]) for prompts, _ in seed_inputs.further),
         )
-        for seed, found in inputs.items()
+        for seed, seed_inputs in inputs.items()
     }
 
 
 def held_out_suite(spec: StudySpec) -> Suite:
     """Return what the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
-    asked = spec.evaluation
+    evaluation = spec.evaluation
     if spec.asks_rules:
         return rules_suite(spec)
     if spec.asked:
-        return _load_suite(spec.asked, asked.suite_limit)
-    if asked.dev is not None:
-        return dev_suite(asked.seed, sizes=asked.dev, kinds=spec.data.kinds, wordings=spec.data.wordings)
+        return _load_suite(spec.asked, evaluation.suite_limit)
+    if evaluation.dev is not None:
+        return dev_suite(evaluation.seed, sizes=evaluation.dev, kinds=spec.data.kinds, wordings=spec.data.wordings)
     return study_suite(
-        asked.seed,
-        new_topic=asked.new_topic,
-        new_wording=asked.new_wording,
-        new_family=asked.new_family,
-        new_kind=asked.sizes.get("new-kind", Sizes()),
-        new_kinds=[] if asked.new_kinds is msgspec.UNSET else asked.new_kinds,
+        evaluation.seed,
+        new_topic=evaluation.new_topic,
+        new_wording=evaluation.new_wording,
+        new_family=evaluation.new_family,
+        new_kind=evaluation.sizes.get("new-kind", Sizes()),
+        new_kinds=[] if evaluation.new_kinds is msgspec.UNSET else evaluation.new_kinds,
         kinds=spec.data.kinds,
         wordings=spec.data.wordings,
     )
@@ -273,12 +283,12 @@ def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInput
         report = decontaminate(prompts, held_out, whole_prompts=False)
         return tuple(report.kept(prompts)), report
 
-    prompts, compared = composed("train", data.prompts, 0)
+    prompts, contamination = composed("train", data.prompts, 0)
     if again is None:
-        return SeedInputs(prompts, compared, (), decontaminate((), held_out))
+        return SeedInputs(prompts, contamination, (), decontaminate((), held_out))
     most = max(spec.stage(name).budget for name in spec.stages)
     further = tuple(composed("again", again.prompts, 1, share) for share in range(2, most + 1))
-    return SeedInputs(prompts, compared, *composed("again", again.prompts, 1), further)
+    return SeedInputs(prompts, contamination, *composed("again", again.prompts, 1), further)
 
 
 def _choose_shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:

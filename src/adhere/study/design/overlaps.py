@@ -31,27 +31,27 @@ def find_overlaps(spec: StudySpec, directory: Path, suites: Mapping[str, Suite],
     Raises:
         SpecError: An arm names rows that are not there or cannot be read; file and line are named.
     """
-    named = {arm.name: arm.trained_on for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
-    files = {arm: _files(arm, patterns) for arm, patterns in named.items()}
+    patterns_by_arm = {arm.name: arm.trained_on for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
+    files = {arm: _files(arm, patterns) for arm, patterns in patterns_by_arm.items()}
     sizes = {str(one): one.stat().st_size for own in files.values() for one in own}
-    key = content_hash([sizes, {name: suite.sha256 for name, suite in suites.items()}, named])
-    stored = directory / FILE
-    if stored.exists() and (known := decode(stored.read_bytes(), Overlaps)).key == key:
-        return known
+    key = content_hash([sizes, {name: suite.sha256 for name, suite in suites.items()}, patterns_by_arm])
+    path = directory / FILE
+    if path.exists() and (earlier := decode(path.read_bytes(), Overlaps)).key == key:
+        return earlier
     items = tuple(items_of([(suite.name, suite) for suite in suites.values()])) if files else ()
     done: dict[str, Overlap] = {}
-    found = []
+    overlaps = []
     for arm, own in files.items():
         for file in own:
             name = str(file)
             if name not in done:
                 progress.say(f"Comparing {name} with {len(items)} prompts")
                 done[name] = _compare(file, items)
-            found.append(msgspec.structs.replace(done[name], arm=arm))
-    made = Overlaps(key, found)
+            overlaps.append(msgspec.structs.replace(done[name], arm=arm))
+    report = Overlaps(key, overlaps)
     directory.mkdir(parents=True, exist_ok=True)
-    write_atomic(stored, encode(made))
-    return made
+    write_atomic(path, encode(report))
+    return report
 
 
 def _files(arm: str, patterns: list[str]) -> list[Path]:
@@ -63,7 +63,7 @@ def _files(arm: str, patterns: list[str]) -> list[Path]:
 
 def _compare(file: Path, items: tuple[tuple[str, int | str, str], ...]) -> Overlap:
     step: Decontaminate | None = None
-    rows, against, shown = 0, dict[str, int](), list[str]()
+    rows, against, examples = 0, dict[str, int](), list[str]()
     for block in LineFile(file).blocks():
         if step is None:
             first = json.loads(next(iter(block.lines()))[1])
@@ -73,5 +73,5 @@ def _compare(file: Path, items: tuple[tuple[str, int | str, str], ...]) -> Overl
         if isinstance(sorted_.note, BlockMatches):
             for name, n in sorted_.note.dropped.items():
                 against[name] = against.get(name, 0) + n
-        shown += [f"line {drop.line}: {drop.item}" for drop in sorted_.dropped[: MOST_SHOWN - len(shown)]]
-    return Overlap("", str(file), rows, against, shown)
+        examples += [f"line {drop.line}: {drop.item}" for drop in sorted_.dropped[: MOST_SHOWN - len(examples)]]
+    return Overlap("", str(file), rows, against, examples)

@@ -109,7 +109,7 @@ class Inputs(NamedTuple):
 def make_plan(
     spec: StudySpec,
     inputs: Mapping[int, Inputs],
-    resolved: Precisions,
+    precisions: Precisions,
     code: Mapping[str, str],
     sources: Mapping[tuple[str, int | None], str] | None = None,
 ) -> Plan:
@@ -118,7 +118,7 @@ def make_plan(
     Args:
         spec: The study.
         inputs: Of every seed, what its pools depend on.
-        resolved: What it computes in.
+        precisions: What it computes in.
         code: Of every method, the hash of what trains by it (`identity`).
         sources: Of every arm that others trained, by arm and seed, the identity of its model or answers.
     """
@@ -139,38 +139,38 @@ def make_plan(
             for depth, name in enumerate(arm.stages, start=1):
                 stage = spec.stage(name)
                 others = keys_of_arm[stage.equal_compute_to] if stage.equal_compute_to else ()
-                matched = tuple(key for key in others if key not in keys)
-                settings = msgspec.to_builtins(settle(stage.settings, resolved))
+                matched_keys = tuple(key for key in others if key not in keys)
+                settings = msgspec.to_builtins(settle(stage.settings, precisions))
                 parent = keys[-1] if keys else None
-                read = known_pools
+                pool_keys = known_pools
                 if stage.answers != "verified":
                     plain = PoolPlan(seed, content_hash(["plain pool", first.key]), None, like=first.key)
                     pools[plain.key] = plain
-                    read = (plain.key,) if stage.answers == "plain" else (*known_pools, plain.key)
+                    pool_keys = (plain.key,) if stage.answers == "plain" else (*known_pools, plain.key)
                 if stage.budget > 1:
-                    read += tuple(pool.key for pool in further[: stage.budget - 1])
+                    pool_keys += tuple(pool.key for pool in further[: stage.budget - 1])
                     pools |= {pool.key: pool for pool in further[: stage.budget - 1]}
                 if stage.stage is COMMAND and not stage.settings.needs_rows:
-                    read = ()
+                    pool_keys = ()
                 by = [stage.stage.name, code[stage.stage.name], settings]
-                key = content_hash(["cell", parent, read, *by, matched, seed, *stage.key])
+                key = content_hash(["cell", parent, pool_keys, *by, matched_keys, seed, *stage.key])
                 shared = cells.get(key)
                 cells[key] = Cell(
                     path=tuple(arm.stages[:depth]),
                     seed=seed,
                     key=key,
                     parent=parent,
-                    matched=matched,
+                    matched=matched_keys,
                     arms=(*shared.arms, arm.name) if shared else (arm.name,),
-                    pools=read,
+                    pools=pool_keys,
                 )
                 keys = (*keys, key)
                 if spec.resample is not None and name in spec.resample.stages:
                     again = PoolPlan(seed, content_hash(["pool", seed, key, inputs[seed].resample]), key, after=name)
                     known_pools = (first.key, again.key)
                     further = tuple(
-                        PoolPlan(seed, content_hash(["pool", seed, key, made]), key, share=share, after=name)
-                        for share, made in enumerate(inputs[seed].further, start=2)
+                        PoolPlan(seed, content_hash(["pool", seed, key, further_hash]), key, share=share, after=name)
+                        for share, further_hash in enumerate(inputs[seed].further, start=2)
                     )
                     if depth < len(arm.stages):  # else nothing learns from it
                         pools[again.key] = again

@@ -80,29 +80,31 @@ def load_probe(directory: Path, *, jobs: int = 1) -> Probe | None:
     if not file.exists():
         return None
     try:
-        found = decode(file.read_bytes(), Probe)
+        speeds = decode(file.read_bytes(), Probe)
     except IntegrityError:  # of another version: measured again
         return None
-    return found if (found.version, found.jobs) == (VERSION, jobs) else None
+    return speeds if (speeds.version, speeds.jobs) == (VERSION, jobs) else None
 
 
 def probe(
-    spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, resolved: Precisions, jobs: int = 1
+    spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, precisions: Precisions, jobs: int = 1
 ) -> Probe:
     """Measure with `jobs` processes side by side, and store in `directory`.
 
     `prompts` are training prompts of the study.
     """
     if jobs == 1:
-        found = measure(spec, prompts, start=start, resolved=resolved)
+        speeds = measure(spec, prompts, start=start, precisions=precisions)
     else:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool:
-            each = [pool.submit(measure, spec, prompts, start=start, resolved=resolved, jobs=jobs) for _ in range(jobs)]
-            found = mean([one.result() for one in each])
+            each = [
+                pool.submit(measure, spec, prompts, start=start, precisions=precisions, jobs=jobs) for _ in range(jobs)
+            ]
+            speeds = mean([one.result() for one in each])
     directory.mkdir(parents=True, exist_ok=True)
-    write_atomic(directory / file_of(jobs), encode(found))
-    return found
+    write_atomic(directory / file_of(jobs), encode(speeds))
+    return speeds
 
 
 def file_of(jobs: int) -> str:
@@ -115,14 +117,14 @@ def threads_each(spec: StudySpec, jobs: int) -> int | None:
     return spec.threads if jobs == 1 else max(1, (spec.threads or len(os.sched_getaffinity(0))) // jobs)
 
 
-def mean(found: Sequence[Probe]) -> Probe:
+def mean(probes: Sequence[Probe]) -> Probe:
     """Each number's mean over the processes; the seconds of the slowest."""
     names = [field.name for field in msgspec.structs.fields(Probe) if field.type is float]
-    means = {name: sum(getattr(one, name) for one in found) / len(found) for name in names}
-    return msgspec.structs.replace(found[0], **means | {"seconds": max(one.seconds for one in found)})
+    means = {name: sum(getattr(one, name) for one in probes) / len(probes) for name in names}
+    return msgspec.structs.replace(probes[0], **means | {"seconds": max(one.seconds for one in probes)})
 
 
-def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved: Precisions, jobs: int = 1) -> Probe:
+def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, precisions: Precisions, jobs: int = 1) -> Probe:
     """Measure the speed of this process, one of `jobs`."""
     import torch
 
@@ -134,8 +136,8 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
     ways = []
     for precision, layout, temperature, longest, answers in (
         (
-            resolved.rollouts,
-            resolved.layout,
+            precisions.rollouts,
+            precisions.layout,
             spec.data.temperature,
             spec.data.max_new_tokens,
             spec.data.prompts * spec.data.draws,
@@ -148,19 +150,19 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
         rows = min(ROWS, answers or ROWS)
         ways.append(_time_draws(engine, prompts, rows=rows, temperature=temperature, longest=longest))
         engine.close()
-    drawn, evaluated = ways
-    trained = _time_training(model, tokenizer, prompts, resolved)
+    draw_rates, greedy_rates = ways
+    trained = _time_training(model, tokenizer, prompts, precisions)
     return Probe(
         VERSION,
         jobs,
         trained,
-        drawn.read_per_s,
-        drawn.drawn_per_s,
-        evaluated.read_per_s,
-        evaluated.drawn_per_s,
-        drawn.prompt_tokens,
-        drawn.answer_tokens,
-        evaluated.answer_tokens,
+        draw_rates.read_per_s,
+        draw_rates.drawn_per_s,
+        greedy_rates.read_per_s,
+        greedy_rates.drawn_per_s,
+        draw_rates.prompt_tokens,
+        draw_rates.answer_tokens,
+        greedy_rates.answer_tokens,
         time.monotonic() - began,
     )
 
@@ -172,35 +174,35 @@ def _time_draws(
 
     Whole answers, how long they are and what drawing takes.
     """
-    asked = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(rows)]
+    probe_prompts = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(rows)]
 
     async def draw(most: int) -> tuple[int, int]:
-        read, drawn = 0, 0
-        answers = respond(model, asked, sampling=Sampling(max_new_tokens=most, temperature=temperature))
+        tokens_read, tokens_drawn = 0, 0
+        answers = respond(model, probe_prompts, sampling=Sampling(max_new_tokens=most, temperature=temperature))
         async with aclosing(answers):
             async for answer in answers:
-                read += answer.usage.prompt_tokens or 0
-                drawn += answer.usage.completion_tokens or 0
-        return read, drawn
+                tokens_read += answer.usage.prompt_tokens or 0
+                tokens_drawn += answer.usage.completion_tokens or 0
+        return tokens_read, tokens_drawn
 
     def timed(most: int) -> tuple[float, int, int]:
-        started = time.perf_counter()
+        start_s = time.perf_counter()
         counts = asyncio.run(draw(most))
-        return time.perf_counter() - started, *counts
+        return time.perf_counter() - start_s, *counts
 
-    first_s, read, first = timed(1)
+    first_s, tokens_read, first = timed(1)
     whole_s, _, whole = timed(longest)
     more_s = max(
         whole_s - first_s, 0.1 * whole_s
     )  # on a machine that was busy for a moment, reading may seem to take all
-    return DrawRates(read / first_s, max(1, whole - first) / more_s, read / rows, whole / rows)
+    return DrawRates(tokens_read / first_s, max(1, whole - first) / more_s, tokens_read / rows, whole / rows)
 
 
-def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Precisions) -> float:
+def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], precisions: Precisions) -> float:
     """One step is taken to warm up; the second is what counts. The model is not used again."""
     text = "The answer to this takes about as many words as most answers of the study have, some thirty of them in all."
     rows = [SftRow(f"{i}", prompts[i % len(prompts)].text, text, "sampled", (), ()) for i in range(8)]
-    settings = settle(SftSettings(epochs=1, batch_rows=8), resolved)
+    settings = settle(SftSettings(epochs=1, batch_rows=8), precisions)
     for _ in range(2):
         ledger = sft(model, tokenizer, rows, settings, seed=0).ledger  # type: ignore[arg-type]
     return ledger.tokens_processed / ledger.seconds

@@ -28,10 +28,10 @@ JUDGE_LENGTH = 16
 
 def judge_hash(prompts: Iterable[Prompt]) -> str:
     """The versions of all verifiers that judge answers to `prompts`, as one short hash."""
-    asked = list(prompts)
-    versions = set(judges_of([prompt for prompt in asked if "rule" in prompt.tags])) | {
+    prompts = list(prompts)
+    versions = set(judges_of([prompt for prompt in prompts if "rule" in prompt.tags])) | {
         f"{ref.id} {verifier_version(ref, profile=prompt.tags.get('profile'))}"
-        for prompt in asked
+        for prompt in prompts
         if "rule" not in prompt.tags
         for turn in prompt.turns
         for ref in turn.constraints
@@ -45,13 +45,13 @@ def require_judge(spec: StudySpec, prompts: Iterable[Prompt]) -> None:
     Raises:
         SpecError: It is another one.
     """
-    pinned = spec.verdict.judge
-    if pinned is msgspec.UNSET:
+    judge = spec.verdict.judge
+    if judge is msgspec.UNSET:
         return
     here = judge_hash(prompts)
-    if pinned != here:
+    if judge != here:
         raise SpecError(
-            f"verdict.judge = {pinned!r}: the judge of adhere {adhere.__version__} for this suite is {here!r}. Install "
+            f"verdict.judge = {judge!r}: the judge of adhere {adhere.__version__} for this suite is {here!r}. Install "
             "the version that the spec was registered with, or leave `judge` out and say that the judge was changed"
         )
 
@@ -63,23 +63,25 @@ def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Reg
         RunMismatch: Another rule is registered there.
         SpecError: Answers are there already: files that the spec names, or evaluations in the directory.
     """
-    known = load_registration(directory)
-    if known is not None:
-        if known.sha256 != spec_hash(spec):
+    registration = load_registration(directory)
+    if registration is not None:
+        if registration.sha256 != spec_hash(spec):
             raise RunMismatch(
-                f"{directory} has another rule, registered at {known.at}. A changed rule is another study: give it "
-                "another --out"
+                f"{directory} has another rule, registered at {registration.at}. A changed rule is another study: give "
+                "it another --out"
             )
-        return known
+        return registration
     files = [arm.at(seed) for arm, seed in places(spec) if arm.answers is not msgspec.UNSET]
     there = [name for name in files if Path(name).expanduser().exists()]
-    measured = sorted((directory / "evaluations").glob("*.json"))
-    if there or measured:
+    evaluation_files = sorted((directory / "evaluations").glob("*.json"))
+    if there or evaluation_files:
         what = (
-            f"{len(there)} of {len(files)} files of answers ({there[0]})" if there else f"{len(measured)} evaluations"
+            f"{len(there)} of {len(files)} files of answers ({there[0]})"
+            if there
+            else f"{len(evaluation_files)} evaluations"
         )
         raise SpecError(f"--register: {what} are there already, so registering now would show nothing")
-    made = Registration(
+    registration = Registration(
         version=VERSION,
         sha256=spec_hash(spec),
         judge=judge_hash(prompts),
@@ -88,5 +90,5 @@ def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Reg
         sources=sum(1 for _ in places(spec)),
     )
     directory.mkdir(parents=True, exist_ok=True)
-    write_atomic(directory / FILE, encode(made))
-    return made
+    write_atomic(directory / FILE, encode(registration))
+    return registration

@@ -54,11 +54,11 @@ def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Validity | None]:
     Raises:
         SpecError: There are none.
     """
-    rules, held = open_rules(rule_file(spec))
-    found = tuple(rule for rule in rules if rule.check is not None)
-    if not found:
+    rules, validity = open_rules(rule_file(spec))
+    checkable_rules = tuple(rule for rule in rules if rule.check is not None)
+    if not checkable_rules:
         raise SpecError(f"verdict.suite = {spec.asked!r}: no rule in it has a check (adhere rules list FILE)")
-    return found, held
+    return checkable_rules, validity
 
 
 def rules_suite(spec: StudySpec) -> Suite:
@@ -70,7 +70,7 @@ def rules_suite(spec: StudySpec) -> Suite:
         SpecError: No rule, or a file that holds no session.
         UsageError: A folder without any session.
     """
-    rules, solved = rules_of(spec)[0], dict[str, list[bool | None]]()
+    rules, states_by_task = rules_of(spec)[0], dict[str, list[bool | None]]()
     sets, states = list[list[TaskNames]](), list[list[bool | None]]()
     for arm, seed in places(spec):
         folder = Path(arm.at(seed)).expanduser()
@@ -79,20 +79,20 @@ def rules_suite(spec: StudySpec) -> Suite:
             sets.append([names for names, _ in pairs])
             states.append([state for _, state in pairs])
     way = way_of(sets)
-    for own, told in zip(sets, states, strict=True):
-        for names, state in zip(own, told, strict=True):
-            solved.setdefault(redact(getattr(names, way)), []).append(state)
-    tasks = sorted(task for task in solved if task) or [""]
-    prompts = tuple(_prompt(task, rule, solved.get(task, [])) for task in tasks for rule in rules)
+    for own, task_states in zip(sets, states, strict=True):
+        for names, state in zip(own, task_states, strict=True):
+            states_by_task.setdefault(redact(getattr(names, way)), []).append(state)
+    tasks = sorted(task for task in states_by_task if task) or [""]
+    prompts = tuple(_prompt(task, rule, states_by_task.get(task, [])) for task in tasks for rule in rules)
     present = {prompt.tags["slice"] for prompt in prompts}
     return Suite(
         spec.asked, CHECKS_VERSION, prompts, tuple(name for name in SOLVED if name in present), settings={WAY: way}
     )  # fmt: skip
 
 
-def _prompt(task: str, rule: Rule, solved: Sequence[bool | None]) -> Prompt:
+def _prompt(task: str, rule: Rule, states: Sequence[bool | None]) -> Prompt:
     ref = ConstraintRef(f"rule:{rule.id}", msgspec.to_builtins(rule.check))
-    part = "" if not solved or None in solved else SOLVED[not all(solved)]
+    part = "" if not states or None in states else SOLVED[not all(states)]
     tags = {"query": task, "slice": part, "rule": rule.id}
     turn = Turn(redact(rule.quote or rule.id), (ref,))
     return Prompt(f"{rule.id} in {task}", (turn,), source="rules", tags=tags)
@@ -104,24 +104,24 @@ def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, SessionOut
     Raises:
         SpecError: Two of them are of one task.
     """
-    (rules, held), way = rules_of(spec), cast("Way", suite.settings[WAY])
+    (rules, validity), way = rules_of(spec), cast("Way", suite.settings[WAY])
     folder_of_rules = rule_file(spec).resolve().parent
-    found: dict[str, SessionOutcomes] = {}
+    outcomes_by_task: dict[str, SessionOutcomes] = {}
     for session in read_sessions(folder):
         task = redact(getattr(task_names(session, folder), way))
-        if task and task in found:
+        if task and task in outcomes_by_task:
             raise SpecError(
-                f"{found[task].session} and {session.name} are both of the task {task!r}. A study takes one session a "
-                "task and seed: put the second into the folder of another seed, or give the logs tasks of their own "
-                '("task": …)'
+                f"{outcomes_by_task[task].session} and {session.name} are both of the task {task!r}. A study takes "
+                "one session a task and seed: put the second into the folder of another seed, or give the logs tasks "
+                'of their own ("task": …)'
             )
         if task:
-            found[task] = _outcomes_of(rules, session, folder_of_rules, held)
-    return found
+            outcomes_by_task[task] = _outcomes_of(rules, session, folder_of_rules, validity)
+    return outcomes_by_task
 
 
-def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, held: Validity | None) -> SessionOutcomes:
-    verdicts = judge_session(rules, session, repo=repo, versions=held)
+def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, validity: Validity | None) -> SessionOutcomes:
+    verdicts = judge_session(rules, session, repo=repo, versions=validity)
     return SessionOutcomes(
         session.name,
         " ".join(part for part in (session.agent, session.version, session.model) if part),

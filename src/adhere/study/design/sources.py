@@ -81,15 +81,15 @@ def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
         SpecError: An arm has nothing at any seed, two of its seeds are the same weights or answers, or arms would be
             asked in different ways and the spec does not allow that.
     """
-    found = {(arm.name, seed): look_at(arm, seed) for arm, seed in places(spec)}
+    sources = {(arm.name, seed): look_at(arm, seed) for arm, seed in places(spec)}
     for arm in spec.arms:
-        own = [one for (name, _), one in found.items() if name == arm.name]
+        own = [one for (name, _), one in sources.items() if name == arm.name]
         if own and all(one.trouble for one in own):
             raise SpecError(f"arms.{arm.name}: {own[0].trouble}. None of its {len(own)} seeds is there")
         _require_different(own)
     if spec.evaluation.across_engines is not True:
-        _require_alike(list(found.values()))
-    return found
+        _require_alike(list(sources.values()))
+    return sources
 
 
 def look_at(arm: ArmSpec, seed: int | None) -> Source:
@@ -124,8 +124,8 @@ def _look_at_served(blank: Source, rest: str) -> Source:
     if not Path(base).is_dir():  # of the hub: vLLM fetches it
         extra = [weights_sha256(adapter)] if adapter else []
         return blank._replace(identity=content_hash([blank.identity, *extra]), engine="vllm")
-    found = _look_at_weights(blank, Path(base), _hashes(Path(base), adapter))
-    return found._replace(identity=content_hash(["vllm", found.identity]), engine="vllm", weights=None)
+    source = _look_at_weights(blank, Path(base), _hashes(Path(base), adapter))
+    return source._replace(identity=content_hash(["vllm", source.identity]), engine="vllm", weights=None)
 
 
 def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str]) -> Source:
@@ -148,8 +148,8 @@ def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str]) ->
 def _stops(directory: Path, tokenizer: Any) -> tuple[int, ...]:
     """The tokens that end an answer, as the model's own files say."""
     file = directory / "generation_config.json"
-    said = json.loads(file.read_text(encoding="utf-8")).get("eos_token_id") if file.exists() else None
-    ids = said if isinstance(said, list) else [said]
+    eos = json.loads(file.read_text(encoding="utf-8")).get("eos_token_id") if file.exists() else None
+    ids = eos if isinstance(eos, list) else [eos]
     return tuple(sorted({int(one) for one in (*ids, tokenizer.eos_token_id) if one is not None}))
 
 
@@ -165,18 +165,18 @@ def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
 
 def _folder_hash(folder: Path) -> str:
     """Hash all files below a folder, with their names."""
-    found = []
+    hashes = []
     for file in sorted(one for one in folder.rglob("*") if one.is_file()):
-        with file.open("rb") as opened:
-            found.append([file.relative_to(folder).as_posix(), hashlib.file_digest(opened, "sha256").hexdigest()])
-    return content_hash(found)
+        with file.open("rb") as stream:
+            hashes.append([file.relative_to(folder).as_posix(), hashlib.file_digest(stream, "sha256").hexdigest()])
+    return content_hash(hashes)
 
 
 def _require_different(own: Sequence[Source]) -> None:
     """A checkpoint that stands at two seeds would be counted twice."""
-    known: dict[str, Source] = {}
+    by_identity: dict[str, Source] = {}
     for one in own:
-        other = known.setdefault(one.identity, one)
+        other = by_identity.setdefault(one.identity, one)
         is_seen = one.kind == "answers" or one.engine in {"transformers", "vllm"}
         if other is not one and (is_seen or other.name == one.name):
             what = "answers" if one.kind == "answers" else "weights"
@@ -195,7 +195,7 @@ _ASPECTS: Mapping[str, tuple[str, str]] = {  # field of Source -> what it is cal
 
 def differences(sources: Sequence[Source]) -> list[str]:
     """List what the arms are not asked alike in, as far as it is known."""
-    told = []
+    lines = []
     usable = [one for one in sources if not one.trouble]
     for field, (what, mend) in _ASPECTS.items():
         values: dict[Any, Source] = {}
@@ -204,10 +204,10 @@ def differences(sources: Sequence[Source]) -> list[str]:
             if value not in {UNKNOWN, ()}:
                 values.setdefault(value, one)
         if len(values) > 1:
-            shown = {value: one.label for value, one in values.items()}
-            who = "; ".join(f"{label}: {_short(value)}" for value, label in shown.items())
-            told.append(f"the arms are {what} ({who}). {mend}")
-    return told
+            labels = {value: one.label for value, one in values.items()}
+            who = "; ".join(f"{label}: {_short(value)}" for value, label in labels.items())
+            lines.append(f"the arms are {what} ({who}). {mend}")
+    return lines
 
 
 def _short(value: Any) -> str:
@@ -215,8 +215,8 @@ def _short(value: Any) -> str:
 
 
 def _require_alike(sources: Sequence[Source]) -> None:
-    told = differences(sources)
-    if told:
+    lines = differences(sources)
+    if lines:
         raise SpecError(
-            f"{'; '.join(told)}, or give --across-engines: the study then runs, and its page says what differed"
+            f"{'; '.join(lines)}, or give --across-engines: the study then runs, and its page says what differed"
         )

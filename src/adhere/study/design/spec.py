@@ -550,37 +550,37 @@ class StudySpec(Record, frozen=True):
             SpecError: No method, an unknown one, or a setting that it does not have or allow.
         """
         table = dict(self.stages[name])
-        method, matched = table.pop("method", None), table.pop("equal_compute_to", None)
+        method, equal_compute_to = table.pop("method", None), table.pop("equal_compute_to", None)
         if not isinstance(method, str):
             raise SpecError(f"stages.{name}: needs a method, e.g. method = 'sft' (adhere list stages)")
-        if matched is not None and not isinstance(matched, str):
-            raise SpecError(f"stages.{name}.equal_compute_to: got {matched!r}, must be the name of an arm")
+        if equal_compute_to is not None and not isinstance(equal_compute_to, str):
+            raise SpecError(f"stages.{name}.equal_compute_to: got {equal_compute_to!r}, must be the name of an arm")
         own = {key: table.pop(key) for key in STUDY_KEYS[2:] if key in table}
         if method == METHOD:
-            if matched is not None or own:
-                key = "equal_compute_to" if matched is not None else next(iter(own))
+            if equal_compute_to is not None or own:
+                key = "equal_compute_to" if equal_compute_to is not None else next(iter(own))
                 raise SpecError(f"stages.{name}.{key}: a command cannot be told so; put what it needs into the command")
             return NamedStage(name, COMMAND, command_settings(name, table), None)
         if "trainer" in table:
-            return self._stage_of_others(name, method, table, matched, own)
+            return self._stage_of_others(name, method, table, equal_compute_to, own)
         spec = StageSpec(method, table)
         try:
             kind = spec.kind
-            given = convert({"reward": self.reward} | own, _Own)
+            study_settings = convert({"reward": self.reward} | own, _Own)
             settings = spec.resolved()
-            if given.budget > 1 and "steps" in settings.__struct_fields__:
-                settings = msgspec.structs.replace(settings, steps=given.budget * settings.steps)  # type: ignore[attr-defined]
+            if study_settings.budget > 1 and "steps" in settings.__struct_fields__:
+                settings = msgspec.structs.replace(settings, steps=study_settings.budget * settings.steps)  # type: ignore[attr-defined]
             return NamedStage(
                 name,
                 kind,
                 settings,
-                matched,
-                given.reward,
-                given.lora,
-                given.rated_by,
-                given.answers,
-                given.budget,
-                given.kept,
+                equal_compute_to,
+                study_settings.reward,
+                study_settings.lora,
+                study_settings.rated_by,
+                study_settings.answers,
+                study_settings.budget,
+                study_settings.kept,
             )
         except UnknownName as error:
             raise SpecError(f"stages.{name}.method: {error}") from error
@@ -588,7 +588,7 @@ class StudySpec(Record, frozen=True):
             raise SpecError(f"stages.{name}: {error}") from error
 
     def _stage_of_others(
-        self, name: str, method: str, table: dict[str, Json], matched: str | None, own: dict[str, Json]
+        self, name: str, method: str, table: dict[str, Json], equal_compute_to: str | None, own: dict[str, Json]
     ) -> NamedStage:
         """A stage that somebody else's trainer runs, on our rows and our reward."""
         from adhere.study.design.by_trl import KEYS, by_trl
@@ -597,14 +597,16 @@ class StudySpec(Record, frozen=True):
         if trainer != "trl":
             raise SpecError(f"{where}.trainer: got {trainer!r}, must be 'trl'. Others run by method = 'command'")
         alone = next((key for key in own if key not in {"reward", "lora"}), None)
-        if matched is not None or alone is not None:
+        if equal_compute_to is not None or alone is not None:
             raise SpecError(f"{where}.{alone or 'equal_compute_to'}: TRL cannot be told so; leave it or `trainer` out")
         others = {key: table.pop(key) for key in KEYS if key in table}
         if self.precision != "auto":  # which asks what *our* products are faster in
             table.setdefault("precision", self.precision)
         try:
-            given = convert({"reward": self.reward} | own, _Own)
-            settings = by_trl(name, StageSpec(method, table), own=others, reward=given.reward, lora=given.lora)
+            study_settings = convert({"reward": self.reward} | own, _Own)
+            settings = by_trl(
+                name, StageSpec(method, table), own=others, reward=study_settings.reward, lora=study_settings.lora
+            )
         except UnknownName as error:
             raise SpecError(f"{where}.method: {error}") from error
         except msgspec.ValidationError as error:
@@ -627,9 +629,9 @@ class _Own(Record, frozen=True):
             raise ValueError(trouble)
 
 
-def in_slice(name: str, wanted: str) -> bool:
-    """Whether the suite's slice `name` ("new-topic/single") belongs to `wanted`.
+def in_slice(name: str, group: str) -> bool:
+    """Whether the suite's slice `name` ("new-topic/single") belongs to `group`.
 
     Itself, "new-topic", "single" or "all".
     """
-    return wanted in {"all", name, *name.split("/")}
+    return group in {"all", name, *name.split("/")}

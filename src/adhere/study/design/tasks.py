@@ -26,19 +26,26 @@ def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[
 
     `suites`: name -> hash of its prompts and their judge ("": the study's own).
     """
-    asked = spec.evaluation
+    settings = spec.evaluation
 
-    def evaluation_task(found: Evaluation) -> Task:
-        tokens = asked.suite_tokens.get(found.suite or spec.asked.partition(":")[0])
-        how: list[Json] = [tokens if found.suite or spec.asked else asked.max_new_tokens, asked.precision, asked.seed]
+    def evaluation_task(evaluation: Evaluation) -> Task:
+        tokens = settings.suite_tokens.get(evaluation.suite or spec.asked.partition(":")[0])
+        how: list[Json] = [
+            tokens if evaluation.suite or spec.asked else settings.max_new_tokens,
+            settings.precision,
+            settings.seed,
+        ]
         how += [] if (spec.draws, spec.temperature) == (1, 0.0) else [spec.draws, spec.temperature]
-        how += ["vllm"] if spec.served_by == "vllm" and not found.source else []
-        key = content_hash(["evaluation", found.cell or found.source or start_sha256, suites[found.suite], *how])
-        name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
-        needs = () if found.cell is None else (plan.cell(found.cell).folder,)
-        return Task("evaluation", f"{name}-{key[:10]}", key, found.seed, needs, found)
+        how += ["vllm"] if spec.served_by == "vllm" and not evaluation.source else []
+        key = content_hash(
+            ["evaluation", evaluation.cell or evaluation.source or start_sha256, suites[evaluation.suite], *how]
+        )
+        seed, suite = evaluation.seed, evaluation.suite
+        name = f"{evaluation.arm}{'' if seed is None else f'-s{seed}'}{suite and f'-{suite}'}"
+        needs = () if evaluation.cell is None else (plan.cell(evaluation.cell).folder,)
+        return Task("evaluation", f"{name}-{key[:10]}", key, evaluation.seed, needs, evaluation)
 
-    tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
+    tasks = [evaluation_task(evaluation) for evaluation in plan.evaluations if evaluation.cell is None]
     for seed in spec.seeds:  # those that others trained stand among the first tasks, for they need nothing
         pools = [pool for pool in plan.pools if pool.seed == seed]
         for pool in pools:
@@ -51,6 +58,6 @@ def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[
             needs = [plan.pool(key).folder for key in cell.pools]
             needs += [plan.cell(key).folder for key in ([cell.parent] if cell.parent else []) + list(cell.matched)]
             tasks.append(Task("cell", cell.folder, cell.key, seed, tuple(needs), cell))
-            tasks += [evaluation_task(found) for found in plan.evaluations if found.cell == cell.key]
+            tasks += [evaluation_task(evaluation) for evaluation in plan.evaluations if evaluation.cell == cell.key]
             tasks += [Task("pool", p.folder, p.key, seed, (cell.folder,), p) for p in pools if p.cell == cell.key]
     return tasks

@@ -36,28 +36,28 @@ def validate_tuning(spec: StudySpec) -> None:
     Raises:
         SpecError: An unknown stage or setting, unequal numbers of trials, a seed of the study, or no dev prompts.
     """
-    asked = spec.tune
-    if asked is None:
+    tune_spec = spec.tune
+    if tune_spec is None:
         return
-    shared = sorted({*asked.seeds} & {*spec.seeds})
-    if shared or not asked.seeds:
-        raise SpecError(f"tune.seeds: got {asked.seeds}, must be seeds that the study does not use ({spec.seeds})")
+    shared = sorted({*tune_spec.seeds} & {*spec.seeds})
+    if shared or not tune_spec.seeds:
+        raise SpecError(f"tune.seeds: got {tune_spec.seeds}, must be seeds that the study does not use ({spec.seeds})")
     _validate_finals(spec)
-    if not asked.grid:
+    if not tune_spec.grid:
         raise SpecError("tune.grid: give at least one stage, e.g. [tune.grid.grpo] learning_rate = [5e-6, 1e-5]")
-    unknown = [name for name in asked.grid if not any(name in arm.stages for arm in spec.arms)]
+    unknown = [name for name in tune_spec.grid if not any(name in arm.stages for arm in spec.arms)]
     if unknown:
         raise SpecError(f"tune.grid.{unknown[0]}: no arm has such a stage. Stages: {', '.join(spec.stages)}")
-    counts = {name: len(grid_of(spec, name)) for name in asked.grid}
+    counts = {name: len(grid_of(spec, name)) for name in tune_spec.grid}
     if len(set(counts.values())) > 1 or not all(counts.values()):
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise SpecError(f"tune.grid: every stage must have the same number of trials, at least one; got {told}")
-    for name in asked.grid:
+        counts_text = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise SpecError(f"tune.grid: every stage must have the same number of trials, at least one; got {counts_text}")
+    for name in tune_spec.grid:
         for trial in grid_of(spec, name):
             with_settings(spec, name, trial).stage(name)
-        if asked.tokens is not None and BUDGET not in spec.stage(name).settings.__struct_fields__:
+        if tune_spec.tokens is not None and BUDGET not in spec.stage(name).settings.__struct_fields__:
             raise SpecError(f"tune.tokens: {name} ({spec.stage(name).stage.name}) has no setting {BUDGET}")
-    if spec.data.wordings is None or not (asked.dev.single or asked.dev.multiple):
+    if spec.data.wordings is None or not (tune_spec.dev.single or tune_spec.dev.multiple):
         raise SpecError("tune.dev: needs prompts, and [data] wordings, so that some wordings are left for them")
 
 
@@ -67,16 +67,16 @@ def _validate_finals(spec: StudySpec) -> None:
     Raises:
         SpecError: Its seeds are used elsewhere, or budgets are not the same for all trials.
     """
-    asked = spec.tune
-    if asked is None or asked.finals is None:
+    tune_spec = spec.tune
+    if tune_spec is None or tune_spec.finals is None:
         return
-    used = {*spec.seeds, *asked.seeds}
-    if not asked.finals.seeds or used & {*asked.finals.seeds}:
+    seeds = {*spec.seeds, *tune_spec.seeds}
+    if not tune_spec.finals.seeds or seeds & {*tune_spec.finals.seeds}:
         raise SpecError(
-            f"tune.finals.seeds: got {asked.finals.seeds}, must be seeds that neither the study nor the first round "
-            f"uses ({sorted(used)})"
+            f"tune.finals.seeds: got {tune_spec.finals.seeds}, must be seeds that neither the study nor the first "
+            f"round uses ({sorted(seeds)})"
         )
-    if asked.tokens is None:
+    if tune_spec.tokens is None:
         raise SpecError("tune.finals: needs tune.tokens, since what a finalist is matched to may not be one")
 
 
@@ -92,10 +92,10 @@ def widen_grids(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | No
     The new value continues the ratio of the two outermost ones. Where a stage cannot take one (an edge at 0, or a
     setting that does not allow it) that edge stays for all of them.
     """
-    asked = spec.tune
-    if asked is None:
+    tune_spec = spec.tune
+    if tune_spec is None:
         return None
-    grid = {name: {key: list(values) for key, values in table.items()} for name, table in asked.grid.items()}
+    grid = {name: {key: list(values) for key, values in table.items()} for name, table in tune_spec.grid.items()}
     for place, is_upper in _edges(grid, stages):
         beyond = {name: _value_beyond(table, place, is_upper=is_upper) for name, table in grid.items()}
         keys = {name: list(table)[place] for name, table in grid.items() if len(table) > place}
@@ -105,23 +105,23 @@ def widen_grids(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | No
             continue
         for name, value in beyond.items():
             grid[name][keys[name]].append(value)
-    if grid == asked.grid:
+    if grid == tune_spec.grid:
         return None
-    return msgspec.structs.replace(spec, tune=msgspec.structs.replace(asked, grid=grid))
+    return msgspec.structs.replace(spec, tune=msgspec.structs.replace(tune_spec, grid=grid))
 
 
 def _edges(grid: Mapping[str, Mapping[str, list[Json]]], stages: Sequence[TunedStage]) -> list[tuple[int, bool]]:
     """List the places of settings at whose lower (False) or upper (True) edge a stage chose."""
-    found = []
+    edges = []
     for stage in stages:
         settings = stage.trials[stage.chosen].settings
         for place, (key, values) in enumerate(grid[stage.stage].items()):
             numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
             if len(set(numbers)) >= 2:
-                found += [
+                edges += [
                     (place, up) for up, edge in ((False, min(numbers)), (True, max(numbers))) if settings[key] == edge
                 ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(edges))
 
 
 def _value_beyond(table: Mapping[str, list[Json]], place: int, *, is_upper: bool) -> float | None:
@@ -161,24 +161,24 @@ def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequenc
         trials: What is tried; None: the whole grid.
         seeds: At which seeds; None: those of `[tune]`.
     """
-    asked = spec.tune
-    assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
+    tune_spec = spec.tune
+    assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = trials or trials_of(spec)
     stages, arms = dict(spec.stages), list[ArmSpec]()
     tuned_arms = {name: next(arm for arm in spec.arms if name in arm.stages) for name in _in_order(spec)}
     of_arm = {arm.name: name for name, arm in tuned_arms.items()}
     for name, arm in tuned_arms.items():
-        matched = spec.stage(name).equal_compute_to
+        equal_compute_to = spec.stage(name).equal_compute_to
         for number, trial in trials[name].items():
             table = {**spec.stages[name], **trial}
-            if asked.tokens is not None:
+            if tune_spec.tokens is not None:
                 table.pop("equal_compute_to", None)
-                table[BUDGET] = asked.tokens
-            elif matched is not None:
-                if matched in of_arm:
-                    table["equal_compute_to"] = f"{of_arm[matched]}@{number}"
-                elif not any(one.name == matched for one in arms):
-                    arms.append(spec.arm(matched))
+                table[BUDGET] = tune_spec.tokens
+            elif equal_compute_to is not None:
+                if equal_compute_to in of_arm:
+                    table["equal_compute_to"] = f"{of_arm[equal_compute_to]}@{number}"
+                elif not any(one.name == equal_compute_to for one in arms):
+                    arms.append(spec.arm(equal_compute_to))
             stages[f"{name}@{number}"] = table
             trained = [f"{name}@{number}" if one == name else one for one in arm.stages]
             arms.append(ArmSpec(f"{name}@{number}", trained))
@@ -186,7 +186,7 @@ def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequenc
     return msgspec.structs.replace(
         spec,
         name=f"{spec.name}-tune",
-        seeds=list(seeds or asked.seeds),
+        seeds=list(seeds or tune_spec.seeds),
         arms=arms,
         stages=stages,
         tune=None,
@@ -196,7 +196,7 @@ def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequenc
         starts=[],
         evaluation=EvaluationSpec(
             seed=spec.evaluation.seed,
-            dev=asked.dev,
+            dev=tune_spec.dev,
             max_new_tokens=spec.evaluation.max_new_tokens,
             precision=spec.evaluation.precision,
         ),
@@ -243,7 +243,7 @@ def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[Tuned
         able = [step for step in shared if all(best(name, step) >= 0 for name in group)]
         step = max(able, key=lambda one: sum(trials[name][best(name, one)].rate or 0.0 for name in group))
         chosen |= {name: best(name, step) for name in group}
-    return [TunedStage(name, list(found), chosen[name]) for name, found in trials.items()]
+    return [TunedStage(name, list(stage_trials), chosen[name]) for name, stage_trials in trials.items()]
 
 
 def _groups(spec: StudySpec) -> list[list[str]]:
@@ -251,18 +251,18 @@ def _groups(spec: StudySpec) -> list[list[str]]:
     order = _in_order(spec)
     groups = {name: [name] for name in order}
     for name in order:
-        matched = spec.stage(name).equal_compute_to
-        to = [one for one in order if matched and one in spec.arm(matched).stages and one != name]
+        equal_compute_to = spec.stage(name).equal_compute_to
+        to = [one for one in order if equal_compute_to and one in spec.arm(equal_compute_to).stages and one != name]
         for other in to:
-            joined = list(dict.fromkeys([*groups[other], *groups[name]]))
-            groups |= dict.fromkeys(joined, joined)
+            members = list(dict.fromkeys([*groups[other], *groups[name]]))
+            groups |= dict.fromkeys(members, members)
     return [list(group) for group in dict.fromkeys(tuple(group) for group in groups.values())]
 
 
 def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
     """The spec with what was chosen."""
-    for found in tuning.stages:
-        spec = with_settings(spec, found.stage, found.trials[found.chosen].settings)
+    for stage in tuning.stages:
+        spec = with_settings(spec, stage.stage, stage.trials[stage.chosen].settings)
     return spec
 
 
@@ -271,10 +271,10 @@ def tuning_key(spec: StudySpec) -> str:
 
     What is left empty is no part of it, so that a key which specs get later changes none.
     """
-    asked = spec.tune
-    assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
+    tune_spec = spec.tune
+    assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
     first = _without_defaults(msgspec.to_builtins(tuning_spec(spec)))
-    later = [msgspec.to_builtins(asked.finals), asked.widen]
+    later = [msgspec.to_builtins(tune_spec.finals), tune_spec.widen]
     return content_hash([first, later] if any(later) else first)
 
 

@@ -46,30 +46,32 @@ def _aspects_of_sessions(study: StudyInputs, runs: Mapping[RunKey, Measurement])
     agents: dict[str, set[str]] = {}
     for (arm, _), run in runs.items():
         agents.setdefault(arm, set()).update(run.served)
-    told = "; ".join(f"{arm}: {', '.join(sorted(names)) or 'not in the logs'}" for arm, names in agents.items())
-    matched = f"{rules} rules in {len(tasks)} tasks, matched by {WORDS[str(study.suite.settings[WAY])]}"
+    agents_text = "; ".join(f"{arm}: {', '.join(sorted(names)) or 'not in the logs'}" for arm, names in agents.items())
+    rules_text = f"{rules} rules in {len(tasks)} tasks, matched by {WORDS[str(study.suite.settings[WAY])]}"
     is_one = len({frozenset(names) for names in agents.values()}) == 1
     return [
-        Aspect("rules and tasks", "equal", matched),
+        Aspect("rules and tasks", "equal", rules_text),
         Aspect("judge", "equal", "one judge on this machine read all sessions; what is untriggered is in no rate"),
-        Aspect("agent and model", "unknown" if not all(agents.values()) else "equal" if is_one else "differs", told),
+        Aspect(
+            "agent and model", "unknown" if not all(agents.values()) else "equal" if is_one else "differs", agents_text
+        ),
         Aspect("machine, tools, limits", "unknown", "logs of sessions do not say what else was different"),
     ]
 
 
-def _same(what: str, values: Sequence[str], told: str) -> Aspect:
-    return Aspect(what, "equal" if len(set(values)) == 1 else "differs", told)
+def _same(what: str, values: Sequence[str], evidence: str) -> Aspect:
+    return Aspect(what, "equal" if len(set(values)) == 1 else "differs", evidence)
 
 
 def _aspect(what: str, values: Iterable[str]) -> Aspect:
     """One look at each source; what could not be looked at is empty."""
     each = list(values)
-    known = set(each) - {""}
-    if len(known) > 1:
-        return Aspect(what, "differs", f"{len(known)} different ones: {'; '.join(sorted(known))}")
+    distinct = set(each) - {""}
+    if len(distinct) > 1:
+        return Aspect(what, "differs", f"{len(distinct)} different ones: {'; '.join(sorted(distinct))}")
     if "" in each:
         return Aspect(what, "unknown", f"seen of {len(each) - each.count('')} of {len(each)} models or files")
-    return Aspect(what, "equal", next(iter(known), "–"))
+    return Aspect(what, "equal", next(iter(distinct), "–"))
 
 
 def _engines(sources: Sequence[Source], runs: Mapping[RunKey, Measurement]) -> Aspect:
@@ -77,43 +79,43 @@ def _engines(sources: Sequence[Source], runs: Mapping[RunKey, Measurement]) -> A
         return Aspect("engine and precision", "unknown", "files of answers do not say what answered")
     names = {f"{run.engine.name} {run.engine.version}, {run.engine.precision}" for run in runs.values()}
     where = {one.engine for one in sources if one.engine} - {"transformers"}
-    told = "; ".join(sorted(names | where)) or "–"
+    engines = "; ".join(sorted(names | where)) or "–"
     if len(names) > 1 or len(where) > 1:
-        return Aspect("engine and precision", "differs", told)
-    return Aspect("engine and precision", "unknown" if "unknown" in told else "equal", told)
+        return Aspect("engine and precision", "differs", engines)
+    return Aspect("engine and precision", "unknown" if "unknown" in engines else "equal", engines)
 
 
 def _sampling(spec: StudySpec, sources: Sequence[Source]) -> Aspect:
     if any(one.kind == "answers" for one in sources):
         return Aspect("sampling", "unknown", "files of answers do not say how they were drawn")
-    told = "greedy" if spec.temperature == 0 else f"temperature {spec.temperature:g}, {spec.draws} answers a prompt"
-    return Aspect("sampling", "equal", told)
+    sampling = "greedy" if spec.temperature == 0 else f"temperature {spec.temperature:g}, {spec.draws} answers a prompt"
+    return Aspect("sampling", "equal", sampling)
 
 
 def _training_data(spec: StudySpec) -> Aspect:
-    named = [arm.name for arm in spec.arms if arm.trained_on is not msgspec.UNSET]
-    if not named:
+    arms = [arm.name for arm in spec.arms if arm.trained_on is not msgspec.UNSET]
+    if not arms:
         return Aspect("training data", "unknown", "no arm says what it was trained on, so overlaps are not known")
-    if len(named) < len(spec.arms):
-        return Aspect("training data", "unknown", f"only {', '.join(named)} say what they were trained on")
+    if len(arms) < len(spec.arms):
+        return Aspect("training data", "unknown", f"only {', '.join(arms)} say what they were trained on")
     rows = {tuple(arm.trained_on) for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
     return Aspect("training data", "equal" if len(rows) == 1 else "differs", "; ".join(sorted(map(", ".join, rows))))
 
 
 def same_answers(runs: Mapping[RunKey, Measurement]) -> list[str]:
     """Checkpoints of one arm that gave the very same answers to everything: most likely one model under two names."""
-    known: dict[tuple[str, str], int | None] = {}
-    told = []
+    first_seeds: dict[tuple[str, str], int | None] = {}
+    notes = []
     for (arm, seed), run in runs.items():
         if not run.answers_sha256 or seed is None:
             continue
-        first = known.setdefault((arm, run.answers_sha256), seed)
+        first = first_seeds.setdefault((arm, run.answers_sha256), seed)
         if first != seed:
-            told.append(
+            notes.append(
                 f"{arm}: seeds {first} and {seed} gave the same answers to all {len(run.passes)} prompts, so one model "
                 "seems to stand behind both names. Check what is served under them"
             )
-    return told
+    return notes
 
 
 def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:

@@ -143,11 +143,12 @@ class StartsReproduction(Record, frozen=True):
 
 def study_answer(result: StudyResult) -> StudyAnswer:
     """The answer of a result."""
-    found, primary, on = result.verdict, result.verdict.primary, result.fragility
+    verdict, primary, on = result.verdict, result.verdict.primary, result.fragility
     without = on.difference_range if on else None
     return StudyAnswer(
-        study=result.name, question=found.question, answer=found.answer, scope=found.scope, headline=found.headline,
-        because=found.because, decides=found.decides, difference=primary.difference, low=primary.low, high=primary.high,
+        study=result.name, question=verdict.question, answer=verdict.answer, scope=verdict.scope,
+        headline=verdict.headline, because=verdict.because, decides=verdict.decides,
+        difference=primary.difference, low=primary.low, high=primary.high,
         p_value=primary.p_value, detectable=primary.minimum_detectable, confidence=primary.confidence,
         treatment=primary.treatment, control=primary.control, slice=primary.slice,
         rate_treatment=primary.rate_treatment,
@@ -158,7 +159,7 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         failures=result.failures,
         changed_after_results=any(change.evaluations for change in result.changes), spec_sha256=result.spec_sha256,
         minutes=result.minutes,
-        fragile=found.fragile, these_kinds=found.these_kinds, leave_one_out=Range(*without) if without else None,
+        fragile=verdict.fragile, these_kinds=verdict.these_kinds, leave_one_out=Range(*without) if without else None,
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},

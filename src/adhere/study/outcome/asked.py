@@ -22,9 +22,9 @@ FOLDER, OWN = "suites", "held-out"
 KEPT_TAGS = ("query", "slice")
 
 
-def save_asked(directory: Path, own: Suite, published: Mapping[str, Suite], *, is_ours: bool = True) -> None:
+def save_asked(directory: Path, own: Suite, suites: Mapping[str, Suite], *, is_ours: bool = True) -> None:
     """Write what is not there yet. `is_ours`: the suite of the verdict is of held-out prompts of ours, kept whole."""
-    bare = {name: _bare_suite(one) for name, one in published.items()}
+    bare = {name: _bare_suite(one) for name, one in suites.items()}
     for name, suite in {OWN: own if is_ours else _bare_suite(own), **bare}.items():
         file = directory / FOLDER / f"{name}.json"
         if not file.exists() or "tasks_by" in suite.settings:  # sessions may be added, and tasks with them
@@ -40,21 +40,21 @@ def load_asked(directory: Path, *, sha256: str, is_ours: bool = True) -> dict[st
     Raises:
         IntegrityError: A file is missing or damaged, or the own prompts do not have the hash `sha256`.
     """
-    found: dict[str, Suite] = {}
+    suites: dict[str, Suite] = {}
     for file in sorted((directory / FOLDER).glob("*.json")):
         try:
-            found["" if file.stem == OWN else file.stem] = decode(file.read_bytes(), Suite)
+            suites["" if file.stem == OWN else file.stem] = decode(file.read_bytes(), Suite)
         except IntegrityError as error:
             raise IntegrityError(f"{FOLDER}/{file.name}: {error}") from error
-    if "" not in found:
+    if "" not in suites:
         raise IntegrityError(
             f"The records hold no {FOLDER}/{OWN}.json. Pack them again: adhere study SPEC --records FILE"
         )
-    if is_ours and found[""].sha256 != sha256:
+    if is_ours and suites[""].sha256 != sha256:
         raise IntegrityError(
-            f"{FOLDER}/{OWN}.json is not what the study asked: sha256 {found[''].sha256}, not {sha256}"
+            f"{FOLDER}/{OWN}.json is not what the study asked: sha256 {suites[''].sha256}, not {sha256}"
         )
-    return found
+    return suites
 
 
 def _bare_suite(suite: Suite) -> Suite:

@@ -72,24 +72,24 @@ class _Records:
         self.left: dict[int | None, int] = {}
         self.seconds: dict[int | None, float] = {}  # of what is done, by its seed
         for task in study.tasks:
-            found: Measurement | CellRecord | Manifest | None = None
+            record: Measurement | CellRecord | Manifest | None = None
             match task.item:
                 case Evaluation():
                     if (run := load_measured(directory, task.name, task.key)) is not None:
-                        found = run
+                        record = run
                         place = self.suites.setdefault(task.item.suite, {}) if task.item.suite else self.runs
                         place[task.item.arm, task.item.seed] = run
                 case Cell():
                     if (cell := load_cell(directory, task.item)) is not None:
-                        found = self.cells[task.key] = cell
+                        record = self.cells[task.key] = cell
                 case PoolPlan():
                     folder = pool_folder(directory, task.item)
                     if (folder / "manifest.json").exists():
-                        found = self.pools[task.key] = load_manifest(folder)
-            if found is None:
+                        record = self.pools[task.key] = load_manifest(folder)
+            if record is None:
                 self.left[task.seed] = self.left.get(task.seed, 0) + 1
             else:
-                seconds = found.seconds if isinstance(found, Measurement) else found.ledger.seconds
+                seconds = record.seconds if isinstance(record, Measurement) else record.ledger.seconds
                 self.seconds[task.seed] = self.seconds.get(task.seed, 0.0) + seconds
 
     @property
@@ -97,12 +97,12 @@ class _Records:
         """All work, as measured when it was done."""
         return sum(self.seconds.values()) / 60
 
-    def minutes_per_seed(self, finished: Sequence[int]) -> float | None:
+    def minutes_per_seed(self, seeds: Sequence[int]) -> float | None:
         """Return the minutes that one of the finished seeds took, on average; None without any.
 
         Work of a half-finished seed is none of theirs.
         """
-        return sum(self.seconds.get(seed, 0.0) for seed in finished) / 60 / len(finished) if finished else None
+        return sum(self.seconds.get(seed, 0.0) for seed in seeds) / 60 / len(seeds) if seeds else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
         """Return, for each published suite, whether each arm passed each prompt at each seed.
@@ -126,24 +126,24 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         command: What a reader would type to get it again.
     """
     spec, suite, plan = study.spec, study.suite, study.plan
-    stored = _Records(study)
-    evaluations = Evaluations(stored.runs, suite.prompts, spec.seeds, counts=spec.verdict.counts)
-    found = contrasts(spec, evaluations)
-    finished = [seed for seed in spec.seeds if not stored.left.get(seed)] if not stored.left.get(None) else []
+    records = _Records(study)
+    evaluations = Evaluations(records.runs, suite.prompts, spec.seeds, counts=spec.verdict.counts)
+    every_contrast = contrasts(spec, evaluations)
+    seeds_finished = [seed for seed in spec.seeds if not records.left.get(seed)] if not records.left.get(None) else []
     failures = stored_failures(study.directory, study.tasks)
-    frozen = load_frozen(study.directory)
-    matched = _match_stages(spec, plan, stored.cells)
-    withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(study, failures))
-    hangs_on, on_suites = hangs_on_of(spec, evaluations), stored.on_suites(study)
-    costs = _arm_costs(spec, plan, stored, parameters)
-    engine = next(iter(stored.runs.values())).engine if stored.runs else NO_ENGINE
+    frozen_study = load_frozen(study.directory)
+    matches = _match_stages(spec, plan, records.cells)
+    withheld = _withheld(spec, records, every_contrast[0], matches, failed=_failed_of(study, failures))
+    hangs_on, on_suites = hangs_on_of(spec, evaluations), records.on_suites(study)
+    costs = _arm_costs(spec, plan, records, parameters)
+    engine = next(iter(records.runs.values())).engine if records.runs else NO_ENGINE
     result = StudyResult(
         version=RESULT_VERSION,
         name=spec.name,
-        spec_sha256=frozen.sha256 if frozen else spec.sha256,
+        spec_sha256=frozen_study.sha256 if frozen_study else spec.sha256,
         spec=msgspec.to_builtins(spec),
-        spec_frozen_at=frozen.at if frozen else "",
-        changes=changes_of(frozen),
+        spec_frozen_at=frozen_study.at if frozen_study else "",
+        changes=changes_of(frozen_study),
         start_model=spec.start,
         engine=msgspec.structs.replace(engine, weights_sha256=None),  # every arm has weights of its own
         suite=suite.name,
@@ -154,61 +154,61 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         arm_stages={arm.name: _stages_of(arm) for arm in spec.arms},
         arm_notes={arm.name: arm.note for arm in spec.arms if arm.note},
         seeds=spec.seeds,
-        seeds_finished=finished,
+        seeds_finished=seeds_finished,
         failures=[f"{failure.task}: {failure.error}" for failure in failures],
         verdict=verdict(
             spec,
-            found[0],
+            every_contrast[0],
             evaluations,
             hangs_on=hangs_on,
             withheld=withheld,
-            minutes_per_seed=stored.minutes_per_seed(finished),
+            minutes_per_seed=records.minutes_per_seed(seeds_finished),
         ),
         fragility=hangs_on,
-        suites=suites_found(spec, on_suites, stored.suites),
+        suites=suites_found(spec, on_suites, records.suites),
         forgotten=forgotten(spec, evaluations, on_suites),
-        contrasts=found,
+        contrasts=every_contrast,
         guards=guard_tests(spec, evaluations, on_suites),
         tax=tax_tests(spec, evaluations),
-        matched=matched,
-        notes=[note for record in stored.cells.values() for note in notes_of(record)],
-        scores=scores_of(spec, suite.slices, stored.runs, evaluations),
-        data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in stored.pools.items()],
+        matched=matches,
+        notes=[note for record in records.cells.values() for note in notes_of(record)],
+        scores=scores_of(spec, suite.slices, records.runs, evaluations),
+        data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in records.pools.items()],
         stage_costs=[
-            _stage_cost(plan, record, stored.pools, parameters)
-            for record in stored.cells.values()
+            _stage_cost(plan, record, records.pools, parameters)
+            for record in records.cells.values()
             if not record.unknown
         ],
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
-        floors=_floors(stored.runs.values()),
+        floors=_floors(records.runs.values()),
         traps=[]
         if spec.asks_rules  # what is shown of sessions are lines of their logs, no answers
-        else arm_traps([arm.name for arm in spec.arms], stored.runs.values(), {one.id: one for one in suite.prompts}),
-        curves=[_curve(record) for record in stored.cells.values()],
+        else arm_traps([arm.name for arm in spec.arms], records.runs.values(), {one.id: one for one in suite.prompts}),
+        curves=[_curve(record) for record in records.cells.values()],
         shown=_show_prompts(spec, study, evaluations),
         runs={
             _label(arm, seed) + (name and f" on {name}"): run.run
-            for name, runs in {"": stored.runs, **stored.suites}.items()
+            for name, runs in {"": records.runs, **records.suites}.items()
             for (arm, seed), run in runs.items()
         },
         settings=_settings(spec),
         warnings=[
-            *(frozen.warnings if frozen else ()),
+            *(frozen_study.warnings if frozen_study else ()),
             *_of_sources(study),
-            *_of_served(study, stored),
-            *_warnings(stored),
+            *_of_served(study, records),
+            *_warnings(records),
         ],
         environment={**_environment(engine), **({"command": command} if command else {})},
-        minutes=stored.minutes,
+        minutes=records.minutes,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         cells={
-            _label(found.arm, found.seed): plan.cell(found.cell).folder
-            for found in plan.evaluations
-            if found.cell is not None and not found.suite and (found.arm, found.seed) in stored.runs
+            _label(one.arm, one.seed): plan.cell(one.cell).folder
+            for one in plan.evaluations
+            if one.cell is not None and not one.suite and (one.arm, one.seed) in records.runs
         },
         tuning=None if spec.tune is None else load_tuning(study.directory),
-        alike=aspects_of(study, stored.runs),
+        alike=aspects_of(study, records.runs),
         registered=load_registration(study.directory),
         draws=draws_part(spec, evaluations),
         overlaps=load_overlaps(study.directory),
@@ -237,13 +237,13 @@ def notes_of(record: CellRecord) -> list[CellNote]:
     ]
 
 
-def same_result(stored: StudyResult, new: StudyResult) -> bool:
+def same_result(earlier: StudyResult, new: StudyResult) -> bool:
     """Whether two results say the same, leaving aside when and by which command they were collected."""
 
     def bare(result: StudyResult) -> StudyResult:
         return msgspec.structs.replace(result, created="", environment={})
 
-    return bare(stored) == bare(new)
+    return bare(earlier) == bare(new)
 
 
 def _stages_of(arm: ArmSpec) -> list[str]:
@@ -259,53 +259,53 @@ def _label(arm: str, seed: int | None) -> str:
 
 def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
     """List the failed tasks that the compared arms need, each with its reason."""
-    needed = {study.spec.verdict.treatment, study.spec.verdict.control}
+    verdict_arms = {study.spec.verdict.treatment, study.spec.verdict.control}
     items = {task.name: task.item for task in study.tasks}
 
     def concerns(item: PoolPlan | Cell | Evaluation) -> bool:
         match item:
             case Cell():
-                return bool(needed & set(item.arms))
+                return bool(verdict_arms & set(item.arms))
             case Evaluation():
-                return item.arm in needed
-        return any(item.key in cell.pools and needed & set(cell.arms) for cell in study.plan.cells)
+                return item.arm in verdict_arms
+        return any(item.key in cell.pools and verdict_arms & set(cell.arms) for cell in study.plan.cells)
 
     return [f"{failure.task} failed with {failure.error}" for failure in failures if concerns(items[failure.task])]
 
 
 def _withheld(
-    spec: StudySpec, stored: _Records, primary: Contrast, matched: Sequence[Match], *, failed: Sequence[str]
+    spec: StudySpec, records: _Records, primary: Contrast, matches: Sequence[Match], *, failed: Sequence[str]
 ) -> list[str]:
     """List what forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
-    found = []
-    needed = {spec.verdict.treatment, spec.verdict.control}
+    reasons = []
+    verdict_arms = {spec.verdict.treatment, spec.verdict.control}
     missing = [
         str(seed)
         for seed in spec.seeds
-        if any((arm, seed) not in stored.runs and (arm, None) not in stored.runs for arm in needed)
+        if any((arm, seed) not in records.runs and (arm, None) not in records.runs for arm in verdict_arms)
     ]
     if missing:
-        found.append(
+        reasons.append(
             f"{len(spec.seeds) - len(missing)} of {len(spec.seeds)} seeds are finished (not yet: "
             f"{', '.join(missing)}); the rule is applied once, when all are there"
         )
-        found += failed
+        reasons += failed
     if not missing and primary.coverage < spec.evaluation.coverage:
-        found.append(
+        reasons.append(
             f"only {primary.coverage:.1%} of the {NOUNS[spec.asks_rules]} were measured by every compared arm, "
             f"{spec.evaluation.coverage:.0%} are needed{' ([evaluation] coverage)' if spec.asks_rules else ''}"
         )
-    differing = _engines(stored.runs)
+    differing = _engines(records.runs)
     if differing and spec.evaluation.across_engines is not True:
-        found.append(f"the evaluations were not made by one engine: {differing}")
-    found += [told for told in same_answers(stored.runs) if told.partition(":")[0] in needed]
-    found += [
+        reasons.append(f"the evaluations were not made by one engine: {differing}")
+    reasons += [note for note in same_answers(records.runs) if note.partition(":")[0] in verdict_arms]
+    reasons += [
         f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
         f"{one.b:,} (seed {one.seed})"
-        for one in matched
-        if not one.within and {one.arm, one.to} == needed
+        for one in matches
+        if not one.within and {one.arm, one.to} == verdict_arms
     ]
-    return found
+    return reasons
 
 
 def _engines(runs: Mapping[RunKey, Measurement]) -> str:
@@ -321,7 +321,7 @@ def _engines(runs: Mapping[RunKey, Measurement]) -> str:
 
 def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Match]:
     """Every stage with `equal_compute_to`, against the stages that it is matched to: measured."""
-    found = []
+    matches = []
     for cell in plan.cells:
         to = spec.stage(cell.stage).equal_compute_to
         others = [cells[key].ledger for key in cell.matched if key in cells]
@@ -342,22 +342,22 @@ def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) 
         for what, of in whats.items():
             a, b = of(own), sum(of(ledger) for ledger in others)
             ratio = a / b if b else float(a == b)
-            found.append(Match(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
-    return found
+            matches.append(Match(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
+    return matches
 
 
 def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: StudyInputs) -> DataFacts:
     report = manifest.contamination
     split = study.audit
     per_kind = {
-        found.kind: {
-            "judged": found.judged,
-            "passed": found.passed,
-            "sft_sampled": found.sft_sampled,
-            "sft_repaired": found.sft_repaired,
-            "pairs": found.pairs,
+        tally.kind: {
+            "judged": tally.judged,
+            "passed": tally.passed,
+            "sft_sampled": tally.sft_sampled,
+            "sft_repaired": tally.sft_repaired,
+            "pairs": tally.pairs,
         }
-        for found in manifest.kinds
+        for tally in manifest.kinds
     }
     return DataFacts(
         seed=pool.seed,
@@ -387,16 +387,16 @@ def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: Stud
     )
 
 
-def _petaflops(parameters: int, processed: int, forward_only: int) -> float:
+def _petaflops(parameters: int, tokens_processed: int, forward_only: int) -> float:
     """Six operations a parameter and token forward and backward, two forward only, in 1e15."""
-    return (6 * processed + 2 * forward_only) * parameters / 1e15
+    return (6 * tokens_processed + 2 * forward_only) * parameters / 1e15
 
 
 def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], parameters: int) -> StageCost:
     cell = plan.cell(record.key)
     ledger = record.ledger
-    read = [key for key in cell.pools if plan.pool(key).cell is not None] or cell.pools[-1:]
-    prompts = [pools[key].rows["prompts.jsonl"] for key in read if key in pools]
+    pool_keys = [key for key in cell.pools if plan.pool(key).cell is not None] or cell.pools[-1:]
+    prompts = [pools[key].rows["prompts.jsonl"] for key in pool_keys if key in pools]
     return StageCost(
         cell="+".join(record.path),
         stage=record.path[-1],
@@ -418,7 +418,7 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
     )
 
 
-def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -> list[ArmCost]:
+def _arm_costs(spec: StudySpec, plan: Plan, records: _Records, parameters: int) -> list[ArmCost]:
     """Return what each arm would cost alone: its cells, those it shares, and the pools that they learn from.
 
     An arm of which something is still to be trained or drawn at a seed has no cost there yet.
@@ -430,16 +430,16 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -
                 continue  # what others trained cost what nobody noted here
             cells = [cell for cell in plan.cells if cell.seed == seed and arm.name in cell.arms]
             keys = list(dict.fromkeys(key for cell in cells for key in cell.pools))
-            if not all(cell.key in stored.cells for cell in cells) or not all(key in stored.pools for key in keys):
+            if not all(cell.key in records.cells for cell in cells) or not all(key in records.pools for key in keys):
                 continue
-            if any(stored.cells[cell.key].unknown for cell in cells):
+            if any(records.cells[cell.key].unknown for cell in cells):
                 continue  # a command did not say what it cost
-            ledgers = [stored.cells[cell.key].ledger for cell in cells]
-            pools = [stored.pools[key] for key in keys]
-            known = [pool.ledger.tokens_generated for pool in pools]
-            drawn = None if None in known else sum(tokens or 0 for tokens in known)
-            processed = sum(ledger.tokens_processed for ledger in ledgers)
-            forward = (drawn or 0) + sum(ledger.tokens_scored + ledger.tokens_generated for ledger in ledgers)
+            ledgers = [records.cells[cell.key].ledger for cell in cells]
+            pools = [records.pools[key] for key in keys]
+            pool_tokens = [pool.ledger.tokens_generated for pool in pools]
+            tokens_drawn = None if None in pool_tokens else sum(tokens or 0 for tokens in pool_tokens)
+            tokens_processed = sum(ledger.tokens_processed for ledger in ledgers)
+            forward = (tokens_drawn or 0) + sum(ledger.tokens_scored + ledger.tokens_generated for ledger in ledgers)
             costs.append(
                 ArmCost(
                     arm=arm.name,
@@ -448,10 +448,10 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -
                     answers_generated=sum(ledger.answers_generated for ledger in ledgers)
                     + sum(pool.ledger.answers_generated for pool in pools),
                     tokens_generated=None
-                    if drawn is None
-                    else sum(ledger.tokens_generated for ledger in ledgers) + drawn,
+                    if tokens_drawn is None
+                    else sum(ledger.tokens_generated for ledger in ledgers) + tokens_drawn,
                     tokens_trained=sum(ledger.tokens_trained for ledger in ledgers),
-                    petaflops=_petaflops(parameters, processed, forward),
+                    petaflops=_petaflops(parameters, tokens_processed, forward),
                     minutes=(sum(ledger.seconds for ledger in ledgers) + sum(pool.ledger.seconds for pool in pools))
                     / 60,
                     peak_memory_gb=max((ledger.peak_memory_bytes for ledger in ledgers), default=0) / 1e9,
@@ -476,14 +476,14 @@ def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations)
     arms = [arm.name for arm in spec.arms]
     common = evaluations.common_seeds(*arms) or list(spec.seeds)
     by_id = {prompt.id: prompt for prompt in study.suite.prompts}
-    found = [run for arm in arms if (run := evaluations.of(arm, common[0])) is not None]
+    runs = [run for arm in arms if (run := evaluations.of(arm, common[0])) is not None]
     return [
         ShownPrompt(
             name,
             by_id[name].tags.get("slice", ""),
             by_id[name].text,
             constraint_words(by_id[name]),
-            [run.shown[name] for run in found if name in run.shown],
+            [run.shown[name] for run in runs if name in run.shown],
         )
         for name in study.shown
     ]
@@ -499,12 +499,12 @@ def _settings(spec: StudySpec) -> list[SettingNote]:
         stage = spec.stage(name)
         for row in provenance_rows(stage.stage, stage.settings):
             setting, default, why = str(row["setting"]), str(row["ours"]), str(row["why"])
-            used = default if row["used"] is None else str(row["used"])
+            value = default if row["used"] is None else str(row["used"])
             if stage.equal_compute_to and setting in {"trained_tokens", "equivalent_tokens"}:
-                used, why = f"as many as {stage.equal_compute_to}", "equal compute, measured"
-            elif setting in spec.stages[name] and not _is_same_number(used, default):
+                value, why = f"as many as {stage.equal_compute_to}", "equal compute, measured"
+            elif setting in spec.stages[name] and not _is_same_number(value, default):
                 why = f"set by this study; the default is {default}"
-            notes.append(SettingNote(name, setting, "–" if row["stated"] is None else str(row["stated"]), used, why))
+            notes.append(SettingNote(name, setting, "–" if row["stated"] is None else str(row["stated"]), value, why))
     return notes
 
 
@@ -518,80 +518,82 @@ def _is_same_number(one: str, other: str) -> bool:
 
 def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
     """Return the floors by slice, of the first evaluation that has them: all were asked the same prompts."""
-    found: dict[str, Floor] = {}
+    floors: dict[str, Floor] = {}
     for run in runs:
         parts = {"all": run.summary.overall, **run.summary.slices}
-        found = {name: part.floor for name, part in parts.items() if part.floor is not None}
-        if found:
+        floors = {name: part.floor for name, part in parts.items() if part.floor is not None}
+        if floors:
             break
-    return found
+    return floors
 
 
 def _of_sources(study: StudyInputs) -> list[str]:
     """List what the arms were not asked alike in, and what is not there."""
     sources = list(study.sources.values())
-    mixed = {one.tokenizer for one in sources if one.weights is not None}
+    tokenizers = {one.tokenizer for one in sources if one.weights is not None}
     return [
-        *(f"Compared across engines: {told}" for told in differences(sources)),
+        *(f"Compared across engines: {difference}" for difference in differences(sources)),
         *(one.trouble for one in sources if one.trouble),
         *(
             ["The arms have different tokenizers, so their perplexities a token are not compared"]
-            if len(mixed) > 1
+            if len(tokenizers) > 1
             else []
         ),
     ]
 
 
-def _of_served(study: StudyInputs, stored: _Records) -> Iterator[str]:
+def _of_served(study: StudyInputs, records: _Records) -> Iterator[str]:
     """Tell where an endpoint says that another model answered than the one that was asked for."""
     for key, source in study.sources.items():
-        run = stored.runs.get(key)
-        wanted = source.name.partition("#")[2] or source.name.partition("/")[2]
-        if run is None or source.kind != "model" or source.weights is not None or not wanted:
+        run = records.runs.get(key)
+        model_name = source.name.partition("#")[2] or source.name.partition("/")[2]
+        if run is None or source.kind != "model" or source.weights is not None or not model_name:
             continue
-        others = [name for name in run.served if not _is_same_model(name, wanted)]
+        others = [name for name in run.served if not _is_same_model(name, model_name)]
         if others:
-            yield f"{_label(*key)}: asked for {wanted}, and the server says that {', '.join(others)} answered"
+            yield f"{_label(*key)}: asked for {model_name}, and the server says that {', '.join(others)} answered"
 
 
-def _is_same_model(served: str, wanted: str) -> bool:
+def _is_same_model(served_name: str, model_name: str) -> bool:
     """Tell whether a server's own name of a model is the one that was asked for.
 
     Providers add a date or a version (`gpt-4o-2024-08-06`); gateways leave the maker out.
     """
-    said, asked = (name.rpartition("/")[2].casefold().partition(":")[0] for name in (served, wanted))
-    return said.startswith(asked) or asked.startswith(said)
+    served_stem, model_stem = (
+        name.rpartition("/")[2].casefold().partition(":")[0] for name in (served_name, model_name)
+    )
+    return served_stem.startswith(model_stem) or model_stem.startswith(served_stem)
 
 
-def _warnings(stored: _Records) -> list[str]:
+def _warnings(records: _Records) -> list[str]:
     """List what a reader must know before trusting the numbers."""
-    found = []
-    for (arm, seed), run in stored.runs.items():
+    warnings = []
+    for (arm, seed), run in records.runs.items():
         where = _label(arm, seed)
         if run.summary.coverage < 1:
-            found.append(f"{where}: {1 - run.summary.coverage:.1%} of the prompts have no measurement")
+            warnings.append(f"{where}: {1 - run.summary.coverage:.1%} of the prompts have no measurement")
         truncated = run.summary.overall.guard.truncated_share
         if truncated is not None and truncated > 0.2:
-            found.append(f"{where}: {truncated:.0%} of the answers were cut at the token limit, and count as failed")
+            warnings.append(f"{where}: {truncated:.0%} of the answers were cut at the token limit, and count as failed")
         if run.summary.damage:
-            found.append(f"{where}: {run.summary.damage} stored rows could not be read; the rest was used")
-    for name, runs in stored.suites.items():
-        lost = [1 - run.coverage for run in runs.values() if run.coverage < 1]
+            warnings.append(f"{where}: {run.summary.damage} stored rows could not be read; the rest was used")
+    for name, runs in records.suites.items():
+        missing_shares = [1 - run.coverage for run in runs.values() if run.coverage < 1]
         errors = sum(run.summary.overall.accounting.error for run in runs.values())
-        if lost:
-            found.append(
-                f"{name}: in {len(lost)} of {len(runs)} evaluations up to {max(lost):.1%} of the prompts have no "
-                f"measurement{f'; {errors} answers ended in an error' if errors else ''}"
+        if missing_shares:
+            warnings.append(
+                f"{name}: in {len(missing_shares)} of {len(runs)} evaluations up to {max(missing_shares):.1%} of the "
+                f"prompts have no measurement{f'; {errors} answers ended in an error' if errors else ''}"
             )
-    silent = {"+".join(cell.path): cell.unknown for cell in stored.cells.values() if cell.unknown}
-    found += [
+    silent = {"+".join(cell.path): cell.unknown for cell in records.cells.values() if cell.unknown}
+    warnings += [
         f"{path}: its command did not report {', '.join(unknown)}, so its cost is unknown and equal compute is not said"
         for path, unknown in silent.items()
     ]
-    unreachable = sorted({kind for manifest in stored.pools.values() for kind in manifest.unreachable})
+    unreachable = sorted({kind for manifest in records.pools.values() for kind in manifest.unreachable})
     if unreachable:
-        found.append(f"No training answer passes for: {', '.join(unreachable)}")
-    return found
+        warnings.append(f"No training answer passes for: {', '.join(unreachable)}")
+    return warnings
 
 
 def _environment(engine: EngineInfo) -> dict[str, Json]:

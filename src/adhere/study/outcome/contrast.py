@@ -22,7 +22,7 @@ class Evaluations:
 
     def __init__(
         self,
-        found: Mapping[RunKey, Measurement],
+        measurements: Mapping[RunKey, Measurement],
         prompts: Sequence[Prompt],
         seeds: Sequence[int],
         *,
@@ -30,36 +30,36 @@ class Evaluations:
         only: Sequence[int] | None = None,
     ) -> None:
         self.prompts, self.seeds, self.counts = prompts, tuple(seeds), counts
-        self._found = dict(found)
+        self._measurements = dict(measurements)
         self._only = None if only is None else frozenset(only)
 
     def counting(self, counts: Counts) -> Evaluations:
         """The same, with something else that counts."""
         only = None if self._only is None else sorted(self._only)
-        return Evaluations(self._found, self.prompts, self.seeds, counts=counts, only=only)
+        return Evaluations(self._measurements, self.prompts, self.seeds, counts=counts, only=only)
 
     def within(self, places: Sequence[int]) -> Evaluations:
         """Return the same evaluations, of which only the prompts at `places` are looked at."""
-        return Evaluations(self._found, self.prompts, self.seeds, counts=self.counts, only=places)
+        return Evaluations(self._measurements, self.prompts, self.seeds, counts=self.counts, only=places)
 
     def own(self, arm: str, seed: int | None) -> Measurement | None:
         """Return the evaluation that is stored for just this arm and seed; the untrained arm has seed None alone."""
-        return self._found.get((arm, seed))
+        return self._measurements.get((arm, seed))
 
     def of(self, arm: str, seed: int) -> Measurement | None:
         """The evaluation of an arm at a seed, or None where it is not finished."""
-        return self._found.get((arm, seed)) or self._found.get((arm, None))
+        return self._measurements.get((arm, seed)) or self._measurements.get((arm, None))
 
     def common_seeds(self, *arms: str) -> list[int]:
         """The seeds at which all of `arms` are evaluated."""
         return [seed for seed in self.seeds if all(self.of(arm, seed) for arm in arms)]
 
-    def places(self, wanted: str) -> list[int]:
+    def places(self, slice_name: str) -> list[int]:
         """Where the prompts of a slice stand in the suite."""
         return [
             place
             for place, prompt in enumerate(self.prompts)
-            if in_slice(prompt.tags.get("slice", ""), wanted) and (self._only is None or place in self._only)
+            if in_slice(prompt.tags.get("slice", ""), slice_name) and (self._only is None or place in self._only)
         ]
 
 
@@ -68,9 +68,9 @@ def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     rule = spec.verdict
     primary = contrast(rule.primary, evaluations, rule, role="primary")
     secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
-    adjusted = holm([item.p_value for item in secondary])
+    p_values = holm([item.p_value for item in secondary])
     return [primary] + [
-        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, adjusted, strict=True)
+        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, p_values, strict=True)
     ]
 
 
@@ -84,20 +84,22 @@ class Pairs(NamedTuple):
     coverage: float
 
 
-def contrast(asked: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec, *, role: Role) -> Contrast:
+def contrast(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec, *, role: Role) -> Contrast:
     """One paired contrast. Prompts that any of the compared runs did not measure are left out of all of them."""
-    pairs = pairs_of(asked, evaluations)
-    return contrast_of(asked, pairs, fit_of(pairs, evaluations), rule, role=role)
+    pairs = pairs_of(contrast_spec, evaluations)
+    return contrast_of(contrast_spec, pairs, fit_of(pairs, evaluations), rule, role=role)
 
 
-def contrast_of(asked: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: VerdictSpec, *, role: Role) -> Contrast:
+def contrast_of(
+    contrast_spec: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: VerdictSpec, *, role: Role
+) -> Contrast:
     """The contrast of two arms whose outcomes stand side by side."""
     interval = fit.interval(rule.confidence) if fit else None
     t_SP, c_SP = pairs.treatment_SP, pairs.control_SP
     return Contrast(
-        name=f"{asked.treatment} − {asked.control}",
+        name=f"{contrast_spec.treatment} − {contrast_spec.control}",
         role=role,
-        treatment=asked.treatment, control=asked.control, slice=asked.slice,
+        treatment=contrast_spec.treatment, control=contrast_spec.control, slice=contrast_spec.slice,
         n_prompts=len(pairs.places), n_queries=fit.queries if fit else 0, n_seeds=len(pairs.seeds),
         rate_treatment=float(t_SP.mean()) if t_SP.size else None,
         rate_control=float(c_SP.mean()) if c_SP.size else None,
@@ -119,28 +121,28 @@ def contrast_of(asked: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: Ve
     )  # fmt: skip
 
 
-def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
+def pairs_of(contrast_spec: ContrastSpec, evaluations: Evaluations) -> Pairs:
     """Both arms at the seeds that they have in common.
 
     On the prompts of the slice that every one of their runs measured. Where there was nothing to measure for one of the
     two at a seed (`Measurement.untriggered`), that seed's pair is a gap, and both matrices are masked there.
     """
-    seeds = evaluations.common_seeds(asked.treatment, asked.control)
-    wanted = evaluations.places(asked.slice)
-    found = {
+    seeds = evaluations.common_seeds(contrast_spec.treatment, contrast_spec.control)
+    slice_places = evaluations.places(contrast_spec.slice)
+    runs_by_arm = {
         arm: [run for seed in seeds if (run := evaluations.of(arm, seed)) is not None]
-        for arm in (asked.treatment, asked.control)
+        for arm in (contrast_spec.treatment, contrast_spec.control)
     }
-    rows = {arm: [run.outcomes(evaluations.counts) for run in runs] for arm, runs in found.items()}
-    gaps = {arm: [run.gaps for run in runs] for arm, runs in found.items()}
-    each = [pair for arm in found for pair in zip(rows[arm], gaps[arm], strict=True)]
-    places = [p for p in wanted if each and all(row[p] is not None or gap[p] for row, gap in each)]
-    asked_of = [(row, [p for p in wanted if not gap[p]]) for row, gap in each]
+    rows = {arm: [run.outcomes(evaluations.counts) for run in runs] for arm, runs in runs_by_arm.items()}
+    gaps = {arm: [run.gaps for run in runs] for arm, runs in runs_by_arm.items()}
+    each = [pair for arm in runs_by_arm for pair in zip(rows[arm], gaps[arm], strict=True)]
+    places = [p for p in slice_places if each and all(row[p] is not None or gap[p] for row, gap in each)]
+    asked_of = [(row, [p for p in slice_places if not gap[p]]) for row, gap in each]
     shares = [sum(row[p] is not None for p in own) / len(own) for row, own in asked_of if own]
     t_SP, c_SP = (
         np.array([[np.nan if (x := row[p]) is None else x for p in places] for row in rows[arm]], dtype=np.float64)
         .reshape(len(seeds), len(places))
-        for arm in (asked.treatment, asked.control)
+        for arm in (contrast_spec.treatment, contrast_spec.control)
     )  # fmt: skip
     gaps_SP = np.isnan(t_SP) | np.isnan(c_SP)
     if gaps_SP.any():

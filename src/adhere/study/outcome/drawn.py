@@ -52,34 +52,34 @@ class _Differences(NamedTuple):
     def fit(self, *, without: int | str | None = None) -> Incomplete | None:
         """Fit the prompts, those of one seed or of one kind left out."""
         both = zip(self.seeds_P, self.kinds_P, strict=True)
-        kept = [place for place, names in enumerate(both) if without not in names]
-        d_P = (self.treatment_P - self.control_P)[kept]
-        return fit_incomplete(d_P, [self.seeds_P[p] for p in kept], [self.kinds_P[p] for p in kept])
+        positions = [place for place, names in enumerate(both) if without not in names]
+        d_P = (self.treatment_P - self.control_P)[positions]
+        return fit_incomplete(d_P, [self.seeds_P[p] for p in positions], [self.kinds_P[p] for p in positions])
 
 
 def drawn_result(
-    spec: StudySpec, found: Mapping[int, tuple[StudyResult, Path]], *, tuning: Tuning | None
+    spec: StudySpec, results: Mapping[int, tuple[StudyResult, Path]], *, tuning: Tuning | None
 ) -> DrawnResult:
     """Put the seeds of a study that draws kinds together.
 
     Args:
         spec: The whole study, its settings as they were written.
-        found: Seed -> the result of its own study and the directory of its records.
+        results: Seed -> the result of its own study and the directory of its records.
         tuning: How the settings were chosen.
 
     Raises:
         IntegrityError: A directory's records are damaged.
     """
     rule = spec.verdict
-    measured = {seed: evaluations_in(one, place) for seed, (one, place) in found.items()}
-    own = {seed: on[""] for seed, on in measured.items()}
+    evaluations = {seed: evaluations_in(one, place) for seed, (one, place) in results.items()}
+    own = {seed: on[""] for seed, on in evaluations.items()}
     sides = _differences(rule.primary, own)
     primary = _contrast(rule.primary, sides, spec, role="primary")
     passing = {seed: one.counting(msgspec.UNSET) for seed, one in own.items()}
     left_out, kinds_left_out = _leave_out(sides, rule.confidence)
     answer, because = answer_to(primary, rule.smallest_effect)
-    missing = [seed for seed in spec.seeds if seed not in found]
-    withheld = _withheld(missing, found)
+    missing = [seed for seed in spec.seeds if seed not in results]
+    withheld = _withheld(missing, results)
     deciding_seeds = [one.seed for one in left_out if one.low <= 0 <= one.high]
     deciding_kinds = [one.kind for one in kinds_left_out if one.low <= 0 <= one.high]
     fragile = not withheld and answer in {"YES", "NO"} and bool(deciding_seeds or deciding_kinds)
@@ -94,7 +94,7 @@ def drawn_result(
         spec=msgspec.to_builtins(spec),
         spec_sha256=spec.sha256,
         question=rule.question,
-        seeds=[_seed_with_kinds(spec, seed, one.verdict.primary, place) for seed, (one, place) in found.items()],
+        seeds=[_seed_with_kinds(spec, seed, one.verdict.primary, place) for seed, (one, place) in results.items()],
         missing=missing,
         answer=answer,
         headline=headline_of(answer, "method", primary, fragile=fragile, these_kinds=False),
@@ -108,18 +108,18 @@ def drawn_result(
         suites={
             name: pool(
                 ContrastSpec(rule.treatment, rule.control),
-                {str(seed): on[name] for seed, on in measured.items()},
+                {str(seed): on[name] for seed, on in evaluations.items()},
                 rule,
                 role="secondary",
             )
-            for name in (spec.suite_names if found else [])
+            for name in (spec.suite_names if results else [])
         },
         left_out=left_out,
         kinds_left_out=kinds_left_out,
         kinds=_by_kind(sides),
         withheld=withheld,
         tuning=tuning,
-        minutes=sum(one.minutes for one, _ in found.values()) + (tuning.minutes if tuning else 0.0),
+        minutes=sum(one.minutes for one, _ in results.values()) + (tuning.minutes if tuning else 0.0),
     )
 
 
@@ -130,23 +130,23 @@ def reproduce_drawn(directory: Path) -> StartsReproduction:
         UsageError: A seed's result or records are missing.
         IntegrityError: They are damaged, or of another study.
     """
-    stored = decode(read_regular(directory / FILE), DrawnResult)
-    spec, seeds = convert(stored.spec, StudySpec), {f"seed {one.seed}": one for one in stored.seeds}
+    earlier = decode(read_regular(directory / FILE), DrawnResult)
+    spec, seeds = convert(earlier.spec, StudySpec), {f"seed {one.seed}": one for one in earlier.seeds}
     return reproduce_parts(
-        stored,
+        earlier,
         {part: directory / FOLDER / one.folder for part, one in seeds.items()},
-        lambda found: drawn_result(
-            spec, {seeds[part].seed: both for part, both in found.items()}, tuning=stored.tuning
+        lambda results: drawn_result(
+            spec, {seeds[part].seed: both for part, both in results.items()}, tuning=earlier.tuning
         ),
         lambda again: again.headline,
     )
 
 
-def _differences(asked: ContrastSpec, own: Mapping[int, Evaluations]) -> _Differences:
+def _differences(contrast_spec: ContrastSpec, own: Mapping[int, Evaluations]) -> _Differences:
     """Both arms on the prompts that both measured, seed after seed."""
     seeds, kinds, treatment, control, queries, shares = [], [], [], [], set[str](), []
     for seed, evaluations in own.items():
-        pairs = pairs_of(asked, evaluations)
+        pairs = pairs_of(contrast_spec, evaluations)
         shares.append(pairs.coverage)
         for row_t, row_c in zip(pairs.treatment_SP, pairs.control_SP, strict=True):
             seeds += [seed] * len(pairs.places)
@@ -159,15 +159,15 @@ def _differences(asked: ContrastSpec, own: Mapping[int, Evaluations]) -> _Differ
     )
 
 
-def _contrast(asked: ContrastSpec, sides: _Differences, spec: StudySpec, *, role: Role) -> Contrast:
+def _contrast(contrast_spec: ContrastSpec, sides: _Differences, spec: StudySpec, *, role: Role) -> Contrast:
     fit, confidence = sides.fit(), spec.verdict.confidence
     interval = fit.interval(confidence) if fit else None
     t_P, c_P = sides.treatment_P, sides.control_P
     by_seed = [_estimate(seed, sides) for seed in dict.fromkeys(sides.seeds_P)]
     return Contrast(
-        name=f"{asked.treatment} − {asked.control}",
+        name=f"{contrast_spec.treatment} − {contrast_spec.control}",
         role=role,
-        treatment=asked.treatment, control=asked.control, slice=asked.slice,
+        treatment=contrast_spec.treatment, control=contrast_spec.control, slice=contrast_spec.slice,
         n_prompts=len(t_P), n_queries=sides.queries, n_seeds=len(by_seed),
         rate_treatment=_mean([one.rate_treatment for one in by_seed]),
         rate_control=_mean([one.rate_control for one in by_seed]),
@@ -205,11 +205,11 @@ def _mean(values: Sequence[float]) -> float | None:
 def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
     rule = spec.verdict
     slices = [name for name, size in spec.evaluation.sizes.items() if size.single]
-    asked = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
-    wanted = [one for one in dict.fromkeys(asked) if one != rule.primary]
-    found = [_contrast(one, _differences(one, own), spec, role="secondary") for one in wanted]
-    adjusted = holm([one.p_value for one in found])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+    all_specs = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
+    further_specs = [one for one in dict.fromkeys(all_specs) if one != rule.primary]
+    contrasts = [_contrast(one, _differences(one, own), spec, role="secondary") for one in further_specs]
+    p_values = holm([one.p_value for one in contrasts])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_values, strict=True)]
 
 
 def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:
@@ -228,12 +228,12 @@ def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], l
 
 
 def _by_kind(sides: _Differences) -> list[DrawnKind]:
-    found = []
+    kinds = []
     for kind in sorted(set(sides.kinds_P)):
         here = [place for place, one in enumerate(sides.kinds_P) if one == kind]
         t, c = float(sides.treatment_P[here].mean()), float(sides.control_P[here].mean())
-        found.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in here}), len(here), t, c, t - c))
-    return found
+        kinds.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in here}), len(here), t, c, t - c))
+    return kinds
 
 
 def _seed_with_kinds(spec: StudySpec, seed: int, primary: Contrast, place: Path) -> SeedWithKinds:
@@ -242,10 +242,10 @@ def _seed_with_kinds(spec: StudySpec, seed: int, primary: Contrast, place: Path)
     return SeedWithKinds(seed, place.name, trained, others, primary)
 
 
-def _withheld(missing: Sequence[int], found: Mapping[int, tuple[StudyResult, Path]]) -> list[str]:
+def _withheld(missing: Sequence[int], results: Mapping[int, tuple[StudyResult, Path]]) -> list[str]:
     """Return what forbids an answer: seeds that are not finished, or what a seed's own study withholds for."""
     waiting = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
-    return waiting + [f"seed {seed}: {why}" for seed, (one, _) in found.items() for why in one.verdict.withheld]
+    return waiting + [f"seed {seed}: {why}" for seed, (one, _) in results.items() for why in one.verdict.withheld]
 
 
 def _decides(fit: Incomplete | None, confidence: float) -> str:

@@ -133,7 +133,7 @@ def _lost_whole(
         for seed in evaluations.seeds
         if evaluations.of(arm, seed) is not None
     }
-    lost = [
+    lost_kinds = [
         LostKind(arm, seed, kind, len(places[kind]), rate)
         for (arm, seed), row in rates.items()
         for kind, rate in zip(kinds, row, strict=True)
@@ -142,14 +142,14 @@ def _lost_whole(
     t_SK, c_SK = (
         np.array([rates[arm, seed] for seed in seeds], dtype=np.float64) for arm in (rule.treatment, rule.control)
     )
-    return LostWhole(LOST_BELOW, len(seeds) * len(kinds), lost, *_without_cells(t_SK, c_SK, rule.confidence))
+    return LostWhole(LOST_BELOW, len(seeds) * len(kinds), lost_kinds, *_without_cells(t_SK, c_SK, rule.confidence))
 
 
 def _rate(evaluations: Evaluations, arm: str, seed: int, places: Sequence[int]) -> float | None:
     run = evaluations.of(arm, seed)
     outcomes = run.outcomes(evaluations.counts) if run is not None else []
-    known = [outcome for place in places if (outcome := outcomes[place]) is not None]
-    return sum(known) / len(known) if known else None
+    decided_outcomes = [outcome for place in places if (outcome := outcomes[place]) is not None]
+    return sum(decided_outcomes) / len(decided_outcomes) if decided_outcomes else None
 
 
 def _without_cells(
@@ -160,7 +160,9 @@ def _without_cells(
     is_kept_SK = (t_SK >= LOST_BELOW) & (c_SK >= LOST_BELOW)  # False where nothing was measured, too
     total = float(np.nansum(d_SK))
     share = float(np.nansum(d_SK[~is_kept_SK])) / total if total else None
-    rest = over_seeds([row[kept].mean() for row, kept in zip(d_SK, is_kept_SK, strict=True) if kept.any()], confidence)
+    rest = over_seeds(
+        [row[is_kept_K].mean() for row, is_kept_K in zip(d_SK, is_kept_SK, strict=True) if is_kept_K.any()], confidence
+    )
     low, high = rest.interval or (None, None)
     return share, rest.mean if rest.n > 1 else None, low, high
 
@@ -169,12 +171,12 @@ def _over_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confid
     prompts = [evaluations.prompts[place] for place in pairs.places]
     kinds = [_kind_of(prompt) for prompt in prompts]
     single = [column for column, kind in enumerate(kinds) if kind is not None]
-    named = [str(kinds[column]) for column in single]
+    kind_names = [str(kinds[column]) for column in single]
     each = _by_kind(d_SP, kinds, queries_of(evaluations, pairs.places), confidence)
-    fit = fit_kinds(d_SP[:, single], named) if single else None
+    fit = fit_kinds(d_SP[:, single], kind_names) if single else None
     if fit is None:
         why = "no prompt asks for a single kind of constraint" if not single else "one kind says nothing about others"
-        return OverKinds(len(set(named)), len(single), None, None, None, None, each, why)
+        return OverKinds(len(set(kind_names)), len(single), None, None, None, None, each, why)
     low, high = fit.interval(confidence)
     return OverKinds(fit.queries, len(single), fit.value, low, high, fit.p_value, each)
 
@@ -187,23 +189,25 @@ def _kind_of(prompt: Prompt) -> str | None:
 def _by_kind(
     d_SP: np.ndarray, kinds: Sequence[str | None], queries: Sequence[str], confidence: float
 ) -> list[KindDifference]:
-    found = []
+    differences = []
     for kind in dict.fromkeys(kind for kind in kinds if kind is not None):
         columns = [column for column, one in enumerate(kinds) if one == kind]
         fit = fit_crossed(d_SP[:, columns], clusters_P=[queries[column] for column in columns])
         if fit is not None:
             low, high = fit.interval(confidence)
-            found.append(KindDifference(kind, len(columns), fit.value, low, high, fit.p_value, None))
-    adjusted = holm([one.p_value for one in found])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+            differences.append(KindDifference(kind, len(columns), fit.value, low, high, fit.p_value, None))
+    p_values = holm([one.p_value for one in differences])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_values, strict=True)]
 
 
-def _by_slice(asked: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
+def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
     """The primary contrast on each slice inside its own; empty where that is one slice already."""
     names = dict.fromkeys(prompt.tags.get("slice", "") for prompt in evaluations.prompts)
-    inside = [name for name in names if name and in_slice(name, asked.slice)]
+    inside = [name for name in names if name and in_slice(name, contrast_spec.slice)]
     if len(inside) < 2:
         return []
-    found = [contrast(msgspec.structs.replace(asked, slice=name), evaluations, rule, role="slice") for name in inside]
-    adjusted = holm([one.p_value for one in found])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+    contrasts = [
+        contrast(msgspec.structs.replace(contrast_spec, slice=name), evaluations, rule, role="slice") for name in inside
+    ]
+    p_values = holm([one.p_value for one in contrasts])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_values, strict=True)]

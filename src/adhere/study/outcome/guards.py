@@ -24,11 +24,11 @@ class _Guard(NamedTuple):
 
 
 _GUARDS = {
-    "words": _Guard(lambda found: found.words, -1.0),
-    "topic_words": _Guard(lambda found: found.topic_words, -1.0),
-    "repetition": _Guard(lambda found: found.repetitive, 1.0),
-    "echo": _Guard(lambda found: found.echo, 1.0),
-    "empty_form": _Guard(lambda found: found.empty_form, 1.0),
+    "words": _Guard(lambda run: run.words, -1.0),
+    "topic_words": _Guard(lambda run: run.topic_words, -1.0),
+    "repetition": _Guard(lambda run: run.repetitive, 1.0),
+    "echo": _Guard(lambda run: run.echo, 1.0),
+    "empty_form": _Guard(lambda run: run.empty_form, 1.0),
 }
 _SOLVED, _SOLVED_MARGIN = "solved", 0.05
 """Of sessions: an agent that does nothing breaks no rule, and solves no task."""
@@ -46,18 +46,18 @@ def guard_tests(
         evaluations: On its own prompts.
         suites: On published suites, by name: there the mean words are tested (`words:NAME`).
     """
-    found = []
+    tests = []
     for rule in _references(spec):
         places = evaluations.places(rule.slice)
         if spec.asks_rules:
-            found.append(_over_prompts(_SOLVED, spec.guards, rule, evaluations, places))
+            tests.append(_over_prompts(_SOLVED, spec.guards, rule, evaluations, places))
             continue
-        found += [_over_prompts(name, spec.guards, rule, evaluations, places) for name in _GUARDS]
-        found.append(_perplexity(rule, spec.guards.perplexity, evaluations))
+        tests += [_over_prompts(name, spec.guards, rule, evaluations, places) for name in _GUARDS]
+        tests.append(_perplexity(rule, spec.guards.perplexity, evaluations))
         for name, on_suite in (suites or {}).items():
             test = _over_prompts("words", spec.guards, rule, on_suite, on_suite.places("all"))
-            found.append(msgspec.structs.replace(test, name=f"words:{name}"))
-    return found
+            tests.append(msgspec.structs.replace(test, name=f"words:{name}"))
+    return tests
 
 
 def _references(spec: StudySpec) -> list[VerdictSpec]:
@@ -71,7 +71,7 @@ def _over_prompts(
     name: str, margins: GuardSpec, rule: VerdictSpec, evaluations: Evaluations, places: Sequence[int]
 ) -> GuardTest:
     """Lengths are compared in shares of the reference's mean, everything else in points."""
-    guard = _Guard(lambda found: found.solved, -1.0) if name == _SOLVED else _GUARDS[name]
+    guard = _Guard(lambda run: run.solved, -1.0) if name == _SOLVED else _GUARDS[name]
     margin = _SOLVED_MARGIN if getattr(margins, name) is msgspec.UNSET else getattr(margins, name)
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
     sides = [
@@ -80,16 +80,18 @@ def _over_prompts(
     ]
     if not seeds or not all(row for side in sides for row in side):
         return _test_without_measure(name, rule, margin)
-    kept = [i for i in range(len(places)) if all(row[i] is not None for side in sides for row in side)]
-    if not kept:
+    columns = [i for i in range(len(places)) if all(row[i] is not None for side in sides for row in side)]
+    if not columns:
         return _test_without_measure(name, rule, margin)
     queries = queries_of(evaluations, places)
-    t_SP, c_SP = (np.asarray([[row[i] for i in kept] for row in side], dtype=np.float64) for side in sides)
+    t_SP, c_SP = (np.asarray([[row[i] for i in columns] for row in side], dtype=np.float64) for side in sides)
     has = float(c_SP.mean())
     if name == "topic_words":
         margin = min(margin, margins.of_its_own * has)
     unit = has or 1.0 if name == "words" else 1.0
-    fit = fit_crossed(guard.worse * (t_SP - c_SP) / unit, clusters_P=[queries[i] for i in kept], rates=name != "words")
+    fit = fit_crossed(
+        guard.worse * (t_SP - c_SP) / unit, clusters_P=[queries[i] for i in columns], rates=name != "words"
+    )
     return _test_guard(name, rule, margin, fit, (float(t_SP.mean()), has))
 
 
@@ -108,9 +110,9 @@ def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
 
 
 def _pick(
-    values: Callable[[Measurement], Sequence[float | None]], found: Measurement | None, places: Sequence[int]
+    values: Callable[[Measurement], Sequence[float | None]], run: Measurement | None, places: Sequence[int]
 ) -> list[float | None]:
-    row = values(found) if found is not None else []
+    row = values(run) if run is not None else []
     return [row[place] for place in places] if row else []
 
 
@@ -118,7 +120,7 @@ def _perplexity(rule: VerdictSpec, margin: float, evaluations: Evaluations) -> G
     """The ratio of perplexities, less 1, from the difference of log-likelihoods a token, paired by text."""
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
     sides = [
-        [found.plain for seed in seeds if (found := evaluations.of(arm, seed)) is not None]
+        [run.plain for seed in seeds if (run := evaluations.of(arm, seed)) is not None]
         for arm in (rule.treatment, rule.control)
     ]
     cuts = {tuple(plain.tokens) for side in sides for plain in side if plain is not None}

@@ -58,11 +58,15 @@ def reproduce(directory: Path) -> Reproduction:
         UsageError: One of the two files is missing.
         IntegrityError: One of them is damaged, or the records are of another study.
     """
-    data, found = _read(directory)
-    result, stored = decode(data, StudyResult), msgspec.json.decode(data)
-    stored["verdict"] = {name: stored["verdict"][name] for name in ("answer", "primary")}  # its sentences are words
-    parts, differences = compare_values({name: stored[name] for name in found.parts if name in stored}, found.parts)
-    primary, on = found.verdict.primary, found.hangs_on
+    data, recomputation = _read(directory)
+    result, stored_json = decode(data, StudyResult), msgspec.json.decode(data)
+    stored_json["verdict"] = {
+        name: stored_json["verdict"][name] for name in ("answer", "primary")
+    }  # its sentences are words
+    parts, differences = compare_values(
+        {name: stored_json[name] for name in recomputation.parts if name in stored_json}, recomputation.parts
+    )
+    primary, on = recomputation.verdict.primary, recomputation.hangs_on
     without = on.difference_range if on else None
     return Reproduction(
         study=result.name,
@@ -71,11 +75,11 @@ def reproduce(directory: Path) -> Reproduction:
         parts=parts,
         differences=differences,
         answer_stored=result.verdict.answer,
-        answer=found.verdict.answer,
-        fragile=found.verdict.fragile,
-        headline=found.verdict.headline,
-        because=found.verdict.because,
-        decides=found.verdict.decides,
+        answer=recomputation.verdict.answer,
+        fragile=recomputation.verdict.fragile,
+        headline=recomputation.verdict.headline,
+        because=recomputation.verdict.because,
+        decides=recomputation.verdict.decides,
         difference=primary.difference,
         low=primary.low,
         high=primary.high,
@@ -86,15 +90,15 @@ def reproduce(directory: Path) -> Reproduction:
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},
-        arms=found.arms,
-        sound=found.sound,
+        arms=recomputation.arms,
+        sound=recomputation.sound,
     )
 
 
-def compare_values(stored: Json, found: Json) -> tuple[dict[str, int], list[Disagreement]]:
+def compare_values(stored_json: Json, new_json: Json) -> tuple[dict[str, int], list[Disagreement]]:
     """How many values of each part of what is stored were compared with what was found, and those that differ."""
     parts, differences = Counter[str](), []
-    for what, one, other in _leaves("", stored, found):
+    for what, one, other in _leaves("", stored_json, new_json):
         parts[re.split(r"[.\[]", what)[0]] += 1
         if not _is_same(one, other):
             differences.append(Disagreement(what, one, other))
@@ -107,8 +111,8 @@ def result_again(directory: Path) -> dict[str, Json]:
     Raises:
         UsageError, IntegrityError: As `reproduce`.
     """
-    _, found = _read(directory)
-    return {**found.parts, "verdict": msgspec.to_builtins(found.verdict)}
+    _, recomputation = _read(directory)
+    return {**recomputation.parts, "verdict": msgspec.to_builtins(recomputation.verdict)}
 
 
 def _read(directory: Path) -> tuple[bytes, _Recomputation]:
@@ -126,26 +130,31 @@ def _read(directory: Path) -> tuple[bytes, _Recomputation]:
 
 def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     spec = msgspec.structs.replace(convert(result.spec, StudySpec), seeds=result.seeds)
-    asked = load_asked(records, sha256=result.suite_sha256, is_ours=not spec.asked)
+    suites = load_asked(records, sha256=result.suite_sha256, is_ours=not spec.asked)
     runs = stored_evaluations(records, result.runs)
-    own = asked[""]
+    own = suites[""]
     evaluations = Evaluations(runs[""], own.prompts, spec.seeds, counts=spec.verdict.counts)
-    missing = [name for name in runs if name not in asked]
+    missing = [name for name in runs if name not in suites]
     if missing:
         raise IntegrityError(
             f"{RECORDS} holds no suites/{missing[0]}.json. Pack them again: adhere study SPEC --records FILE"
         )
     on_suites = {
-        one.name: Evaluations(runs.get(one.name, {}), asked[one.name].prompts, spec.seeds) for one in result.suites
+        one.name: Evaluations(runs.get(one.name, {}), suites[one.name].prompts, spec.seeds) for one in result.suites
     }
-    found = contrasts(spec, evaluations)
+    every_contrast = contrasts(spec, evaluations)
     on = hangs_on_of(spec, evaluations)
     shared = sum(run.seconds for by_arm in runs.values() for (_, seed), run in by_arm.items() if seed is None) / 60
     per_seed = (result.minutes - shared) / len(result.seeds_finished) if result.seeds_finished else None
 
     def rule(hangs_on: Fragility | None) -> StudyVerdict:
         return verdict(
-            spec, found[0], evaluations, hangs_on=hangs_on, withheld=result.verdict.withheld, minutes_per_seed=per_seed
+            spec,
+            every_contrast[0],
+            evaluations,
+            hangs_on=hangs_on,
+            withheld=result.verdict.withheld,
+            minutes_per_seed=per_seed,
         )
 
     scores = scores_of(spec, own.slices, runs[""], evaluations)
@@ -159,8 +168,8 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
         sound = found_of(contrast(spec.verdict.primary, evaluations.counting("sound"), spec.verdict, role="primary"))
     then = rule(_as_then(on, result.version))
     parts = {
-        "verdict": {"answer": then.answer, "primary": found[0]},
-        "contrasts": found,
+        "verdict": {"answer": then.answer, "primary": every_contrast[0]},
+        "contrasts": every_contrast,
         "guards": _guards(spec, evaluations, on_suites, result),
         "tax": tax_tests(spec, evaluations),
         "scores": scores,
@@ -187,8 +196,8 @@ def _guards(
         return guard_tests(spec, evaluations, suites)
     margins = msgspec.structs.replace(spec.guards, of_its_own=math.inf)
     tests = guard_tests(msgspec.structs.replace(spec, guards=margins), evaluations)
-    stored = {(guard.name, guard.control) for guard in result.guards}
-    return [guard for guard in tests if (guard.name, guard.control) in stored]
+    keys = {(guard.name, guard.control) for guard in result.guards}
+    return [guard for guard in tests if (guard.name, guard.control) in keys]
 
 
 def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measurement]]:
@@ -196,40 +205,40 @@ def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dic
 
     Others (of older code) are left out.
     """
-    wanted = set(names.values())
-    found: dict[str, dict[RunKey, Measurement]] = {"": {}}
+    run_names = set(names.values())
+    evaluations: dict[str, dict[RunKey, Measurement]] = {"": {}}
     for file in sorted((records / "evaluations").glob("*.json")):
         one = decode(file.read_bytes(), Measurement)
-        if one.run in wanted:
-            found.setdefault(one.suite, {})[one.arm, one.seed] = one
-    known = sum(map(len, found.values()))
-    if known != len(wanted):
-        raise IntegrityError(f"{RECORDS} holds {known} of the {len(wanted)} evaluations that {RESULT} names")
-    return found
+        if one.run in run_names:
+            evaluations.setdefault(one.suite, {})[one.arm, one.seed] = one
+    n_evaluations = sum(map(len, evaluations.values()))
+    if n_evaluations != len(run_names):
+        raise IntegrityError(f"{RECORDS} holds {n_evaluations} of the {len(run_names)} evaluations that {RESULT} names")
+    return evaluations
 
 
-def _leaves(what: str, stored: Json, found: Json) -> Iterator[tuple[str, Json, Json]]:
+def _leaves(what: str, stored_json: Json, new_json: Json) -> Iterator[tuple[str, Json, Json]]:
     """Every value that is stored, with the one that was found; what was not stored then has nothing to agree with."""
-    if isinstance(stored, dict) and isinstance(found, dict):
-        for name, value in stored.items():
-            yield from _leaves(f"{what}.{name}".lstrip("."), value, found.get(name))
-    elif isinstance(stored, list) and isinstance(found, list) and len(stored) == len(found):
-        for place, (one, other) in enumerate(zip(stored, found, strict=True)):
+    if isinstance(stored_json, dict) and isinstance(new_json, dict):
+        for name, value in stored_json.items():
+            yield from _leaves(f"{what}.{name}".lstrip("."), value, new_json.get(name))
+    elif isinstance(stored_json, list) and isinstance(new_json, list) and len(stored_json) == len(new_json):
+        for place, (one, other) in enumerate(zip(stored_json, new_json, strict=True)):
             yield from _leaves(f"{what}[{place}]{_row_name(one)}", one, other)
     else:
-        yield what, stored, found
+        yield what, stored_json, new_json
 
 
 def _row_name(row: Json) -> str:
     """` (sft, seed 0, all)`: what a row of a list is about, so that nobody has to count rows."""
     if not isinstance(row, dict):
         return ""
-    told = [str(row[name]) for name in ("arm", "name", "slice") if row.get(name)]
+    labels = [str(row[name]) for name in ("arm", "name", "slice") if row.get(name)]
     seed = [f"seed {row['seed']}"] if row.get("seed") is not None else []
-    return f" ({', '.join(told + seed)})" if told else ""
+    return f" ({', '.join(labels + seed)})" if labels else ""
 
 
-def _is_same(stored: Json, found: Json) -> bool:
-    if isinstance(stored, int | float) and isinstance(found, int | float):
-        return math.isclose(stored, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return stored == found
+def _is_same(stored_json: Json, new_json: Json) -> bool:
+    if isinstance(stored_json, int | float) and isinstance(new_json, int | float):
+        return math.isclose(stored_json, new_json, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return stored_json == new_json

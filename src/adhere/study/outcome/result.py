@@ -232,8 +232,8 @@ class Fragility(Record, frozen=True):
     @property
     def difference_range(self) -> tuple[float, float] | None:
         """The lowest and the highest difference that is left when one seed is left out."""
-        found = [one.difference for one in self.left_out]
-        return (min(found), max(found)) if found else None
+        differences = [one.difference for one in self.left_out]
+        return (min(differences), max(differences)) if differences else None
 
 
 class GuardTest(Record, frozen=True):
@@ -700,10 +700,10 @@ class StartsResult(Record, frozen=True):
         """A sentence that names the starts in which the difference holds."""
         more = [one.start for one in self.starts if (one.primary.low or 0) > 0]
         less = [one.start for one in self.starts if (one.primary.high or 0) < 0]
-        said = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]
+        clauses = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]
         open_ = [one.start for one in self.starts if one.start not in (*more, *less)]
-        said += [f"shows nothing from {', '.join(open_)}"] if open_ else []
-        return f"{self.pooled.treatment} over {self.pooled.control}: {'; '.join(said)}."
+        clauses += [f"shows nothing from {', '.join(open_)}"] if open_ else []
+        return f"{self.pooled.treatment} over {self.pooled.control}: {'; '.join(clauses)}."
 
 
 class SeedWithKinds(Record, frozen=True):

@@ -32,17 +32,17 @@ def scores_of(
             continue
         for name, own in places.items():
             one_each = [_arm_score(arm, seed, name, runs[arm, seed], own) for seed in seeds]
-            pooled = (
+            over_seeds = (
                 _pool_arm(one_each, spec.verdict.confidence)
                 if len(one_each) > 1
                 else msgspec.structs.replace(one_each[0], seed=None)
             )
-            scores += [pooled, *(score for score in one_each if score.seed is not None)]
+            scores += [over_seeds, *(score for score in one_each if score.seed is not None)]
     return scores
 
 
-def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places: Sequence[int]) -> ArmScore:
-    part = found.summary.overall if name == "all" else found.summary.slices[name]
+def _arm_score(arm: str, seed: int | None, name: str, run: Measurement, places: Sequence[int]) -> ArmScore:
+    part = run.summary.overall if name == "all" else run.summary.slices[name]
     return ArmScore(
         arm=arm,
         seed=seed,
@@ -52,14 +52,14 @@ def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places
         instruction_strict=part.instruction_strict.share,
         families=_tallies(part.families),
         kinds=_tallies(part.kinds),
-        guard=with_sound(part.guard, found, places),
+        guard=with_sound(part.guard, run, places),
         accounting={**msgspec.to_builtins(part.accounting)},
     )
 
 
-def with_sound(guard: GuardMeans, found: Measurement, places: Sequence[int]) -> GuardMeans:
+def with_sound(guard: GuardMeans, run: Measurement, places: Sequence[int]) -> GuardMeans:
     """The guard numbers with the shares of sound and responding answers and of form alone, counted by prompt."""
-    sound, form, responsive = found.sound, found.empty_form, found.responsive
+    sound, form, responsive = run.sound, run.empty_form, run.responsive
     return msgspec.structs.replace(
         guard,
         sound_share=mean(sound[place] for place in places),

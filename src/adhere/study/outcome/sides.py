@@ -38,35 +38,37 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
             of sides; else as `join_sides`.
         IntegrityError: The stored result is damaged.
     """
-    file, frozen = directory / "result.json", load_frozen(directory)
-    if frozen is None or not file.exists():
+    file, frozen_study = directory / "result.json", load_frozen(directory)
+    if frozen_study is None or not file.exists():
         raise UsageError(
             f"{directory} holds no result of a study to join files to. Run it first: the same command without --side"
         )
     result = decode(read_regular(file), StudyResult)
-    seeds = frozen.latest.seeds  # seeds of the command line say nothing here: what is finished counts
+    seeds = frozen_study.latest.seeds  # seeds of the command line say nothing here: what is finished counts
     spec = msgspec.structs.replace(spec, seeds=seeds)
     margins = {name: getattr(spec.guards, name) for name in ("side", "side_perplexity")}
-    marked = msgspec.structs.replace(frozen.latest, guards=msgspec.structs.replace(frozen.latest.guards, **margins))
-    if spec_hash(spec) != spec_hash(marked):
+    comparable_spec = msgspec.structs.replace(
+        frozen_study.latest, guards=msgspec.structs.replace(frozen_study.latest.guards, **margins)
+    )
+    if spec_hash(spec) != spec_hash(comparable_spec):
         raise UsageError(
             f"{directory} was made by another spec than this file. Run the study first, without --side, "
             "so that the change is recorded"
         )
     result = msgspec.structs.replace(result, spec=msgspec.to_builtins(spec))
     sides = join_sides(result, directory, SideFiles.read(paths), options)
-    frozen = freeze(spec, directory, resolved=frozen.resolved, evaluations=len(result.runs))
+    frozen_study = freeze(spec, directory, precisions=frozen_study.resolved, evaluations=len(result.runs))
     save_sides(directory, sides)
-    result = with_sides(msgspec.structs.replace(result, changes=changes_of(frozen)), sides)
+    result = with_sides(msgspec.structs.replace(result, changes=changes_of(frozen_study)), sides)
     write_atomic(file, encode(result))
     return result
 
 
-def changes_of(frozen: FrozenStudy | None) -> list[SpecChange]:
+def changes_of(frozen_study: FrozenStudy | None) -> list[SpecChange]:
     """The changes of a spec as a report shows them."""
     return [
         SpecChange(change.at, change.evaluations, list(map(field_words, change.fields)))
-        for change in (frozen.changes if frozen else ())
+        for change in (frozen_study.changes if frozen_study else ())
     ]
 
 
@@ -94,35 +96,39 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
         )
     labels = {arm: [label_of(result, arm, seed) for seed in seeds] for arm in (primary.treatment, primary.control)}
     folders = cells_of(result, directory)
-    known = [label for of_arm in labels.values() for label in of_arm]
+    every_label = [label for of_arm in labels.values() for label in of_arm]
     for name in options.called:
-        if name not in known:
-            raise UsageError(f"--called '{name}=…': no compared checkpoint is called so. There are: {', '.join(known)}")
+        if name not in every_label:
+            raise UsageError(
+                f"--called '{name}=…': no compared checkpoint is called so. There are: {', '.join(every_label)}"
+            )
     margins = _margins(result)
     options = msgspec.structs.replace(
         options, margin=margins.side, perplexity_margin=margins.side_perplexity, confidence=primary.confidence
     )
-    wanted = {label: _checkpoint_name(label, folders, result, directory) for label in known}
+    checkpoint_names = {label: _checkpoint_name(label, folders, result, directory) for label in every_label}
     tests = files.compare_seeds(
-        [wanted[label] for label in labels[primary.treatment]],
-        [wanted[label] for label in labels[primary.control]],
+        [checkpoint_names[label] for label in labels[primary.treatment]],
+        [checkpoint_names[label] for label in labels[primary.control]],
         options,
     )
-    used = {label: files.used(one, options) for label, one in wanted.items()}
+    files_by_label = {label: files.used(one, options) for label, one in checkpoint_names.items()}
     return StudySides(
         version=VERSION,
         treatment=primary.treatment,
         control=primary.control,
         seeds=seeds,
-        cells={label: folders.get(label, "") for label in known},
+        cells={label: folders.get(label, "") for label in every_label},
         margin=options.margin,
         perplexity_margin=options.perplexity_margin,
         confidence=options.confidence,
         models={
-            label: list(dict.fromkeys(f"{harness}: {model}" for _, harness, model in found))
-            for label, found in used.items()
+            label: list(dict.fromkeys(f"{harness}: {model}" for _, harness, model in label_files))
+            for label, label_files in files_by_label.items()
         },
-        files_sha256=content_hash(sorted({sha256_of(path) for found in used.values() for path, _, _ in found})),
+        files_sha256=content_hash(
+            sorted({sha256_of(path) for label_files in files_by_label.values() for path, _, _ in label_files})
+        ),
         tests=tests,
     )
 
@@ -136,11 +142,11 @@ def with_sides(result: StudyResult, sides: StudySides | None) -> StudyResult:
     headline = result.verdict.headline.removesuffix(_suffix(result))
     stale = "" if sides is None else _stale(result, sides)
     warnings = [text for text in result.warnings if not text.startswith(STALE)]
-    joined = msgspec.structs.replace(
+    new_result = msgspec.structs.replace(
         result, sides=None if stale else sides, warnings=[*warnings, f"{STALE} {stale}"] if stale else warnings
     )
-    verdict = msgspec.structs.replace(result.verdict, headline=headline + _suffix(joined))
-    return msgspec.structs.replace(joined, verdict=verdict)
+    verdict = msgspec.structs.replace(result.verdict, headline=headline + _suffix(new_result))
+    return msgspec.structs.replace(new_result, verdict=verdict)
 
 
 def _suffix(result: StudyResult) -> str:
@@ -165,14 +171,14 @@ def load_sides(directory: Path) -> StudySides | None:
     if not file.exists():
         return None
     try:
-        found = decode(file.read_bytes(), StudySides)
+        sides = decode(file.read_bytes(), StudySides)
     except IntegrityError as error:
         raise IntegrityError(f"{file}: {error}. Remove it, and join the files again with --side") from error
-    if found.version != VERSION:
+    if sides.version != VERSION:
         raise IntegrityError(
-            f"{file} has version {found.version}, this adhere writes {VERSION}. Remove it, and join the files again"
+            f"{file} has version {sides.version}, this adhere writes {VERSION}. Remove it, and join the files again"
         )
-    return found
+    return sides
 
 
 def label_of(result: StudyResult, arm: str, seed: int) -> str:
@@ -193,7 +199,7 @@ def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
     """
     if result.cells:
         return dict(result.cells)
-    found: dict[str, str] = {}
+    cells: dict[str, str] = {}
     records = [
         (file.parent.name, decode(file.read_bytes(), CellRecord))
         for file in sorted(directory.glob("cells/*/cell.json"))
@@ -208,8 +214,8 @@ def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
                     "or run the study again without --side"
                 )
             if folders:
-                found[label_of(result, arm, seed)] = folders[0]
-    return found
+                cells[label_of(result, arm, seed)] = folders[0]
+    return cells
 
 
 def _checkpoint_name(label: str, folders: Mapping[str, str], result: StudyResult, directory: Path) -> WantedModel:
@@ -242,5 +248,5 @@ def _stale(result: StudyResult, sides: StudySides) -> str:
         "margins": (sides.margin, sides.perplexity_margin) != (margins.side, margins.side_perplexity),
         "confidence": sides.confidence != primary.confidence,
     }
-    changed = [name for name, is_other in differs.items() if is_other]
-    return f"they are of other {' and '.join(changed)}. Join the files again with --side." if changed else ""
+    aspects = [name for name, is_other in differs.items() if is_other]
+    return f"they are of other {' and '.join(aspects)}. Join the files again with --side." if aspects else ""

@@ -31,34 +31,34 @@ COUNTED: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "
 """What a suite's contrast may count, which stands where another has its slice."""
 
 
-def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:
+def starts_result(name: str, results: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:
     """Put the studies of several starts together.
 
     Args:
         name: Of the study.
-        found: Start -> its result and the directory of its records.
+        results: Start -> its result and the directory of its records.
 
     Raises:
         UsageError: They did not ask the same prompts, or compare other arms.
         IntegrityError: A directory's records are damaged.
     """
-    first = next(iter(found.values()))[0]
-    if any(one.suite_sha256 != first.suite_sha256 for one, _ in found.values()):
+    first = next(iter(results.values()))[0]
+    if any(one.suite_sha256 != first.suite_sha256 for one, _ in results.values()):
         raise UsageError("The starts were measured on different prompts, so they cannot be put together")
     rule = convert(first.spec, StudySpec).verdict
-    measured = {start: evaluations_in(one, place) for start, (one, place) in found.items()}
-    own = {start: on[""] for start, on in measured.items()}
+    evaluations = {start: evaluations_in(one, place) for start, (one, place) in results.items()}
+    own = {start: on[""] for start, on in evaluations.items()}
     return StartsResult(
         VERSION,
         name,
         rule.question,
         [
             StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
-            for start, (one, place) in found.items()
+            for start, (one, place) in results.items()
         ],
         pool(rule.primary, own, rule, role="primary"),
         _between(own, rule),
-        _further([one for one, _ in found.values()], measured, rule),
+        _further([one for one, _ in results.values()], evaluations, rule),
     )
 
 
@@ -69,16 +69,18 @@ def reproduce_starts(directory: Path) -> StartsReproduction:
         UsageError: A start's result or records are missing.
         IntegrityError: They are damaged, or of another study.
     """
-    stored = decode(read_regular(directory / FILE), StartsResult)
-    places = {one.start: directory / FOLDER / one.folder for one in stored.starts}
-    return reproduce_parts(stored, places, lambda found: starts_result(stored.name, found), lambda again: again.holds)
+    earlier = decode(read_regular(directory / FILE), StartsResult)
+    places = {one.start: directory / FOLDER / one.folder for one in earlier.starts}
+    return reproduce_parts(
+        earlier, places, lambda results: starts_result(earlier.name, results), lambda again: again.holds
+    )
 
 
 Together = TypeVar("Together", StartsResult, DrawnResult)
 
 
 def reproduce_parts(
-    stored: Together,
+    earlier: Together,
     places: Mapping[str, Path],
     put_together: Callable[[Mapping[str, tuple[StudyResult, Path]]], Together],
     says: Callable[[Together], str],
@@ -86,7 +88,7 @@ def reproduce_parts(
     """Compute the parts of a committed study again, and from all their records what they say together.
 
     Args:
-        stored: What they said.
+        earlier: What they said.
         places: Part -> the directory of its result and records.
         put_together: What makes it of each part's result and its unpacked records.
         says: The sentence that is told of it.
@@ -97,21 +99,23 @@ def reproduce_parts(
     """
     each = {part: reproduce(place) for part, place in places.items()}
     with tempfile.TemporaryDirectory() as scratch:
-        found = {}
+        results = {}
         for part, place in places.items():
             unpack(place / RECORDS, Path(scratch) / place.name)
-            found[part] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / place.name)
-        again = put_together(found)
+            results[part] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / place.name)
+        again = put_together(results)
     # As a file says it: a spec that was just read has tuples where a stored one has lists.
-    parts, differences = compare_values(*(msgspec.json.decode(encode(one)) for one in (stored, again)))
+    parts, differences = compare_values(*(msgspec.json.decode(encode(one)) for one in (earlier, again)))
     return StartsReproduction(
-        stored.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), each
+        earlier.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), each
     )
 
 
-def pool(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
+def pool(
+    contrast_spec: ContrastSpec, evaluations: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role
+) -> Contrast:
     """A contrast over all starts, on the prompts that all of them measured."""
-    same = _same_prompts(asked, measured)
+    same = _same_prompts(contrast_spec, evaluations)
     together = Pairs(
         list(range(sum(len(one.seeds) for one in same.values()))),
         next(iter(same.values())).places,
@@ -119,32 +123,32 @@ def pool(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: Verdict
         np.concatenate([one.control_SP for one in same.values()]),
         min(one.coverage for one in same.values()),
     )
-    told = contrast_of(asked, together, fit_of(together, next(iter(measured.values()))), rule, role=role)
-    method = f"{told.method}; a seed is one start at one seed" if told.method else ""
-    return msgspec.structs.replace(told, by_seed=[], method=method)
+    contrast = contrast_of(contrast_spec, together, fit_of(together, next(iter(evaluations.values()))), rule, role=role)
+    method = f"{contrast.method}; a seed is one start at one seed" if contrast.method else ""
+    return msgspec.structs.replace(contrast, by_seed=[], method=method)
 
 
-def _between(measured: Mapping[str, Evaluations], rule: VerdictSpec) -> list[Contrast]:
+def _between(evaluations: Mapping[str, Evaluations], rule: VerdictSpec) -> list[Contrast]:
     """How much more the primary difference is from each start than from the first."""
-    (start, base), *others = _same_prompts(rule.primary, measured).items()
-    prompts, found = measured[start], []
+    (start, base), *others = _same_prompts(rule.primary, evaluations).items()
+    prompts, contrasts = evaluations[start], []
     for other, one in others:
         seeds = [seed for seed in one.seeds if seed in base.seeds]
         here, there = _of(one, seeds), _of(base, seeds)
-        paired = Pairs(seeds, base.places, here, there, min(one.coverage, base.coverage))
-        asked = ContrastSpec(other, start, rule.slice)
-        told = contrast_of(asked, paired, fit_of(paired, prompts), rule, role="secondary")
-        found.append(
-            msgspec.structs.replace(told, rate_treatment=None, rate_control=None, gained=0, lost=0, by_seed=[])
+        pairs = Pairs(seeds, base.places, here, there, min(one.coverage, base.coverage))
+        contrast_spec = ContrastSpec(other, start, rule.slice)
+        contrast = contrast_of(contrast_spec, pairs, fit_of(pairs, prompts), rule, role="secondary")
+        contrasts.append(
+            msgspec.structs.replace(contrast, rate_treatment=None, rate_control=None, gained=0, lost=0, by_seed=[])
         )
-    return found
+    return contrasts
 
 
 def _further(
-    results: Sequence[StudyResult], measured: Mapping[str, Mapping[str, Evaluations]], rule: VerdictSpec
+    results: Sequence[StudyResult], evaluations: Mapping[str, Mapping[str, Evaluations]], rule: VerdictSpec
 ) -> list[AcrossStarts]:
     """The secondary contrasts and those on published suites, which all starts have in the same order."""
-    found = []
+    across_starts = []
     of_each = [
         [
             ("", [contrast for contrast in one.contrasts if contrast.role == "secondary"]),
@@ -155,37 +159,39 @@ def _further(
     for lists in zip(*of_each, strict=True):
         suite = lists[0][0]
         for each in zip(*(contrasts for _, contrasts in lists), strict=True):
-            asked = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
-            on = {start: of[suite] for start, of in measured.items()}
-            if suite and asked.slice in COUNTED:  # of a suite's contrasts this names what counts, not a slice
-                on = {start: one.counting(COUNTED[asked.slice]) for start, one in on.items()}
-                asked = msgspec.structs.replace(asked, slice="all")
-            pooled = pool(asked, on, rule, role="secondary")
-            found.append(AcrossStarts(suite, list(each), msgspec.structs.replace(pooled, slice=each[0].slice)))
-    return found
+            contrast_spec = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
+            on = {start: of[suite] for start, of in evaluations.items()}
+            if suite and contrast_spec.slice in COUNTED:  # of a suite's contrasts this names what counts, not a slice
+                on = {start: one.counting(COUNTED[contrast_spec.slice]) for start, one in on.items()}
+                contrast_spec = msgspec.structs.replace(contrast_spec, slice="all")
+            over_starts = pool(contrast_spec, on, rule, role="secondary")
+            across_starts.append(
+                AcrossStarts(suite, list(each), msgspec.structs.replace(over_starts, slice=each[0].slice))
+            )
+    return across_starts
 
 
 def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluations]:
     """The evaluations that a result was made of: on the study's own prompts under "", and on published suites."""
     spec = convert(result.spec, StudySpec)
-    stored = stored_evaluations(directory, result.runs)
-    found = {
-        name: Evaluations(stored.get(name, {}), suite.prompts, result.seeds)
+    measurements = stored_evaluations(directory, result.runs)
+    evaluations = {
+        name: Evaluations(measurements.get(name, {}), suite.prompts, result.seeds)
         for name, suite in load_asked(directory, sha256=result.suite_sha256, is_ours=not spec.asked).items()
     }
-    return found | {"": found[""].counting(spec.verdict.counts)}
+    return evaluations | {"": evaluations[""].counting(spec.verdict.counts)}
 
 
-def _same_prompts(asked: ContrastSpec, measured: Mapping[str, Evaluations]) -> dict[str, Pairs]:
+def _same_prompts(contrast_spec: ContrastSpec, evaluations: Mapping[str, Evaluations]) -> dict[str, Pairs]:
     """Both arms of a contrast from each start, on the prompts that all of them measured."""
-    pairs = {start: pairs_of(asked, one) for start, one in measured.items()}
+    pairs = {start: pairs_of(contrast_spec, one) for start, one in evaluations.items()}
     places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
     return {start: _at(one, places) for start, one in pairs.items()}
 
 
 def _at(one: Pairs, places: list[int]) -> Pairs:
-    kept = [one.places.index(place) for place in places]
-    return one._replace(places=places, treatment_SP=one.treatment_SP[:, kept], control_SP=one.control_SP[:, kept])
+    columns = [one.places.index(place) for place in places]
+    return one._replace(places=places, treatment_SP=one.treatment_SP[:, columns], control_SP=one.control_SP[:, columns])
 
 
 def _of(one: Pairs, seeds: list[int]) -> np.ndarray:

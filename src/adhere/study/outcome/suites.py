@@ -60,7 +60,7 @@ def suites_found(
             n_instructions=sum(len(turn.constraints) for prompt in one.prompts for turn in prompt.turns),
             contrasts=[first, *more],
             scores=_scores(spec, runs.get(name, {})),
-            instructions=[found for pair in _tables(spec) for found in _instructions(spec, pair, one)],
+            instructions=[difference for pair in _tables(spec) for difference in _instructions(spec, pair, one)],
             floor=next((run.summary.floor for run in runs.get(name, {}).values()), None),
             parts=_parts(spec, one),
         )
@@ -92,8 +92,8 @@ def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     counts = spec.verdict.counts
     if counts not in {"sound", "responsive"}:
         return []
-    found = (_contrast(spec, pair, evaluations.counting(counts), primary=False) for pair in _tables(spec))
-    return [msgspec.structs.replace(one, slice=str(counts)) for one in found]
+    contrasts = (_contrast(spec, pair, evaluations.counting(counts), primary=False) for pair in _tables(spec))
+    return [msgspec.structs.replace(one, slice=str(counts)) for one in contrasts]
 
 
 def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
@@ -105,7 +105,7 @@ def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
         return []
     trained = trained_kinds(spec)
     part_P = [part_of(prompt, trained) for prompt in evaluations.prompts]
-    found = []
+    parts = []
     for part in PARTS:
         if part not in part_P:
             continue
@@ -113,8 +113,8 @@ def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
         tests = [_of_part(spec, pair, inside, part) for pair in _tables(spec)]
         sound = [_of_part(spec, pair, inside.counting("sound"), part) for pair in _tables(spec)]
         rates = [_part_rate(arm.name, inside) for arm in spec.arms]
-        found.append(SuitePart(part, part_P.count(part), rates, [*tests, *(one for one in sound if one.n_prompts)]))
-    return found
+        parts.append(SuitePart(part, part_P.count(part), rates, [*tests, *(one for one in sound if one.n_prompts)]))
+    return parts
 
 
 def _of_part(spec: StudySpec, pair: Pair, inside: Evaluations, part: Part) -> Contrast:
@@ -124,8 +124,8 @@ def _of_part(spec: StudySpec, pair: Pair, inside: Evaluations, part: Part) -> Co
 
 def _part_rate(arm: str, inside: Evaluations) -> PartRate:
     runs = [run for seed in inside.seeds if (run := inside.own(arm, seed)) is not None]
-    untrained = inside.own(arm, None)
-    runs = runs or ([untrained] if untrained is not None else [])
+    start_run = inside.own(arm, None)
+    runs = runs or ([start_run] if start_run is not None else [])
     places = inside.places("all")
 
     def mean(rows: Sequence[Sequence[float | None]]) -> float | None:
@@ -146,51 +146,53 @@ def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluation
     if start is None:
         return []
     arms = [arm.name for arm in spec.arms if arm.stages]
-    found = []
+    losses = []
     for name, evaluations in {"": own, **suites}.items():
         for arm in arms:
             each = _instructions(spec, (arm, start), evaluations)
             if each:
-                found.append(_forgotten(spec, (arm, start), name, each, evaluations))
-    return found
+                losses.append(_forgotten(spec, (arm, start), name, each, evaluations))
+    return losses
 
 
 def _forgotten(
     spec: StudySpec, pair: Pair, suite: str, each: Sequence[InstructionDifference], evaluations: Evaluations
 ) -> Forgotten:
-    kept = [one for one in each if one.rate_control >= KEPT_FROM]
-    adjusted = holm([one.p_value for one in kept])
-    kept = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept, adjusted, strict=True)]
-    lost = [one for one in kept if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE]
-    fit = _over_instructions(pair, {one.id for one in kept}, evaluations) if kept else None
+    kept_kinds = [one for one in each if one.rate_control >= KEPT_FROM]
+    p_values = holm([one.p_value for one in kept_kinds])
+    kept_kinds = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept_kinds, p_values, strict=True)]
+    lost_kinds = [
+        one for one in kept_kinds if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE
+    ]
+    fit = _over_instructions(pair, {one.id for one in kept_kinds}, evaluations) if kept_kinds else None
     low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
-    return Forgotten(pair[0], suite, len(each), len(kept), fit.value if fit else None, low, high, lost)
+    return Forgotten(pair[0], suite, len(each), len(kept_kinds), fit.value if fit else None, low, high, lost_kinds)
 
 
-def _adjust(found: Sequence[Contrast]) -> list[Contrast]:
-    values = holm([one.p_value for one in found])
-    return [msgspec.structs.replace(one, p_adjusted=value) for one, value in zip(found, values, strict=True)]
+def _adjust(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    values = holm([one.p_value for one in contrasts])
+    return [msgspec.structs.replace(one, p_adjusted=value) for one, value in zip(contrasts, values, strict=True)]
 
 
 def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteScore]:
-    found = []
+    scores = []
     for arm in spec.arms:
         seeds = [seed for name, seed in runs if name == arm.name]
         each = [_score(arm.name, seed, runs[arm.name, seed]) for seed in seeds]
         if len(each) == 1:
-            found.append(msgspec.structs.replace(each[0], seed=None))
+            scores.append(msgspec.structs.replace(each[0], seed=None))
         elif each:
-            found += [_pool_suite(each, spec.verdict.confidence), *each]
-    return found
+            scores += [_pool_suite(each, spec.verdict.confidence), *each]
+    return scores
 
 
 _RATES = ("prompt_strict", "prompt_loose", "instruction_strict", "instruction_loose")
 
 
-def _score(arm: str, seed: int | None, found: Measurement) -> SuiteScore:
-    of = found.summary.overall
+def _score(arm: str, seed: int | None, run: Measurement) -> SuiteScore:
+    of = run.summary.overall
     strict, loose, each_strict, each_loose = (getattr(of, name).share for name in _RATES)
-    guard = with_sound(of.guard, found, range(len(found.passes)))
+    guard = with_sound(of.guard, run, range(len(run.passes)))
     return SuiteScore(arm, seed, strict, loose, each_strict, each_loose, guard)
 
 
@@ -213,19 +215,19 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
     places: dict[str, list[tuple[int, int]]] = {}
     for place, index, name in _instruction_places(evaluations):
         places.setdefault(name, []).append((place, index))
-    found = []
+    differences = []
     for name in sorted(places):
-        known = _places_with_measurement(sides, places[name])
-        if not known:
+        measured_places = _places_with_measurement(sides, places[name])
+        if not measured_places:
             continue
-        t_SP, c_SP = (_matrix(side, known) for side in sides)
-        fit = fit_crossed(t_SP - c_SP, clusters_P=[place for place, _ in known])
+        t_SP, c_SP = (_matrix(side, measured_places) for side in sides)
+        fit = fit_crossed(t_SP - c_SP, clusters_P=[place for place, _ in measured_places])
         low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
-        found.append(
+        differences.append(
             InstructionDifference(
                 name,
                 *pair,
-                len(known),
+                len(measured_places),
                 float(t_SP.mean()),
                 float(c_SP.mean()),
                 float((t_SP - c_SP).mean()),
@@ -235,8 +237,8 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
                 None,
             )
         )
-    adjusted = holm([one.p_value for one in found])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+    p_values = holm([one.p_value for one in differences])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_values, strict=True)]
 
 
 Kept = list[list[list[bool | None]]]  # by seed, prompt and constraint
@@ -246,8 +248,8 @@ def _kept_SR(pair: Pair, evaluations: Evaluations) -> tuple[Kept, Kept] | None: 
     """Return which constraint each arm kept, by common seed; None where records do not say."""
     seeds = evaluations.common_seeds(*pair)
     sides = [[evaluations.of(arm, seed) for seed in seeds] for arm in pair]
-    kept = [[run.kept if run is not None else [] for run in side] for side in sides]
-    return (kept[0], kept[1]) if seeds and all(row for side in kept for row in side) else None
+    kept_by_side = [[run.kept if run is not None else [] for run in side] for side in sides]
+    return (kept_by_side[0], kept_by_side[1]) if seeds and all(row for side in kept_by_side for row in side) else None
 
 
 def _instruction_places(evaluations: Evaluations) -> list[tuple[int, int, str]]:
@@ -263,8 +265,8 @@ def _places_with_measurement(sides: tuple[Kept, Kept], places: Sequence[tuple[in
     return [at for at in places if all(row[at[0]][at[1]] is not None for side in sides for row in side)]
 
 
-def _matrix(side: Kept, known: Sequence[tuple[int, int]]) -> np.ndarray:
-    return np.array([[row[place][index] for place, index in known] for row in side], float)
+def _matrix(side: Kept, places: Sequence[tuple[int, int]]) -> np.ndarray:
+    return np.array([[row[place][index] for place, index in places] for row in side], float)
 
 
 def _over_instructions(pair: Pair, kinds: set[str], evaluations: Evaluations) -> Crossed | None:
@@ -272,8 +274,8 @@ def _over_instructions(pair: Pair, kinds: set[str], evaluations: Evaluations) ->
     sides = _kept_SR(pair, evaluations)
     if sides is None:
         return None
-    known = _places_with_measurement(
+    measured_places = _places_with_measurement(
         sides, [(place, index) for place, index, name in _instruction_places(evaluations) if name in kinds]
     )
-    d_SP = _matrix(sides[0], known) - _matrix(sides[1], known)
-    return fit_crossed(d_SP, clusters_P=[place for place, _ in known]) if known else None
+    d_SP = _matrix(sides[0], measured_places) - _matrix(sides[1], measured_places)
+    return fit_crossed(d_SP, clusters_P=[place for place, _ in measured_places]) if measured_places else None

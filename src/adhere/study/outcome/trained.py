@@ -50,7 +50,7 @@ def trained_kinds(spec: StudySpec) -> frozenset[str]:
     data = spec.data
     asked_for = {kind.id for kind in kinds_of("train", data.kinds)} | set(data.long.kinds if data.long else [])
     own = {TWINS[name].own if name in TWINS else name for name in asked_for}
-    return frozenset(asked_for | own | {published for name in own for published in MEANS.get(name, ())})
+    return frozenset(asked_for | own | {published_id for name in own for published_id in MEANS.get(name, ())})
 
 
 def own_trained_kinds(spec: StudySpec) -> list[str]:
@@ -63,10 +63,10 @@ def part_of(prompt: Prompt, trained: frozenset[str]) -> Part:
 
     The language that M-IFEval puts before an id (`es:`, `ja:`) does not count.
     """
-    known = [_without_language(ref.id) in trained for turn in prompt.turns for ref in turn.constraints]
-    if known and all(known):
+    is_trained = [_without_language(ref.id) in trained for turn in prompt.turns for ref in turn.constraints]
+    if is_trained and all(is_trained):
         return "trained"
-    return "mixed" if any(known) else "untrained"
+    return "mixed" if any(is_trained) else "untrained"
 
 
 def _without_language(id: str) -> str:  # noqa: A002 - the field's word

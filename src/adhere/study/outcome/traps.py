@@ -27,22 +27,22 @@ def arm_traps(
     arms: Sequence[str], runs: Iterable[Measurement], prompts: Mapping[str, Prompt], *, mode: Mode = "reference"
 ) -> list[ArmTraps]:
     """A row for each arm that has an answer, in the order of the arms."""
-    found: dict[str, list[ArmTraps]] = {}
+    rows_by_arm: dict[str, list[ArmTraps]] = {}
     for run in runs:
-        for name, shown in run.shown.items():
-            if name in prompts and shown.text.strip():
+        for name, answer in run.shown.items():
+            if name in prompts and answer.text.strip():
                 prompt = prompts[name]
-                taken = traps_of(
+                traps = traps_of(
                     prompt.turns[0].text,
-                    shown.text,
+                    answer.text,
                     prompt.turns[0].constraints,
                     mode=mode,
                     profile=prompt.tags.get("profile"),
                 )
-                passed = shown.passed is True
-                row = ArmTraps(run.arm, 1, bool(taken), passed, passed and bool(taken), dict.fromkeys(taken, 1))
-                found.setdefault(run.arm, []).append(row)
-    return [_sum(arm, found[arm]) for arm in arms if arm in found]
+                passed = answer.passed is True
+                row = ArmTraps(run.arm, 1, bool(traps), passed, passed and bool(traps), dict.fromkeys(traps, 1))
+                rows_by_arm.setdefault(run.arm, []).append(row)
+    return [_sum(arm, rows_by_arm[arm]) for arm in arms if arm in rows_by_arm]
 
 
 def _sum(arm: str, rows: Sequence[ArmTraps]) -> ArmTraps:
@@ -71,8 +71,8 @@ def traps_of_study(directory: Path) -> list[ArmTraps]:
     return arm_traps(result.arms, runs.values(), {prompt.id: prompt for prompt in own.prompts})
 
 
-def write_traps(directory: Path, found: Sequence[ArmTraps]) -> None:
+def write_traps(directory: Path, traps: Sequence[ArmTraps]) -> None:
     """Put them into DIR/result.json, from which the page is made; everything else there stays as it is."""
-    stored = msgspec.json.decode(read_regular(directory / RESULT))
-    stored["traps"] = msgspec.to_builtins(found)
-    write_atomic(directory / RESULT, encode(stored))
+    result_json = msgspec.json.decode(read_regular(directory / RESULT))
+    result_json["traps"] = msgspec.to_builtins(traps)
+    write_atomic(directory / RESULT, encode(result_json))

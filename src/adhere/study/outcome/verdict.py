@@ -80,17 +80,17 @@ def rule_words(rule: VerdictSpec, scope: Scope) -> str:
     """Say the rule as a sentence."""
     worth = 100 * rule.smallest_effect
     without = " and stays there without any one seed or any one kind of constraint" if scope == "method" else ""
-    limited = (
+    kinds_note = (
         ". Where the interval over kinds of constraint holds 0, the answer is about these kinds"
         if scope == "method"
         else ""
     )
-    counted = _COUNTED.get(str(rule.counts), "")
+    counts = _COUNTED.get(str(rule.counts), "")
     return (
-        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}{counted}): "
+        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}{counts}): "
         f"YES if it lies above 0{without}; NO if it lies below 0{without}; "
         f"EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
-        f"INCONCLUSIVE otherwise{limited}"
+        f"INCONCLUSIVE otherwise{kinds_note}"
     )
 
 
@@ -188,8 +188,8 @@ def what_decides(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | N
         seeds = next(enough, None)
         if seeds is not None:
             return text + f"To find {_points(worth)}: {_seeds(seeds, fit, minutes_per_seed)}."
-    wanted = range(fit.prompts, MOST_PROMPTS + 1, 50)
-    trials = ((n, fit.with_more(seeds=max(fit.seeds, 1), queries=n / per_query)) for n in wanted)
+    prompt_counts = range(fit.prompts, MOST_PROMPTS + 1, 50)
+    trials = ((n, fit.with_more(seeds=max(fit.seeds, 1), queries=n / per_query)) for n in prompt_counts)
     prompts = next((n for n, more in trials if more.detectable(confidence) <= worth), None)
     if prompts is None:
         return text + f"To find {_points(worth)} takes more than {MOST_SEEDS} seeds or {MOST_PROMPTS} prompts."
@@ -203,10 +203,10 @@ def what_settles(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | N
 
     If the difference stays what it is.
     """
-    found, now = abs(fit.value), _points(fit.value)
+    difference, now = abs(fit.value), _points(fit.value)
     for seeds in range(fit.seeds + 1, MOST_SEEDS + 1):
         without_one = fit.with_more(seeds=seeds - 1, queries=fit.queries)
-        if without_one.detectable(rule.confidence) <= found:
+        if without_one.detectable(rule.confidence) <= difference:
             return f"If the difference stays {now}, {_seeds(seeds, fit, minutes_per_seed)} settle it with 80 % power."
     return f"If the difference stays {now}, {MOST_SEEDS} seeds do not settle it: it takes more prompts."
 
@@ -220,9 +220,9 @@ def _seeds(seeds: int, fit: Crossed, minutes_per_seed: float | None) -> str:
 
 def scope_of(spec: StudySpec) -> Scope:
     """Return what an answer is about: the method, where both compared arms have enough seeds of their own."""
-    compared = [spec.arm(name) for name in (spec.verdict.treatment, spec.verdict.control)]
-    if any(arm.source is not None for arm in compared):
-        has_seeds = any(arm.source is None or arm.is_seeded for arm in compared)
+    verdict_arms = [spec.arm(name) for name in (spec.verdict.treatment, spec.verdict.control)]
+    if any(arm.source is not None for arm in verdict_arms):
+        has_seeds = any(arm.source is None or arm.is_seeded for arm in verdict_arms)
         return "method" if has_seeds and len(spec.seeds) >= SEEDS_OF_OTHERS else "checkpoints"
     return "method" if len(spec.seeds) >= SEEDS_FOR_METHOD else "checkpoints"
 

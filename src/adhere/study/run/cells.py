@@ -74,11 +74,11 @@ def clear_unfinished(directory: Path, cell: Cell) -> Path:
     """The folder of a cell that is about to be trained; of an interrupted attempt only its checkpoint stays."""
     folder = cell_folder(directory, cell)
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.iterdir():
-        if left.is_dir() and left.name != CHECKPOINT:
-            shutil.rmtree(left)
-        elif not left.is_dir():
-            left.unlink()
+    for entry in folder.iterdir():
+        if entry.is_dir() and entry.name != CHECKPOINT:
+            shutil.rmtree(entry)
+        elif not entry.is_dir():
+            entry.unlink()
     return folder
 
 
@@ -103,11 +103,14 @@ def trained_weights(directory: Path, cell: Cell, name: str = MODEL) -> Path:
     folder, record = cell_folder(directory, cell), load_cell(directory, cell)
     if record is None:
         raise IntegrityError(f"{folder} is not finished, so nothing can start from it")
-    found, noted = weights_sha256(folder / name), record.weights_sha256 if name == MODEL else record.artefact_sha256
-    if noted not in {found, ""}:
+    sha256, recorded_sha256 = (
+        weights_sha256(folder / name),
+        record.weights_sha256 if name == MODEL else record.artefact_sha256,
+    )
+    if recorded_sha256 not in {sha256, ""}:
         raise IntegrityError(
-            f"The weights of cell {cell.folder} were changed after they were trained: sha256 {found}, recorded "
-            f"{noted}. Nothing is trained or measured on them. Remove {folder} and run the same command "
+            f"The weights of cell {cell.folder} were changed after they were trained: sha256 {sha256}, recorded "
+            f"{recorded_sha256}. Nothing is trained or measured on them. Remove {folder} and run the same command "
             "again: the cell is then trained anew"
         )
     return folder / name

@@ -103,14 +103,14 @@ def run_command(
             model.save_pretrained(into / MODEL)
             tokenizer.save_pretrained(into / MODEL)
     except Exception as error:
-        left = sum(one.stat().st_size for one in out.rglob("*") if one.is_file())
+        left_bytes = sum(one.stat().st_size for one in out.rglob("*") if one.is_file())
         for folder in (out, into / MODEL):  # they may be what filled the disk, and the next cell needs the room
             shutil.rmtree(folder, ignore_errors=True)
         if disk_trouble(error, into) is None:
             raise
         raise AdhereError(
-            f"{label}: the disk is full: {error}. The command left {left / 1e6:,.1f} MB in {{out}}, which were removed"
-            "; {resume} stays. Free space, or have it keep fewer checkpoints, and run the same command again"
+            f"{label}: the disk is full: {error}. The command left {left_bytes / 1e6:,.1f} MB in {{out}}, which were "
+            "removed; {resume} stays. Free space, or have it keep fewer checkpoints, and run the same command again"
         ) from error
     shutil.rmtree(out)
     return CommandResult(weights_sha256(into / MODEL), ledger, log, unknown)
@@ -158,21 +158,23 @@ def _run(command: Sequence[str], settings: CommandSettings, log: Path, *, label:
             _end(process)
             reader.join(GRACE_S)
             log.write_bytes(bytes(tail))
-    told = "\n".join(tail.decode("utf-8", "replace").splitlines()[-TOLD_LINES:])
+    last_lines = "\n".join(tail.decode("utf-8", "replace").splitlines()[-TOLD_LINES:])
     if is_late:
         raise AdhereError(
-            f"{label}: the command took more than hours = {settings.hours:g} and was stopped. Its end:\n{told}"
+            f"{label}: the command took more than hours = {settings.hours:g} and was stopped. Its end:\n{last_lines}"
         )
     if process.returncode:
-        raise AdhereError(f"{label}: the command {_ending(process.returncode, told)}. Its last lines ({log}):\n{told}")
+        raise AdhereError(
+            f"{label}: the command {_ending(process.returncode, last_lines)}. Its last lines ({log}):\n{last_lines}"
+        )
 
 
-def _ending(code: int, told: str) -> str:
+def _ending(code: int, last_lines: str) -> str:
     """How a command ended, with what to do where that can be seen."""
     how = f"ended with exit code {code}"
     if code < 0:
         how = f"was ended by {signal.Signals(-code).name}"
-    if "No space left on device" in told or "Disk quota exceeded" in told:
+    if "No space left on device" in last_lines or "Disk quota exceeded" in last_lines:
         return f"{how}: the disk is full. What it left was removed; free space, or have it keep fewer checkpoints"
     if code in {-signal.SIGKILL, 128 + signal.SIGKILL}:
         return f"{how}, as the system does where memory is short: a smaller batch needs less"
@@ -226,11 +228,11 @@ def _look_at(out: Path, start: Path, label: str) -> tuple[Any, Any]:
                 f"{label}: the command left another {what} than it was given, so its answers could not be compared. "
                 f"Save the {what} of {{start}}"
             )
-    known, same = before.state_dict(), True
+    start_weights, same = before.state_dict(), True
     for name, value in model.state_dict().items():
         if not bool(torch.isfinite(value).all()):
             raise AdhereError(f"{label}: the command left numbers that are not finite in {name}: the training diverged")
-        same = same and name in known and torch.equal(known[name], value.to(known[name].dtype))
+        same = same and name in start_weights and torch.equal(start_weights[name], value.to(start_weights[name].dtype))
     if same:
         raise AdhereError(
             f"{label}: the command left the weights that it was given, unchanged. Did it train, and save?"
@@ -248,18 +250,18 @@ def _load(out: Path) -> Any:
 
 def _read_ledger(file: Path, seconds: float, label: str) -> tuple[StageLedger, list[str]]:
     """Return what the command says that it cost; what it does not say is unknown."""
-    said: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
     if file.exists():
         try:
-            said = json.loads(file.read_text(encoding="utf-8"))
-            ledger = as_record({"seconds": seconds, **said}, StageLedger)
+            costs = json.loads(file.read_text(encoding="utf-8"))
+            ledger = as_record({"seconds": seconds, **costs}, StageLedger)
         except (ValueError, TypeError, msgspec.ValidationError) as error:
             raise AdhereError(
                 f"{label}: {file.name} is no ledger ({error}). It is one object of numbers: {', '.join(COSTS)}, seconds"
             ) from error
     else:
         ledger = StageLedger(seconds=seconds)
-    return ledger, [name for name in COSTS if name not in said]
+    return ledger, [name for name in COSTS if name not in costs]
 
 
 def _read_metrics(file: Path, label: str) -> list[LogRow]:

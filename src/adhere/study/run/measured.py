@@ -149,7 +149,7 @@ class Measurement(Record, frozen=True):
     @property
     def coverage(self) -> float:
         """Share of the prompts with a measurement, of those where there was something to measure."""
-        return sum(found is not None for found in self.passes) / max(1, len(self.passes) - sum(self.gaps))
+        return sum(outcome is not None for outcome in self.passes) / max(1, len(self.passes) - sum(self.gaps))
 
 
 def collect_run(
@@ -161,11 +161,11 @@ def collect_run(
     seed: int | None,
     suite_sha256: str,
     plain: PlainText | None,
-    shown: Sequence[str],
+    shown_ids: Sequence[str],
     seconds: float,
     suite: str = "",
 ) -> Measurement:
-    """Collect a finished Run; `shown` are the ids of prompts whose answers are kept."""
+    """Collect a finished Run; `shown_ids` are the ids of prompts whose answers are kept."""
     answers = answers_of(run)
     reasons, responds = _reasons(run), responding(answers, run.spec.mode)
     texts = {
@@ -175,21 +175,21 @@ def collect_run(
     return Measurement(
         version=VERSION, key=key, arm=arm, seed=seed, engine=run.spec.engine, suite_sha256=suite_sha256,
         summary=run.summary(), passes=[answers.passes(prompt, 0) for prompt in prompts],
-        words=[found.words if found else None for found in guards],
-        topic_words=[found.content_share if found else None for found in guards],
-        repetitive=[found.is_repetitive if found else None for found in guards],
+        words=[guard.words if guard else None for guard in guards],
+        topic_words=[guard.content_share if guard else None for guard in guards],
+        repetitive=[guard.is_repetitive if guard else None for guard in guards],
         plain=plain,
         shown={
             prompt.id: ShownAnswer(
                 arm, texts[prompt.id].text, texts[prompt.id].status, answers.passes(prompt, 0),
                 reasons.get(prompt.id, [])
             )
-            for prompt in prompts if prompt.id in shown and prompt.id in texts
+            for prompt in prompts if prompt.id in shown_ids and prompt.id in texts
         },
         run=run.directory.name, seconds=seconds, suite=suite,
         # an answer too short to repeat the prompt does not
-        echo=[bool(found.is_echo) if found else None for found in guards],
-        empty_form=[found.is_empty_form if found else None for found in guards],
+        echo=[bool(guard.is_echo) if guard else None for guard in guards],
+        empty_form=[guard.is_empty_form if guard else None for guard in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
         drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws * (answers.draws > 1))],
         answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
@@ -213,19 +213,19 @@ def _draw_outcomes(
     passes = [answers.passes(prompt, draw) for prompt in prompts]
     beside = _guards(answers, prompts, draw)
     sound = [
-        passed and not (found is not None and found.is_letter_alone)
-        for passed, found in zip(passes, beside, strict=True)
+        passed and not (guard is not None and guard.is_letter_alone)
+        for passed, guard in zip(passes, beside, strict=True)
     ]
     return DrawOutcomes(passes, sound, [responds.get((prompt.id, draw)) for prompt in prompts])
 
 
 def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
     """Tell whether each constraint was kept, over all turns in order; None where it is undecided."""
-    found: list[bool | None] = []
+    keeps: list[bool | None] = []
     for turn, one in enumerate(prompt.turns):
         outcomes = answers.outcomes(prompt, turn, 0) or ["undecided"] * len(one.constraints)
-        found += [None if outcome == "undecided" else outcome == "pass" for outcome in outcomes]
-    return found
+        keeps += [None if outcome == "undecided" else outcome == "pass" for outcome in outcomes]
+    return keeps
 
 
 def constraint_words(prompt: Prompt) -> list[str]:
@@ -236,9 +236,9 @@ def constraint_words(prompt: Prompt) -> list[str]:
     return [resolve(ref, profile=profile).describe() for ref in prompt.constraints]
 
 
-def foreign_evaluations(directory: Path, asked: Collection[str]) -> list[Path]:
+def foreign_evaluations(directory: Path, task_names: Collection[str]) -> list[Path]:
     """Stored evaluations that nothing asks for by name, being of other seeds, settings, code or libraries."""
-    return [file for file in sorted((directory / FOLDER).glob("*.json")) if file.stem not in asked]
+    return [file for file in sorted((directory / FOLDER).glob("*.json")) if file.stem not in task_names]
 
 
 def torch_of(file: Path) -> str:
@@ -259,23 +259,27 @@ def load_measured(directory: Path, name: str, key: str) -> Measurement | None:
     if not file.exists():
         return None
     try:
-        found = decode(file.read_bytes(), Measurement)
+        measurement = decode(file.read_bytes(), Measurement)
     except IntegrityError as error:
         raise IntegrityError(f"{file}: {error}. Remove it to evaluate this arm again") from error
-    if found.key != key:
-        raise IntegrityError(f"{file} belongs to {found.key}. Remove it to evaluate this arm again")
-    return found
+    if measurement.key != key:
+        raise IntegrityError(f"{file} belongs to {measurement.key}. Remove it to evaluate this arm again")
+    return measurement
 
 
-def save_measured(directory: Path, name: str, found: Measurement) -> None:
+def save_measured(directory: Path, name: str, measurement: Measurement) -> None:
     """Store an evaluation: from now on it is finished."""
     (directory / FOLDER).mkdir(parents=True, exist_ok=True)
-    write_atomic(directory / FOLDER / f"{name}.json", encode(found))
+    write_atomic(directory / FOLDER / f"{name}.json", encode(measurement))
 
 
 def _reasons(run: Run) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
-    strict = [found for found in run.verdicts() if found.view == "strict" and found.draw == 0 and found.turn == 0]
-    for found in sorted(strict, key=lambda found: (found.prompt_id, found.index)):
-        reasons.setdefault(found.prompt_id, []).append(f"{found.outcome}: {found.constraint_id}: {found.reason}")
+    strict = [
+        verdict for verdict in run.verdicts() if verdict.view == "strict" and verdict.draw == 0 and verdict.turn == 0
+    ]
+    for verdict in sorted(strict, key=lambda verdict: (verdict.prompt_id, verdict.index)):
+        reasons.setdefault(verdict.prompt_id, []).append(
+            f"{verdict.outcome}: {verdict.constraint_id}: {verdict.reason}"
+        )
     return reasons

@@ -35,5 +35,5 @@ def plain_texts() -> tuple[str, ...]:
 
 def read_plain(model: Any, tokenizer: Any) -> PlainText:
     """Score the texts with a transformers model as it is (fp32, no chat template), one by one."""
-    found = [text_nats(model, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in plain_texts()]
-    return PlainText([nats for nats, _ in found], [tokens for _, tokens in found])
+    scores = [text_nats(model, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in plain_texts()]
+    return PlainText([nats for nats, _ in scores], [tokens for _, tokens in scores])

@@ -74,7 +74,7 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
     if file is None:
         yield
         return
-    ended, packed = threading.Event(), _state(directory)
+    stop, packed = threading.Event(), _state(directory)
 
     def pack_what_is_new() -> None:
         nonlocal packed
@@ -83,7 +83,7 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
             packed = state
 
     def look() -> None:
-        while not ended.wait(every_s):
+        while not stop.wait(every_s):
             with suppress(
                 FileNotFoundError
             ):  # a record of a failure that goes when its task is done; the next look packs
@@ -95,7 +95,7 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
         with _ended_by_sigterm():
             yield
     finally:
-        ended.set()
+        stop.set()
         looking.join()
         pack_what_is_new()
 
@@ -119,8 +119,8 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 def _state(directory: Path) -> tuple[tuple[str, int], ...]:
     """Return names and times of the records, which tell whether one came or changed."""
-    begun = any((directory / name).exists() for name in BEGUN)
-    return tuple((str(path), path.stat().st_mtime_ns) for path in _records(directory)) if begun else ()
+    has_begun = any((directory / name).exists() for name in BEGUN)
+    return tuple((str(path), path.stat().st_mtime_ns) for path in _records(directory)) if has_begun else ()
 
 
 def _records(directory: Path) -> Iterator[Path]:
@@ -137,7 +137,7 @@ def unpack(file: Path, directory: Path) -> int:
         IntegrityError: The file is damaged, or holds something that is no record of a study.
     """
     try:
-        with lzma.open(file) as unfolded, tarfile.open(fileobj=_BoundedReader(unfolded, file), mode="r|") as archive:
+        with lzma.open(file) as stream, tarfile.open(fileobj=_BoundedReader(stream, file), mode="r|") as archive:
             entries = {entry.name: _content(archive, entry, file) for entry in archive}
     except (tarfile.TarError, lzma.LZMAError, OSError, EOFError, ValueError) as error:
         raise IntegrityError(
@@ -157,14 +157,14 @@ class _BoundedReader(io.RawIOBase):
     Headers count as well as contents.
     """
 
-    def __init__(self, unfolded: lzma.LZMAFile, file: Path) -> None:
-        self._unfolded, self._file, self._left = unfolded, file, MOST_BYTES
+    def __init__(self, stream: lzma.LZMAFile, file: Path) -> None:
+        self._stream, self._file, self._left = stream, file, MOST_BYTES
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = self._unfolded.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
+        data = self._stream.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
         self._left -= len(data)
         if self._left < 0:
             raise IntegrityError(
@@ -174,10 +174,10 @@ class _BoundedReader(io.RawIOBase):
 
 
 def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: Path) -> bytes:
-    opened = archive.extractfile(entry) if entry.isreg() and _is_record(entry.name) else None
-    if opened is None:
+    reader = archive.extractfile(entry) if entry.isreg() and _is_record(entry.name) else None
+    if reader is None:
         raise IntegrityError(f"{file}: {entry.name!r} is no record of a study")
-    return opened.read()
+    return reader.read()
 
 
 def _is_record(name: str) -> bool:
@@ -187,7 +187,7 @@ def _is_record(name: str) -> bool:
         "/".join(parts) == name
         and ".." not in parts
         and any(
-            len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
-            for wanted in (pattern.split("/") for pattern in PATTERNS)
+            len(parts) == len(pattern_parts) and all(map(fnmatch.fnmatchcase, parts, pattern_parts))
+            for pattern_parts in (pattern.split("/") for pattern in PATTERNS)
         )
     )

@@ -109,9 +109,9 @@ def _read_answers(
     stands_for = _Answerer(source.name)
     spec = EvalSpec(suite, sampling, draws).run_spec(stands_for)
     with alone(folder), Run.open(folder, spec, suite.prompts) as run:
-        known = {one.key for one in run.responses()}
+        stored_keys = {one.key for one in run.responses()}
         for response in responses_of(Path(source.name).expanduser(), suite, draws=draws):
-            if response.key not in known:
+            if response.key not in stored_keys:
                 run.append_response(response)
         judge_stored(run, progress)
         run.seal(count_stored(run, progress))

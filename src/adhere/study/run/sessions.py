@@ -35,34 +35,36 @@ def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str)
     """
     if source.trouble:
         raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
-    seen, suite = seen_by(study.spec, study.suite, Path(source.name).expanduser()), study.suite
-    outcomes = [_outcome(prompt, seen) for prompt in suite.prompts]
-    passes = [{"kept": True, "broken": False}.get(found) for found in outcomes]
+    sessions, suite = seen_by(study.spec, study.suite, Path(source.name).expanduser()), study.suite
+    outcomes = [_outcome(prompt, sessions) for prompt in suite.prompts]
+    passes = [{"kept": True, "broken": False}.get(outcome) for outcome in outcomes]
     nothing: list[None] = [None] * len(outcomes)
     return Measurement(
         version=VERSION, key=key, arm=source.arm, seed=source.seed, engine=ENGINE, suite_sha256=suite.sha256,
         summary=_summarize(suite, outcomes), passes=list(passes), words=list(nothing), topic_words=list(nothing),
         repetitive=list(nothing), plain=None,
         shown={
-            prompt.id: _show_rule(source.arm, prompt, seen[prompt.tags["query"]])
-            for prompt in suite.prompts if prompt.id in study.shown and prompt.tags["query"] in seen
+            prompt.id: _show_rule(source.arm, prompt, sessions[prompt.tags["query"]])
+            for prompt in suite.prompts if prompt.id in study.shown and prompt.tags["query"] in sessions
         },
-        run=name, seconds=0.0, kept=[[found] for found in passes],
-        answers_sha256=content_hash([source.identity, sorted(one.session for one in seen.values())]),
-        served=sorted({one.agent for one in seen.values() if one.agent}),
-        untriggered=[found == "untriggered" for found in outcomes],
-        solved=[seen[task].solved if (task := prompt.tags["query"]) in seen else None for prompt in suite.prompts],
+        run=name, seconds=0.0, kept=[[one] for one in passes],
+        answers_sha256=content_hash([source.identity, sorted(one.session for one in sessions.values())]),
+        served=sorted({one.agent for one in sessions.values() if one.agent}),
+        untriggered=[outcome == "untriggered" for outcome in outcomes],
+        solved=[
+            sessions[task].solved if (task := prompt.tags["query"]) in sessions else None for prompt in suite.prompts
+        ],
     )  # fmt: skip
 
 
-def _outcome(prompt: Prompt, seen: Mapping[str, SessionOutcomes]) -> str:
+def _outcome(prompt: Prompt, sessions: Mapping[str, SessionOutcomes]) -> str:
     """Return the outcome of a rule in a task; `missing` without a session."""
-    found = seen.get(prompt.tags["query"])
-    return found.outcomes[prompt.tags["rule"]] if found is not None else "missing"
+    session = sessions.get(prompt.tags["query"])
+    return session.outcomes[prompt.tags["rule"]] if session is not None else "missing"
 
 
-def _show_rule(arm: str, prompt: Prompt, seen: SessionOutcomes) -> ShownAnswer:
-    outcome, (reason, evidence) = seen.outcomes[prompt.tags["rule"]], seen.shown[prompt.tags["rule"]]
+def _show_rule(arm: str, prompt: Prompt, session: SessionOutcomes) -> ShownAnswer:
+    outcome, (reason, evidence) = session.outcomes[prompt.tags["rule"]], session.shown[prompt.tags["rule"]]
     return ShownAnswer(arm, evidence, "ok", {"kept": True, "broken": False}.get(outcome), [f"{outcome}: {reason}"])
 
 
@@ -74,10 +76,14 @@ def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
         counts = Counts()
         triggered = [prompt for prompt in prompts if outcomes[places[prompt.id]] != "untriggered"]
         for prompt in triggered:
-            found = outcomes[places[prompt.id]]
-            decided = _DECIDED.get(found, "undecided")
-            slots = [Slot(prompt.constraints[0].id, decided, decided, completed=True)] if found != "missing" else []
-            counts.add(prompt.tags["query"], slots, 1, completed=True)
+            outcome = outcomes[places[prompt.id]]
+            slot_outcome = _DECIDED.get(outcome, "undecided")
+            slots = (
+                [Slot(prompt.constraints[0].id, slot_outcome, slot_outcome, completed=True)]
+                if outcome != "missing"
+                else []
+            )
+            counts.add(prompt.tags["query"], slots, 1, is_completed=True)
         missing = sum(outcomes[places[prompt.id]] == "missing" for prompt in triggered)
         n = len(triggered)
         return SliceSums(n, Accounting(n, n - missing, 0, 0, 0, 0, missing), counts.finish().sums, 0, _NO_TEXTS)

@@ -48,8 +48,8 @@ def train_cell(
     start: Path,
     origin: Path,
     into: Path,
-    matched: Sequence[StageLedger],
-    resolved: Precisions,
+    matched_ledgers: Sequence[StageLedger],
+    precisions: Precisions,
     progress: Progress,
     judge: Path | None = None,
 ) -> CellRecord:
@@ -62,8 +62,8 @@ def train_cell(
         start: Directory of the parent's weights and tokenizer, which the caller has compared with their hash.
         origin: Directory of what the study starts from; online merging keeps what was learned since then.
         into: The cell's folder.
-        matched: Ledgers of the cells whose compute this one is given; empty: its settings say how much.
-        resolved: What to compute in where the stage's table leaves it open.
+        matched_ledgers: Ledgers of the cells whose compute this one is given; empty: its settings say how much.
+        precisions: What to compute in where the stage's table leaves it open.
         progress: Where to report to.
         judge: Directory of the last reward model before this cell; None: there is none.
 
@@ -76,17 +76,17 @@ def train_cell(
     if spec.threads is not None:
         torch.set_num_threads(spec.threads)
     stage = spec.stage(cell.stage)
-    settings = settle(_with_budget(stage, matched), resolved)
+    settings = settle(_with_budget(stage, matched_ledgers), precisions)
     if isinstance(settings, CommandSettings):
         return _train_by_command(spec, cell, pools, settings, start=start, into=into, progress=progress)
-    held = _Rows(
+    pool_rows = _Rows(
         [row for pool in pools for row in pool.sft], pools[-1].pairs, _answerable(pools[-1], spec.data.long, settings)
     )
-    rows = stage.stage.rows(held, settings)
+    rows = stage.stage.rows(pool_rows, settings)
     if getattr(settings, "labels", "") == "criteria":
         rows = _rate_pairs(rows, stage.rated_by, into / CHECKPOINT / "asked", progress)
     progress.say(f"Training {' + '.join(cell.path)} (seed {cell.seed}) on {len(rows)} rows")
-    found = train_stage(
+    trained_stage = train_stage(
         Training(
             stage.stage,
             settings,
@@ -111,13 +111,13 @@ def train_cell(
         path=list(cell.path),
         seed=cell.seed,
         method=stage.stage.name,
-        settings=msgspec.to_builtins(found.settings),
+        settings=msgspec.to_builtins(trained_stage.settings),
         parent=cell.parent,
         pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=found.weights_sha256,
+        weights_sha256=trained_stage.weights_sha256,
         rows=len(rows),
-        ledger=found.ledger,
-        log=[dict(row) for row in found.log],
+        ledger=trained_stage.ledger,
+        log=[dict(row) for row in trained_stage.log],
         artefact_sha256="" if stage.stage.yields == "weights" else weights_sha256(into / stage.stage.yields),
     )
 
@@ -135,7 +135,7 @@ def _train_by_command(
     rows: dict[str, Sequence[Record]] = {"sft": [row for pool in pools for row in pool.sft], "pairs": [], "rl": []}
     if pools:
         rows |= {"pairs": pools[-1].pairs, "rl": pools[-1].rl}
-    found = run_command(
+    command_result = run_command(
         settings,
         rows,
         start=start,
@@ -154,20 +154,22 @@ def _train_by_command(
         settings=msgspec.to_builtins(settings),
         parent=cell.parent,
         pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=found.weights_sha256,
+        weights_sha256=command_result.weights_sha256,
         rows=sum(map(len, rows.values())),
-        ledger=found.ledger,
-        log=[dict(row) for row in found.log],
-        unknown=found.unknown,
+        ledger=command_result.ledger,
+        log=[dict(row) for row in command_result.log],
+        unknown=command_result.unknown,
     )
 
 
-def _with_budget(stage: NamedStage, matched: Sequence[StageLedger]) -> OptimizerSettings:
+def _with_budget(stage: NamedStage, matched_ledgers: Sequence[StageLedger]) -> OptimizerSettings:
     if stage.equal_compute_to is None:
         return stage.settings
     if "trained_tokens" in stage.settings.__struct_fields__:
-        return msgspec.structs.replace(stage.settings, trained_tokens=sum(ledger.tokens_trained for ledger in matched))
-    budget = sum(ledger.equivalent_tokens for ledger in matched)
+        return msgspec.structs.replace(
+            stage.settings, trained_tokens=sum(ledger.tokens_trained for ledger in matched_ledgers)
+        )
+    budget = sum(ledger.equivalent_tokens for ledger in matched_ledgers)
     return msgspec.structs.replace(stage.settings, equivalent_tokens=budget)
 
 
@@ -187,13 +189,13 @@ def _answerable(pool: Pool, long: LongSpec | None, settings: OptimizerSettings) 
     return [row for row in pool.rl if row.prompt_id not in left_out]
 
 
-def _rate_pairs(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) -> list[PairRow]:
+def _rate_pairs(rows: Sequence[PairRow], by: str, replies_folder: Path, progress: Progress) -> list[PairRow]:
     """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them.
 
-    Replies of a model are kept in `asked`.
+    Replies of a model are kept in `replies_folder`.
     """
     ask = None
     if by != "programs":
-        ask = asking(open_model(by), asked, progress)
-    made = transform("six_criteria", [msgspec.to_builtins(row) for row in rows], "pairs", Settings(ask=ask))
-    return [convert(row, PairRow) for row in made.rows]
+        ask = asking(open_model(by), replies_folder, progress)
+    rating = transform("six_criteria", [msgspec.to_builtins(row) for row in rows], "pairs", Settings(ask=ask))
+    return [convert(row, PairRow) for row in rating.rows]

@@ -144,11 +144,11 @@ class Worker:
             gc.unfreeze()
 
     def _work(self) -> None:
-        left, ready = self.left()
-        while left:
+        open_tasks, ready = self.left()
+        while open_tasks:
             if not any(self._try(task) for task in ready):
                 time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
-            left, ready = self.left()
+            open_tasks, ready = self.left()
 
     def _own(self) -> Iterable[Task]:
         seeds = self.study.spec.seeds
@@ -172,8 +172,8 @@ class Worker:
 
     def _try(self, task: Task) -> bool:
         """Do the task if nobody else does it; whether it was this process's turn."""
-        with alone(self.study.directory / "locks" / task.name, wait=False) as held:
-            if not held:
+        with alone(self.study.directory / "locks" / task.name, wait=False) as is_ours:
+            if not is_ours:
                 return False
             if State(self.study.directory, self.study.tasks).is_done(task.name):
                 return True
@@ -206,8 +206,8 @@ class Worker:
         """The tasks of the shard that are neither done nor blocked by a failure, and those that can be done now."""
         state = State(self.study.directory, self.study.tasks)
         self._free(state)
-        left = [task for task in self._own() if not state.is_done(task.name) and not self._is_blocked(task)]
-        return left, [task for task in left if all(state.is_done(name) for name in task.needs)]
+        open_tasks = [task for task in self._own() if not state.is_done(task.name) and not self._is_blocked(task)]
+        return open_tasks, [task for task in open_tasks if all(state.is_done(name) for name in task.needs)]
 
     def _free(self, state: State) -> None:
         """Delete weights that nothing needs any more."""
@@ -253,13 +253,15 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
         _draw_plain(study, plan, progress)
         return
     if plan.cell is None:
-        source, name, prompts, compared = study.start, spec.start, inputs.prompts, inputs.compared
+        source, name, prompts, contamination = study.start, spec.start, inputs.prompts, inputs.compared
         draws, temperature, repair, limits = data.draws, data.temperature, data.repair, data.limits
     else:
         assert again is not None  # noqa: S101 - there is no such pool otherwise
         source = trained_weights(study.directory, study.plan.cell(plan.cell))
         name = f"{plan.after} (seed {plan.seed})"
-        prompts, compared = (inputs.again, inputs.again_compared) if plan.share == 1 else inputs.further[plan.share - 2]
+        prompts, contamination = (
+            (inputs.again, inputs.again_compared) if plan.share == 1 else inputs.further[plan.share - 2]
+        )
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
     progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
@@ -278,7 +280,7 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
             sampling=Sampling(max_new_tokens=data.most_tokens, temperature=temperature, seed=seed),
             reward=spec.pool_reward,
             limits=limits,
-            contamination=compared,
+            contamination=contamination,
             progress=progress,
         )
     finally:
@@ -347,14 +349,14 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
     further = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools if plan.pool(key).share > 1]
     for one in further:  # for what draws online; pairs and SFT rows stay those of one budget
         pools[-1] = dataclasses.replace(pools[-1], prompts=pools[-1].prompts + one.prompts, rl=pools[-1].rl + one.rl)
-    known = [record for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
-    for record in known:
+    records = [record for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
+    for record in records:
         if record.unknown:
             raise AdhereError(
                 f"{'+'.join(cell.path)}: equal compute to {'+'.join(record.path)} cannot be given: its command did not "
                 f"report {', '.join(record.unknown)} in ledger.json"
             )
-    matched = [record.ledger for record in known]
+    matched_ledgers = [record.ledger for record in records]
     stop_shared_server()
     folder = clear_unfinished(directory, cell)
     trained = train_cell(
@@ -364,14 +366,14 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
         start=start,
         origin=study.start,
         into=folder,
-        matched=matched,
-        resolved=study.resolved,
+        matched_ledgers=matched_ledgers,
+        precisions=study.resolved,
         progress=progress,
         judge=_judge(study, cell),
     )
-    kept = study.spec.stage(cell.stage).kept
-    if kept < 1:
-        trained = msgspec.structs.replace(trained, weights_sha256=keep_part(folder / "model", start, kept))
+    kept_share = study.spec.stage(cell.stage).kept
+    if kept_share < 1:
+        trained = msgspec.structs.replace(trained, weights_sha256=keep_part(folder / "model", start, kept_share))
     save_cell(directory, trained, cell)
 
 
@@ -379,9 +381,9 @@ def _judge(study: StudyInputs, cell: Cell) -> Path | None:
     """Where the last reward model before a cell lies; None: there is none."""
     while cell.parent is not None:
         cell = study.plan.cell(cell.parent)
-        left = study.spec.stage(cell.stage).stage.yields
-        if left == REWARD_MODEL:
-            return trained_weights(study.directory, cell, left)
+        yields = study.spec.stage(cell.stage).stage.yields
+        if yields == REWARD_MODEL:
+            return trained_weights(study.directory, cell, yields)
     return None
 
 
@@ -390,42 +392,46 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
 
     With the study's own prompts also score plain text.
     """
-    found, spec = task.item, study.spec
-    assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
-    suite = study.suites[found.suite] if found.suite else study.suite
-    started = time.monotonic()
-    if found.source and spec.asks_rules:
-        source = study.sources[found.arm, found.seed]
+    evaluation, spec = task.item, study.spec
+    assert isinstance(evaluation, Evaluation)  # noqa: S101 - by construction of the task
+    suite = study.suites[evaluation.suite] if evaluation.suite else study.suite
+    start_s = time.monotonic()
+    if evaluation.source and spec.asks_rules:
+        source = study.sources[evaluation.arm, evaluation.seed]
         progress.say(f"Holding the sessions of {source.label} against {study.suite.name}: {source.name}")
-        made = measure_sessions(study, source, name=task.name, key=task.key)
-        save_measured(study.directory, task.name, msgspec.structs.replace(made, seconds=time.monotonic() - started))
+        measurement = measure_sessions(study, source, name=task.name, key=task.key)
+        save_measured(
+            study.directory, task.name, msgspec.structs.replace(measurement, seconds=time.monotonic() - start_s)
+        )
         return
-    if found.source:
-        run, plain = measure_source(study, study.sources[found.arm, found.seed], suite, task.name, progress)
-        _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)
+    if evaluation.source:
+        run, plain = measure_source(study, study.sources[evaluation.arm, evaluation.seed], suite, task.name, progress)
+        _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - start_s)
         return
-    weights = study.start if found.cell is None else trained_weights(study.directory, study.plan.cell(found.cell))
-    name = found.arm if found.seed is None else f"{found.arm} (seed {found.seed})"
+    weights = (
+        study.start if evaluation.cell is None else trained_weights(study.directory, study.plan.cell(evaluation.cell))
+    )
+    name = evaluation.arm if evaluation.seed is None else f"{evaluation.arm} (seed {evaluation.seed})"
     folder = study.directory / "runs" / task.name
     model = _open(study, weights, name, spec.evaluation.precision)
     try:
         own = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
-        most = own if found.suite or spec.asked else spec.evaluation.max_new_tokens
+        most = own if evaluation.suite or spec.asked else spec.evaluation.max_new_tokens
         sampling = Sampling(max_new_tokens=most, temperature=0.0, seed=spec.evaluation.seed)
-        progress.say(f"Evaluating {name} on {len(suite.prompts)} {found.suite or 'held-out'} prompts")
+        progress.say(f"Evaluating {name} on {len(suite.prompts)} {evaluation.suite or 'held-out'} prompts")
         run = evaluate_sync(model, suite, folder, sampling=sampling, progress=progress)
     finally:
         model.close()
-    is_scored = not found.suite and spec.served_by is msgspec.UNSET  # a served model's weights are not read here
+    is_scored = not evaluation.suite and spec.served_by is msgspec.UNSET  # a served model's weights are not read here
     plain = read_plain(*load_weights(weights, resolve_device(spec.device))) if is_scored else None
-    _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)
+    _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - start_s)
 
 
 def _keep_evaluation(
     study: StudyInputs, task: Task, run: Run, plain: PlainText | None, suite: Suite, *, seconds: float
 ) -> None:
-    found = task.item
-    assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
+    evaluation = task.item
+    assert isinstance(evaluation, Evaluation)  # noqa: S101 - by construction of the task
     if study.spec.keep_answers is True:
         keep_answers(study.directory, task.name, run.responses())
     save_measured(
@@ -435,13 +441,13 @@ def _keep_evaluation(
             run,
             suite.prompts,
             key=task.key,
-            arm=found.arm,
-            seed=found.seed,
+            arm=evaluation.arm,
+            seed=evaluation.seed,
             suite_sha256=suite.sha256,
             plain=plain,
-            shown=study.shown,
+            shown_ids=study.shown,
             seconds=seconds,
-            suite=found.suite,
+            suite=evaluation.suite,
         ),
     )
 
