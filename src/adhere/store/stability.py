@@ -72,10 +72,8 @@ def engine_hash(spec: RunSpec) -> str:
 
 def store(stability: Stability, out: Path) -> Path:
     """Write what was found below the folder of the runs; the same measurement again replaces it."""
-    name = content_hash([stability.engine_sha256, stability.suite_sha256, stability.max_new_tokens, stability.prompts])[
-        :12
-    ]
-    path = out / FOLDER / f"{slug(stability.model)}-{name}.json"
+    setting = [stability.engine_sha256, stability.suite_sha256, stability.max_new_tokens, stability.prompts]
+    path = out / FOLDER / f"{slug(stability.model)}-{content_hash(setting)[:12]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, encode(stability))
     return path

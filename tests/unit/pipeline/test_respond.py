@@ -64,7 +64,7 @@ def test_a_later_turn_alone_needs_the_stored_answer(house: Any):
     prompt = house.prompt("m", [house.NO_COMMAS], [house.NO_COMMAS])
     model = house.FunctionModel(lambda request: "later")
     stored = {("m", 0, 0): Response("m", 0, 0, "stored", "ok")}
-    found = _ask(model, [prompt], keys=[("m", 1, 0)], answered=stored)
+    found = _ask(model, [prompt], keys=[("m", 1, 0)], earlier_responses=stored)
     assert found["m", 1, 0].text == "later"
     assert Message("assistant", "stored") in model.asked[0].messages
     assert _ask(model, [prompt], keys=[("m", 1, 0)])["m", 1, 0].status == "error"

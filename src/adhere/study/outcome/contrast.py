@@ -68,9 +68,9 @@ def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     rule = spec.verdict
     primary = contrast(rule.primary, evaluations, rule, role="primary")
     secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
-    p_values = holm([item.p_value for item in secondary])
+    p_adjusted = holm([item.p_value for item in secondary])
     return [primary] + [
-        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, p_values, strict=True)
+        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, p_adjusted, strict=True)
     ]
 
 

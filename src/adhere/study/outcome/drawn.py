@@ -208,8 +208,8 @@ def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
     all_specs = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
     further_specs = [one for one in dict.fromkeys(all_specs) if one != rule.primary]
     contrasts = [_contrast(one, _differences(one, own), spec, role="secondary") for one in further_specs]
-    p_values = holm([one.p_value for one in contrasts])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_values, strict=True)]
+    p_adjusted = holm([one.p_value for one in contrasts])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_adjusted, strict=True)]
 
 
 def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:

@@ -196,8 +196,8 @@ def _by_kind(
         if fit is not None:
             low, high = fit.interval(confidence)
             differences.append(KindDifference(kind, len(columns), fit.value, low, high, fit.p_value, None))
-    p_values = holm([one.p_value for one in differences])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_values, strict=True)]
+    p_adjusted = holm([one.p_value for one in differences])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_adjusted, strict=True)]
 
 
 def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
@@ -209,5 +209,5 @@ def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: Verdi
     contrasts = [
         contrast(msgspec.structs.replace(contrast_spec, slice=name), evaluations, rule, role="slice") for name in inside
     ]
-    p_values = holm([one.p_value for one in contrasts])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_values, strict=True)]
+    p_adjusted = holm([one.p_value for one in contrasts])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_adjusted, strict=True)]

@@ -159,8 +159,8 @@ def _forgotten(
     spec: StudySpec, pair: Pair, suite: str, each: Sequence[InstructionDifference], evaluations: Evaluations
 ) -> Forgotten:
     kept_kinds = [one for one in each if one.rate_control >= KEPT_FROM]
-    p_values = holm([one.p_value for one in kept_kinds])
-    kept_kinds = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept_kinds, p_values, strict=True)]
+    p_adjusted = holm([one.p_value for one in kept_kinds])
+    kept_kinds = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept_kinds, p_adjusted, strict=True)]
     lost_kinds = [
         one for one in kept_kinds if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE
     ]
@@ -237,8 +237,8 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
                 None,
             )
         )
-    p_values = holm([one.p_value for one in differences])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_values, strict=True)]
+    p_adjusted = holm([one.p_value for one in differences])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_adjusted, strict=True)]
 
 
 Kept = list[list[list[bool | None]]]  # by seed, prompt and constraint
