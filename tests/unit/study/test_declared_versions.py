@@ -67,7 +67,7 @@ MUTATIONS = [
     ("shared", "decoder", "adhere.models.local.decoder.pick", "draws * kept", "draws * 0.5 * kept"),
     ("shared", "decoder", "adhere.models.local.decoder.forward", "keepdim=True).add_(shape", "keepdim=True).add_(1e-3).add_(shape"),
     ("shared", "judge", "adhere.pipeline.guard", "self.repetition > 0.5", "self.repetition > 0.9"),
-    ("shared", "judge", "adhere.pipeline.reward", 'float(found == "pass")', 'float(found == "fail")'),
+    ("shared", "judge", "adhere.pipeline.reward", 'float(outcome == "pass")', 'float(outcome == "fail")'),
     ("shared", "judge", "adhere.pipeline.judge", "if text.is_blank:\n        return EMPTY", "if not text.is_blank:\n        return EMPTY"),
     ("shared", "rows", "adhere.build.filter", "best = len(remaining) // 2", "best = len(remaining) // 3"),
     ("kinds", "length:at_least own", "adhere.constraints.kinds.trained.length", "count_words(text), self.least, ", "count_words(text), self.least + 1, "),
