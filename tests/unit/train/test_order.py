@@ -111,7 +111,7 @@ def test_an_order_is_taken_up_by_the_same_stage_only(tiny_llama_dir: Path, tmp_p
     model = transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir, dtype="float32")
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_llama_dir)
     settings = GrpoSettings(answers_per_prompt=2, prompts_per_step=2, max_new_tokens=2)
-    given: dict[str, Any] = {"score": score, "seed": 0, "kept": tmp_path / ".01-grpo.part", "progress": Silent()}
+    given: dict[str, Any] = {"score": score, "seed": 0, "folder": tmp_path / ".01-grpo.part", "progress": Silent()}
     found = ordering_of(rows, settings, model, tokenizer, key="k", **given)
     assert [(row.draws, row.score_mean) for row in found.rows] == [(2, 0.5)] * 3
     assert [row.score_variance for row in found.rows] == pytest.approx([0.0, 0.02, 0.32])
