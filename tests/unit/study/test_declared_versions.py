@@ -51,8 +51,8 @@ def test_every_kind_decides_what_is_stored() -> None:
 METHODS = "adhere.train.methods."
 MUTATIONS = [
     ("methods", "sft", METHODS + "sft", ".sum() / tokens", ".sum() / tokens / 1.001"),
-    ("methods", "more-sft", METHODS + "sft", "spent += sum(", "spent += 2 * sum("),
-    ("methods", "continue", METHODS + "continued", "(sum(learned.values()) + 1)", "(sum(learned.values()) + 60)"),
+    ("methods", "more-sft", METHODS + "sft", "tokens_spent += sum(", "tokens_spent += 2 * sum("),
+    ("methods", "continue", METHODS + "continued", "(sum(tokens_learned.values()) + 1)", "(sum(tokens_learned.values()) + 60)"),
     ("methods", "rft", METHODS + "rft", "answer.score == 1.0", "answer.score == 0.0"),
     ("methods", "dpo", METHODS + "dpo", "sigmoid(sums, beta=settings", "sigmoid(sums, beta=1.01 * settings"),
     ("methods", "kto", "adhere.train.batch.objectives", "(1 - torch.sigmoid(margin))", "(1.01 - torch.sigmoid(margin))"),
@@ -64,7 +64,7 @@ MUTATIONS = [
     ("methods", "reward-model", METHODS + "reward_model", ".sum() / size", ".sum() / size / 1.001"),
     ("shared", "loop", "adhere.train.loop", "math.cos(math.pi * done)) / 2", "math.cos(math.pi * done)) / 2.001"),
     ("shared", "loop", "adhere.train.packed.lora", "bound = 1 /", "bound = 1.001 /"),
-    ("shared", "decoder", "adhere.models.local.decoder.pick", "draws * kept", "draws * 0.5 * kept"),
+    ("shared", "decoder", "adhere.models.local.decoder.pick", "draws * kept_mass", "draws * 0.5 * kept_mass"),
     ("shared", "decoder", "adhere.models.local.decoder.forward", "keepdim=True).add_(shape", "keepdim=True).add_(1e-3).add_(shape"),
     ("shared", "judge", "adhere.pipeline.guard", "self.repetition > 0.5", "self.repetition > 0.9"),
     ("shared", "judge", "adhere.pipeline.reward", 'float(outcome == "pass")', 'float(outcome == "fail")'),
