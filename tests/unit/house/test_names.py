@@ -1,4 +1,4 @@
-"""Functions are verbs, values nouns: no bare participle says what a function gives or what a class is.
+"""Functions are verbs, values nouns: no bare participle says what a function gives, a class is or a variable holds.
 
 What stays has a reason: `KINDS` bear the word of their id, which stored verdicts name; `DOCUMENTED` are the names of
 pages and of contracts. A new one fails; so does one of the list that is gone, so that the list only gets shorter.
@@ -7,7 +7,7 @@ pages and of contracts. A new one fails; so does one of the list that is gone, s
 import re
 from functools import cache
 
-from tests.unit.house.parsed import package
+from tests.unit.house.parsed import PACKAGE, package
 
 IRREGULAR = frozenset(
     """
@@ -44,3 +44,23 @@ def test_the_list_only_gets_shorter() -> None:
 def test_what_a_participle_is() -> None:
     assert all(map(is_participle, ["taken", "_shuffled", "Answered", "shown"]))
     assert not any(map(is_participle, ["take", "seed", "taken_from", "Red", "is_done", "Embed"]))
+
+
+# Words of the field, of asyncio and of accounts, which say what they hold; `seen` is the usual set of what was met.
+TERMS = frozenset("chosen done expected failed masked packed padded passed rejected seen shared skipped trained".split())
+
+
+def test_parameters_and_annotated_locals_say_what_they_hold() -> None:
+    """`found: Path` tells nobody that it is a directory."""
+    wrong = [
+        f"{module.path.relative_to(PACKAGE)}:{line} {name}"
+        for module in package()
+        for line, name in module.variables
+        if is_participle(name) and name.lstrip("_") not in TERMS | TOLD
+    ]
+    assert wrong == [], "call it by what it holds: `spec`, `verdicts`, `directory`"
+
+
+def test_no_term_is_kept_for_nothing() -> None:
+    used = {name.lstrip("_") for module in package() for _, name in module.variables}
+    assert sorted((TERMS | TOLD) - used) == [], "gone: take it off the list"
