@@ -24,8 +24,8 @@ import adhere
 def prompt_of(row: dict) -> adhere.Prompt:
     """Make a prompt of a line of IFEval; parameters that are null were not set."""
     refs = tuple(
-        adhere.ConstraintRef(name, {key: value for key, value in (given or {}).items() if value is not None})
-        for name, given in zip(row["instruction_id_list"], row["kwargs"], strict=True)
+        adhere.ConstraintRef(name, {key: value for key, value in (kwargs or {}).items() if value is not None})
+        for name, kwargs in zip(row["instruction_id_list"], row["kwargs"], strict=True)
     )
     return adhere.Prompt(str(row["key"]), (adhere.Turn(row["prompt"], refs),))
 
@@ -35,8 +35,10 @@ def answer_of(model: torch.nn.Module, tokenizer: object, text: str, tokens: int)
     messages = [{"role": "user", "content": text}]
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     with torch.no_grad():
-        found = model.generate(**ids, do_sample=False, max_new_tokens=tokens, pad_token_id=tokenizer.eos_token_id)[0]
-    answer = found[ids["input_ids"].shape[1] :]
+        token_ids = model.generate(**ids, do_sample=False, max_new_tokens=tokens, pad_token_id=tokenizer.eos_token_id)[
+            0
+        ]
+    answer = token_ids[ids["input_ids"].shape[1] :]
     ends = torch.as_tensor(model.generation_config.eos_token_id)
     was_cut = not bool(torch.isin(answer[-1:], ends).any())
     return tokenizer.decode(answer, skip_special_tokens=True), was_cut
@@ -57,17 +59,17 @@ def main() -> None:
     parser.add_argument("prompts", type=Path)
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--limit", type=int, help="the first N prompts")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
-    tokenizer = AutoTokenizer.from_pretrained(given.model)
-    model = AutoModelForCausalLM.from_pretrained(given.model, dtype=torch.float32).eval()
-    lines = given.prompts.read_text(encoding="utf-8").splitlines()[: given.limit]
+    tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=torch.float32).eval()
+    lines = arguments.prompts.read_text(encoding="utf-8").splitlines()[: arguments.limit]
     outcomes: list[bool | None] = []  # of each prompt; None: not measured
     statuses = Counter[str]()
     for line in lines:
         prompt = prompt_of(json.loads(line))
         try:
-            text, was_cut = answer_of(model, tokenizer, prompt.turns[0].text, given.tokens)
+            text, was_cut = answer_of(model, tokenizer, prompt.turns[0].text, arguments.tokens)
         except RuntimeError as error:  # no memory, say. No measurement, no number: it is no failed prompt
             print(f"{prompt.id}: {error}", file=sys.stderr)
             statuses["error"] += 1
@@ -76,23 +78,23 @@ def main() -> None:
         statuses["empty" if not text.strip() else "truncated" if was_cut else "ok"] += 1
         # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean.
         verdicts = adhere.judge(prompt, text, views=["strict"])
-        undecided = any(one.outcome == "undecided" for one in verdicts)
+        is_undecided = any(one.outcome == "undecided" for one in verdicts)
         failed = any(one.outcome == "fail" for one in verdicts)
-        outcomes.append(False if failed else None if undecided else True)
+        outcomes.append(False if failed else None if is_undecided else True)
         for one in verdicts:
             print(json.dumps({"key": prompt.id, "index": one.index, "instruction_id": one.constraint_id,
                 "strict": one.outcome, "reason": one.reason}))  # fmt: skip
 
-    known = [one for one in outcomes if one is not None]
-    told = " + ".join(f"{count} {status}" for status, count in statuses.items())
-    print(f"n {len(outcomes)} = {told}", file=sys.stderr)
-    if not known:
+    measured_outcomes = [one for one in outcomes if one is not None]
+    accounts = " + ".join(f"{count} {status}" for status, count in statuses.items())
+    print(f"n {len(outcomes)} = {accounts}", file=sys.stderr)
+    if not measured_outcomes:
         print("prompts passed (strict): – (nothing was measured)", file=sys.stderr)
         return
-    low, high = wilson(sum(known), len(known))
-    rate = 100 * sum(known) / len(known)
+    low, high = wilson(sum(measured_outcomes), len(measured_outcomes))
+    rate = 100 * sum(measured_outcomes) / len(measured_outcomes)
     print(
-        f"prompts passed (strict) {sum(known)}/{len(known)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}",
+        f"prompts passed (strict) {sum(measured_outcomes)}/{len(measured_outcomes)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}",
         file=sys.stderr,
     )
 

@@ -42,26 +42,26 @@ def log_probs_of(
     positions = (attention.cumsum(dim=1) - 1).clamp(min=0)  # (B, T)
     logits = model(input_ids=ids, attention_mask=attention, position_ids=positions).logits  # (B, T, V)
     # The logits at t say what comes at t + 1.
-    shifted = log_softmax(logits[:, :-1].float() / temperature, dim=-1)  # (B, T-1, V)
-    found = shifted.gather(2, ids[:, 1:, None]).squeeze(2)  # (B, T-1)
-    return torch.cat([torch.zeros_like(found[:, :1]), found], dim=1)
+    all_log_probs = log_softmax(logits[:, :-1].float() / temperature, dim=-1)  # (B, T-1, V)
+    log_probs = all_log_probs.gather(2, ids[:, 1:, None]).squeeze(2)  # (B, T-1)
+    return torch.cat([torch.zeros_like(log_probs[:, :1]), log_probs], dim=1)
 
 
 def loss_of(
-    log_probs: torch.Tensor, drawn: torch.Tensor, advantages: torch.Tensor, learned: torch.Tensor
+    log_probs: torch.Tensor, old_log_probs: torch.Tensor, advantages: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
     """Return the clipped policy loss, a scalar.
 
     Args:
         log_probs: Of every token under the policy (B, T), with gradient.
-        drawn: The same under the policy that drew the answers; equal to `log_probs` at the first update.
+        old_log_probs: The same under the policy that drew the answers; equal to `log_probs` at the first update.
         advantages: Of every answer (B).
-        learned: 1 where a token is part of an answer that was measured, else 0 (B, T).
+        mask: 1 where a token is part of an answer that was measured, else 0 (B, T).
     """
-    ratio = (log_probs - drawn).exp()  # (B, T); 1 at the first update, and its gradient is that of log_probs
+    ratio = (log_probs - old_log_probs).exp()  # (B, T); 1 at the first update, and its gradient is that of log_probs
     a = advantages[:, None]
     losses = -torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)  # no reward for going further than 20 %
-    return (losses * learned).sum() / learned.sum()  # a mean over tokens: no answer counts more for being short
+    return (losses * mask).sum() / mask.sum()  # a mean over tokens: no answer counts more for being short
 
 
 def main() -> None:
@@ -76,20 +76,20 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=3e-6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("trained"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
-    torch.manual_seed(given.seed)
-    tokenizer = AutoTokenizer.from_pretrained(given.model, padding_side="left")
+    torch.manual_seed(arguments.seed)
+    tokenizer = AutoTokenizer.from_pretrained(arguments.model, padding_side="left")
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     # In eval mode nothing is dropped, so that drawing and learning see the same policy.
-    model = AutoModelForCausalLM.from_pretrained(given.model, dtype=torch.float32).eval()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=given.rate, weight_decay=0.0)
+    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=torch.float32).eval()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=arguments.rate, weight_decay=0.0)
     reward = adhere.judge_reward("dense", end_tokens=model)  # a cut answer is known by its last token, and earns 0
-    rows = [json.loads(line) for line in given.rows.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in arguments.rows.read_text(encoding="utf-8").splitlines()]
 
-    for step in range(given.steps):
-        first = step * given.prompts
-        batch = [rows[(first + place) % len(rows)] for place in range(given.prompts)]  # P
+    for step in range(arguments.steps):
+        first = step * arguments.prompts
+        batch = [rows[(first + place) % len(rows)] for place in range(arguments.prompts)]  # P
         texts = [
             tokenizer.apply_chat_template(
                 [{"role": "user", "content": row["prompt"]}], tokenize=False, add_generation_prompt=True
@@ -100,49 +100,49 @@ def main() -> None:
         # 1. Draw G answers to each prompt. With temperature 1 and no cut of the distribution they are from the policy.
         with torch.no_grad():
             ids = model.generate(
-                **inputs, do_sample=True, temperature=1.0, top_k=0, top_p=1.0, max_new_tokens=given.tokens,
-                num_return_sequences=given.answers, pad_token_id=tokenizer.pad_token_id,
+                **inputs, do_sample=True, temperature=1.0, top_k=0, top_p=1.0, max_new_tokens=arguments.tokens,
+                num_return_sequences=arguments.answers, pad_token_id=tokenizer.pad_token_id,
             )  # (B, T)  # fmt: skip
         start = inputs["input_ids"].shape[1]
         # An answer ends with its first end token; what generate put behind it is padding.
         ends = torch.isin(ids[:, start:], torch.as_tensor(model.generation_config.eos_token_id))
         before = ends.cumsum(dim=1) - ends.long() == 0  # (B, T - start): up to and with the first end token
-        attention = torch.cat([inputs["attention_mask"].repeat_interleave(given.answers, 0), before.long()], dim=1)
+        attention = torch.cat([inputs["attention_mask"].repeat_interleave(arguments.answers, 0), before.long()], dim=1)
 
         # 2. Judge every answer by the constraints of its prompt.
         answers = [row[keep] for row, keep in zip(ids[:, start:], before, strict=True)]
         columns = {
-            name: [row[name] for row in batch for _ in range(given.answers)]
+            name: [row[name] for row in batch for _ in range(arguments.answers)]
             for name in ("instruction_id_list", "kwargs")
         }
         scores = reward(
-            prompts=[row["prompt"] for row in batch for _ in range(given.answers)],
+            prompts=[row["prompt"] for row in batch for _ in range(arguments.answers)],
             completions=tokenizer.batch_decode(answers, skip_special_tokens=True),
             completion_ids=[answer.tolist() for answer in answers],
             **columns,
         )
         # An answer that could not be judged is no 0: its whole group is left out of this step.
         rewards = torch.tensor([float("nan") if one is None else one for one in scores]).view(
-            -1, given.answers
+            -1, arguments.answers
         )  # (P, G)
-        measured = ~rewards.isnan().any(dim=1)
+        is_measured = ~rewards.isnan().any(dim=1)
         advantages = advantages_of(rewards.nan_to_num()).view(-1)  # (B)
-        learned = torch.zeros_like(ids, dtype=torch.float32)
-        learned[:, start:] = before * measured.repeat_interleave(given.answers)[:, None]
+        mask = torch.zeros_like(ids, dtype=torch.float32)
+        mask[:, start:] = before * is_measured.repeat_interleave(arguments.answers)[:, None]
 
         # 3. One step on the answers just drawn: the policy that drew them is the policy itself.
-        if learned.any():
+        if mask.any():
             log_probs = log_probs_of(model, ids, attention, temperature=1.0)
-            loss = loss_of(log_probs, log_probs.detach(), advantages, learned)
+            loss = loss_of(log_probs, log_probs.detach(), advantages, mask)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-        print(f"step {step + 1}: mean reward {rewards.nanmean():.3f}, tokens {int(learned.sum())}", flush=True)
+        print(f"step {step + 1}: mean reward {rewards.nanmean():.3f}, tokens {int(mask.sum())}", flush=True)
 
-    model.save_pretrained(given.out)
-    tokenizer.save_pretrained(given.out)
-    print(f"Weights: {given.out}")
+    model.save_pretrained(arguments.out)
+    tokenizer.save_pretrained(arguments.out)
+    print(f"Weights: {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Pictures and sounds of prompts: named in prompts by hash and type, their bytes kept once.
 
-    found = keep(Path("map.png").read_bytes(), "image/png")   # a Media for Turn(text, media=(found,))
-    bytes_of(found)
+    picture = keep(Path("map.png").read_bytes(), "image/png")   # a Media for Turn(text, media=(picture,))
+    bytes_of(picture)
 
 A Run stores them beside its prompts (`RUN/media/SHA256.png`), and whoever opens it finds them there.
 """

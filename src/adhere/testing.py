@@ -431,7 +431,7 @@ def check_constraint(kind: type[Constraint], *, limit_s: float = LIMIT_S, names:
 
 
 # Values for parameters that the published code takes from its caller alone.
-_GIVEN: dict[str, tuple[Json, ...]] = {
+_VALUES: dict[str, tuple[Json, ...]] = {
     "prompt_to_repeat": ("Write a poem about the quick brown fox.", "the quick brown fox jumps over"),
     "reference_text": ("the quick brown fox jumps over",),
     "ranges": (["1 2", "2 3"], ["1 9"]),
@@ -467,7 +467,7 @@ def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
         if param.choices:
             params[name] = rng.choice(param.choices)
         else:
-            params[name] = rng.choice(_GIVEN.get(name, _BY_TYPE[param.type]))
+            params[name] = rng.choice(_VALUES.get(name, _BY_TYPE[param.type]))
     return params
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from adhere.constraints.base import Constraint, conflict
 from adhere.constraints.resolve import resolve
-from adhere.rules.checks.spec import REQUIRED, AtMost, Check, Event, Instead, Never, Rule, Text
+from adhere.rules.checks.spec import MUST_FIELDS, AtMost, Check, Event, Instead, Never, Rule, Text
 from adhere.rules.session.paths import path_matches
 from adhere.rules.shell.patterns import patterns_of
 from adhere.schema import Record
@@ -39,7 +39,7 @@ def _reason(one: Rule, two: Rule) -> str:
 
 
 def _wants(check: Check | None) -> Iterator[Event]:
-    if name := REQUIRED.get(type(check), "use" if isinstance(check, Instead) else ""):
+    if name := MUST_FIELDS.get(type(check), "use" if isinstance(check, Instead) else ""):
         yield getattr(check, name)
 
 

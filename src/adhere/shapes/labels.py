@@ -27,7 +27,7 @@ MOST_CACHED = 4096
 LONGEST_LITERAL = 1 << 20
 
 Refs = tuple[ConstraintRef, ...]
-_known: dict[bytes, Refs] = {}
+_refs_by_key: dict[bytes, Refs] = {}
 
 
 def refs_of(ids: Any, kwargs: Any) -> Refs:
@@ -43,7 +43,7 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
         UsageError: There are not as many of one as of the other, or one of them has another shape.
     """
     key = msgspec.json.encode([ids, kwargs], enc_hook=_plain)
-    cached_refs = _known.get(key)
+    cached_refs = _refs_by_key.get(key)
     if cached_refs is not None:
         return cached_refs
     # Plain lists and numbers from here on, whatever the trainer's arrays were.
@@ -60,9 +60,9 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
         ConstraintRef(id, {name: value for name, value in (params or {}).items() if value is not None})
         for id, params in zip(ids, kwargs, strict=True)  # noqa: A001 - the field's word
     )
-    if len(_known) >= MOST_CACHED:
-        _known.clear()
-    _known[key] = refs
+    if len(_refs_by_key) >= MOST_CACHED:
+        _refs_by_key.clear()
+    _refs_by_key[key] = refs
     return refs
 
 

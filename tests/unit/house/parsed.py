@@ -20,7 +20,7 @@ class Module(NamedTuple):
     imports: list[ast.Import | ast.ImportFrom]
     docstrings: list[str]
     names: list[str]
-    variables: list[tuple[int, str]]  # line and name of every parameter of a `def` and every annotated local
+    variables: list[tuple[int, str]]  # line and name of every parameter of a `def` and every annotated variable
 
 
 def read(path: Path) -> Module:

@@ -73,10 +73,10 @@ STAGES = [
 def as_messages(row):
     """Texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
     roles = {{"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}}
-    found = {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
+    columns = {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
     if row.get("turns"):
-        found["prompt"] = [{{"role": turn["role"], "content": turn["content"]}} for turn in row["turns"]]
-    return found
+        columns["prompt"] = [{{"role": turn["role"], "content": turn["content"]}} for turn in row["turns"]]
+    return columns
 
 
 model = START
@@ -97,11 +97,11 @@ for trainer, config, table, name, settings in STAGES:
         from peft import LoraConfig
 
         more["peft_config"] = LoraConfig(**LORA)
-    made = getattr(trl, trainer)(model=model, args=arguments, train_dataset=rows, **more)
-    made.train()
+    training = getattr(trl, trainer)(model=model, args=arguments, train_dataset=rows, **more)
+    training.train()
     if "peft_config" in more:  # merged, as ours: the next stage adapts what this one learned
-        made.model = made.accelerator.unwrap_model(made.model).merge_and_unload()
-    made.save_model(name)
+        training.model = training.accelerator.unwrap_model(training.model).merge_and_unload()
+    training.save_model(name)
     if trainer != "RewardTrainer":
         model = name
 '''

@@ -21,20 +21,15 @@ _PLAIN: dict[str, Method] = {
     "step-by-step": methods.step_by_step,
 }
 # With a number behind the name: how many where none is given, and whether it is an oracle.
-_COUNTED: dict[str, tuple[Callable[[int], Method], int, bool]] = {
+_METHODS_OF_N: dict[str, tuple[Callable[[int], Method], int, bool]] = {
     "best-of": (methods.best_of, 8, True),
     "majority": (methods.majority, 5, False),
     "repair": (methods.repair, 1, True),
 }
-_SEARCH, _PROPOSALS = (
-    "prompt-search",
-    8,
-)  # the one method that is prepared by who measures it, and how many texts it proposes
-STEER, _FACTOR, _MOST_FACTOR = (
-    "steer",
-    4,
-    1000,
-)  # the method that is inside the model: how much more weight its heads give the request
+# The one method that is prepared by who measures it, and how many texts it proposes.
+_SEARCH, _PROPOSALS = "prompt-search", 8
+# The method that is inside the model: how much more weight its heads give the request.
+STEER, _FACTOR, _MOST_FACTOR = "steer", 4, 1000
 _FORM = re.compile(r"(?P<label>[a-z][a-z0-9-]*)\((?P<inner>.+)\)", re.DOTALL)
 
 
@@ -46,7 +41,7 @@ def wrapped_form(name: str) -> tuple[str, str] | None:
 
 def known_methods() -> list[str]:
     """The names of all methods; N stands for a number that may be left out."""
-    return sorted([*_PLAIN, *(f"{name}-N" for name in (*_COUNTED, _SEARCH, STEER))])
+    return sorted([*_PLAIN, *(f"{name}-N" for name in (*_METHODS_OF_N, _SEARCH, STEER))])
 
 
 def steer_factor(label: str) -> int | None:
@@ -94,10 +89,10 @@ def _method(label: str) -> Callable[[Model], Model]:
         return lambda inner: WrappedModel(inner, label, _PLAIN[label])
     stem, _, number = label.rpartition("-")
     stem, number = (stem, number) if number.isdigit() else (label, "")
-    methods = [*_PLAIN, *_COUNTED, _SEARCH, STEER]
-    if stem not in (*_COUNTED, _SEARCH):
+    methods = [*_PLAIN, *_METHODS_OF_N, _SEARCH, STEER]
+    if stem not in (*_METHODS_OF_N, _SEARCH):
         raise UnknownName(f"Unknown method {label!r}.{nearest(label, methods)} Methods: {', '.join(known_methods())}")
-    make, usual, is_oracle = _COUNTED.get(stem, (None, _PROPOSALS, False))
+    make, usual, is_oracle = _METHODS_OF_N.get(stem, (None, _PROPOSALS, False))
     count = int(number) if number else usual
     if not 1 <= count <= MOST_ANSWERS:
         raise UsageError(f"{label}: the number must be 1 to {MOST_ANSWERS}")

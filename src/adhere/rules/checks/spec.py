@@ -215,8 +215,8 @@ Check = Annotated[
 ]
 
 
-REQUIRED: dict[type, str] = {Does: "event", Before: "first", After: "then"}
-"""The event of a check that has to happen."""
+MUST_FIELDS: dict[type, str] = {Does: "event", Before: "first", After: "then"}
+"""Field of each check that holds the event which has to happen."""
 
 
 class Rule(Record, frozen=True, omit_defaults=True):

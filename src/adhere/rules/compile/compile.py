@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from adhere.rules.checks.spec import REQUIRED, Check, Does, Event, Instead, Never, Rule
+from adhere.rules.checks.spec import MUST_FIELDS, Check, Does, Event, Instead, Never, Rule
 from adhere.rules.compile.clauses import clause_check
 from adhere.rules.compile.events import paths_in
 from adhere.rules.compile.statements import Statement, statements_of
@@ -144,7 +144,7 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
 
 def _apart(check: Check, text: str) -> list[Check]:
     """A check for each command or file that is required, where a statement joins them by `and`."""
-    name = REQUIRED.get(type(check), "")
+    name = MUST_FIELDS.get(type(check), "")
     event = getattr(check, name) if name else None
     field = next(
         (one for one in ("command", "reads", "edits") if event is not None and len(getattr(event, one)) > 1), ""

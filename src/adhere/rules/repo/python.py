@@ -16,7 +16,7 @@ _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv, ast.Mod: operator.mod,
 }  # fmt: skip
-_COMPARED: Mapping[type, Callable[[Any, Any], bool]] = {
+_COMPARISONS: Mapping[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.In: lambda one, many: one in many, ast.NotIn: lambda one, many: one not in many,
 }  # fmt: skip
@@ -180,9 +180,9 @@ class Program:
                 left = value(one.left)
                 for op, of in zip(one.ops, one.comparators, strict=True):
                     right = value(of)
-                    if type(op) not in _COMPARED:
+                    if type(op) not in _COMPARISONS:
                         raise Incomputable(f"{type(op).__name__} is unknown here")
-                    if not _COMPARED[type(op)](left, right):
+                    if not _COMPARISONS[type(op)](left, right):
                         return False
                     left = right
                 return True

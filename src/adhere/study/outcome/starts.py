@@ -27,7 +27,7 @@ from adhere.study.run.records import unpack
 
 FOLDER, FILE = "starts", "starts.json"
 VERSION = 1
-COUNTED: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "responsive": "responsive"}
+MEASURES: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "responsive": "responsive"}
 """What a suite's contrast may count, which stands where another has its slice."""
 
 
@@ -161,8 +161,8 @@ def _further(
         for each in zip(*(contrasts for _, contrasts in lists), strict=True):
             contrast_spec = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
             on = {start: of[suite] for start, of in evaluations.items()}
-            if suite and contrast_spec.slice in COUNTED:  # of a suite's contrasts this names what counts, not a slice
-                on = {start: one.counting(COUNTED[contrast_spec.slice]) for start, one in on.items()}
+            if suite and contrast_spec.slice in MEASURES:  # of a suite's contrasts this names what counts, not a slice
+                on = {start: one.counting(MEASURES[contrast_spec.slice]) for start, one in on.items()}
                 contrast_spec = msgspec.structs.replace(contrast_spec, slice="all")
             over_starts = pool(contrast_spec, on, rule, role="secondary")
             across_starts.append(

@@ -18,7 +18,7 @@ from adhere.study.run.measured import VERSION, Measurement, ShownAnswer
 from adhere.suites.base import Suite
 
 ENGINE = EngineInfo("sessions", "unknown", "unknown")  # what answered in them is told in `Measurement.served`
-_DECIDED: Mapping[str, Outcome] = {"kept": "pass", "broken": "fail"}
+_OUTCOMES: Mapping[str, Outcome] = {"kept": "pass", "broken": "fail"}
 
 
 def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str) -> Measurement:
@@ -77,7 +77,7 @@ def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
         triggered = [prompt for prompt in prompts if outcomes[places[prompt.id]] != "untriggered"]
         for prompt in triggered:
             outcome = outcomes[places[prompt.id]]
-            slot_outcome = _DECIDED.get(outcome, "undecided")
+            slot_outcome = _OUTCOMES.get(outcome, "undecided")
             slots = (
                 [Slot(prompt.constraints[0].id, slot_outcome, slot_outcome, completed=True)]
                 if outcome != "missing"

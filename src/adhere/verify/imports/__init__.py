@@ -1,7 +1,7 @@
 """Read what another harness stored item by item, from its own files.
 
-    found = read_import(Path("samples_ifeval_2026-11-22T03-32-45.jsonl"))   # None: the file is none of these
-    found.answers[0].response, found.answers[0].scores["prompt_level_strict_acc"]
+    imported = read_import(Path("samples_ifeval_2026-11-22T03-32-45.jsonl"))   # None: the file is none of these
+    imported.answers[0].response, imported.answers[0].scores["prompt_level_strict_acc"]
 
 `adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file
 holds, not by its name.

@@ -71,7 +71,7 @@ def hir(
     settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
     tally, log = Tally(), StepLog()
-    asked = {row.prompt_id: row.asked for row in rows}
+    prompt_by_id = {row.prompt_id: row.asked for row in rows}
     with (
         learning(model, settings, stage="hir", steps=len(order)) as learner,
         (progress or Silent()).step("hir", len(order), "steps") as bar,
@@ -80,18 +80,19 @@ def hir(
         sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
         for step, batch in learner.remaining(list(enumerate(order, start=1)), tally, log, bar):
             groups = sampler.draw(batch, step=step)
-            learned: list[TokenRow] = []
+            token_rows: list[TokenRow] = []
             for group in groups:
-                told = prompt_ids(tokenizer, _add_label(asked[group.prompt_id], settings.relabel))
-                learned += [
-                    one.row if one.score == 1.0 else TokenRow(told, one.row.completion) for one in group.measured
+                labelled_ids = prompt_ids(tokenizer, _add_label(prompt_by_id[group.prompt_id], settings.relabel))
+                token_rows += [
+                    one.row if one.score == 1.0 else TokenRow(labelled_ids, one.row.completion)
+                    for one in group.measured
                 ]
             row: LogRow = {"step": step} | measures(groups)
-            if learned:
+            if token_rows:
                 row |= sft_step(
                     model,
                     learner,
-                    learned,
+                    token_rows,
                     SftSettings(tree_tokens=settings.tree_tokens, precision=settings.precision),
                     tally,
                 )
@@ -102,11 +103,11 @@ def hir(
     return StageResult(log, tally.close())
 
 
-def _add_label(asked: str | tuple[Message, ...], label: str) -> str | tuple[Message, ...]:
+def _add_label(prompt: str | tuple[Message, ...], label: str) -> str | tuple[Message, ...]:
     """The prompt with the label before its last turn."""
-    if isinstance(asked, str):
-        return f"{label}\n\n{asked}"
-    return (*asked[:-1], msgspec.structs.replace(asked[-1], content=f"{label}\n\n{asked[-1].content}"))
+    if isinstance(prompt, str):
+        return f"{label}\n\n{prompt}"
+    return (*prompt[:-1], msgspec.structs.replace(prompt[-1], content=f"{label}\n\n{prompt[-1].content}"))
 
 
 def _work(settings: HirSettings, data: Shape) -> Work:

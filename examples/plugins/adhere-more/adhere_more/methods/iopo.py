@@ -62,13 +62,13 @@ def iopo(
     """
     from adhere_more import losses
 
-    crossed = crossings(rows)
-    if not crossed:
+    pairs = crossings(rows)
+    if not pairs:
         raise UsageError(
             "iopo: no two prompts of the pool have answers that break each other's rules; it needs more kinds of them"
         )
     items = []
-    for both in crossed:
+    for both in pairs:
         a, b = sft_rows(tokenizer, both)
         items.append(Item((a, b, TokenRow(b.prompt, a.completion), TokenRow(a.prompt, b.completion))))
 
@@ -96,17 +96,17 @@ def crossings(rows: Sequence[SftRow]) -> list[tuple[SftRow, SftRow]]:
     together |= {(i, j) for i in range(len(one_each)) for j in range(max(0, i - NEAR), i)}
     near = sorted(
         ((len(words[i] & words[j]) / max(1, len(words[i] | words[j])), i, j) for i, j in together),
-        key=lambda found: (-found[0], found[1], found[2]),
+        key=lambda candidate: (-candidate[0], candidate[1], candidate[2]),
     )
-    taken: set[int] = set()
-    found = []
+    used_places: set[int] = set()
+    pairs = []
     for _, i, j in near:
-        if i in taken or j in taken or one_each[i].prompt == one_each[j].prompt:
+        if i in used_places or j in used_places or one_each[i].prompt == one_each[j].prompt:
             continue
         if _fails(one_each[i].completion, one_each[j]) and _fails(one_each[j].completion, one_each[i]):
-            taken |= {i, j}
-            found.append((one_each[j], one_each[i]))
-    return found
+            used_places |= {i, j}
+            pairs.append((one_each[j], one_each[i]))
+    return pairs
 
 
 def _fails(text: str, row: SftRow) -> bool:

@@ -96,8 +96,8 @@ def sft_until(
         Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
-    learned, held = _split(tokenizer, rows, settings, seed=seed)
-    data = leave_out_long(token_rows(tokenizer, learned, settings), settings)
+    train_rows, held_out = _split(tokenizer, rows, settings, seed=seed)
+    data = leave_out_long(token_rows(tokenizer, train_rows, settings), settings)
     order = batches(data, settings, seed=seed)
     tally, log = Tally(), StepLog()
     with (
@@ -105,14 +105,14 @@ def sft_until(
         (progress or Silent()).step("sft-until", len(order), "steps") as bar,
     ):
         learner.describe(tally)
-        first: LogRow = {"step": 0, "loss": None, SCORE: _score(model, tokenizer, held, settings, tally)}
+        first: LogRow = {"step": 0, "loss": None, SCORE: _score(model, tokenizer, held_out, settings, tally)}
         log.append(first)
         learner.keep()
         for batch in learner.remaining(order, tally, log, bar):
             tally.prompts += len(batch)
             row = sft_step(model, learner, batch, settings, tally)
             if learner.step % settings.every == 0 or learner.step == len(order):
-                row[SCORE] = _score(model, tokenizer, held, settings, tally)
+                row[SCORE] = _score(model, tokenizer, held_out, settings, tally)
                 if _is_gain(row[SCORE], log, settings):
                     learner.keep()
             log.append(row)
@@ -135,12 +135,14 @@ def _split(
         raise UsageError("sft-until: no rows with constraints, so there is no score to stop by. Use the stage `sft`")
     names = sorted(by_prompt)
     random.Random(derive_seed(seed, "held-out")).shuffle(names)
-    wanted = max(1, round(settings.held_out_share * len(names)))
-    learned = [row for row in rows if row.prompt_id not in set(names[:wanted])]
-    if not learned:
-        raise UsageError(f"sft-until: no rows are left to learn from: {wanted} of {len(names)} prompts are held out")
-    asked = [by_prompt[name] for name in names[: min(wanted, settings.most_held_out)]]
-    return learned, [
+    n_held_out = max(1, round(settings.held_out_share * len(names)))
+    train_rows = [row for row in rows if row.prompt_id not in set(names[:n_held_out])]
+    if not train_rows:
+        raise UsageError(
+            f"sft-until: no rows are left to learn from: {n_held_out} of {len(names)} prompts are held out"
+        )
+    held_out_rows = [by_prompt[name] for name in names[: min(n_held_out, settings.most_held_out)]]
+    return train_rows, [
         HeldOutPrompt(
             prompt_ids(tokenizer, row.asked),
             tuple(
@@ -148,14 +150,14 @@ def _split(
                 for name, given in zip(row.instruction_id_list, row.kwargs, strict=True)
             ),
         )
-        for row in asked
+        for row in held_out_rows
     ]
 
 
 def _score(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    held: Sequence[HeldOutPrompt],
+    held_out: Sequence[HeldOutPrompt],
     settings: SftUntilSettings,
     tally: Tally,
 ) -> float:
@@ -167,7 +169,7 @@ def _score(
     scores = greedy_scores(
         model,
         tokenizer,
-        held,
+        held_out,
         [settings.score],
         max_new_tokens=settings.max_new_tokens,
         rows=settings.decode_rows,
@@ -176,7 +178,7 @@ def _score(
     measured = [value for (value,) in scores if value is not None]
     if not measured:
         raise UsageError(
-            f"sft-until: the judge can decide none of the {len(held)} held-out prompts, so there is no score to stop by"
+            f"sft-until: the judge can decide none of the {len(held_out)} held-out prompts, so there is no score to stop by"
         )
     return sum(measured) / len(measured)
 
@@ -202,11 +204,11 @@ def _cost(settings: SftUntilSettings, data: Shape) -> Work:
     """An upper bound: every pass is taken. One copy of the trained weights is kept beside the model."""
     work = _SFT.work(settings, data)
     looks = 1 + -(-work.steps // settings.every)
-    asked = looks * min(settings.most_held_out, max(1, round(settings.held_out_share * data.rows)))
+    answers = looks * min(settings.most_held_out, max(1, round(settings.held_out_share * data.rows)))
     return Work(
         steps=work.steps,
-        answers=asked,
-        generated=asked * settings.max_new_tokens,
+        answers=answers,
+        generated=answers * settings.max_new_tokens,
         trained=work.trained,
         processed=work.processed,
         copies=2,

@@ -53,9 +53,9 @@ def uft(
     """Train `model` in place on demonstrations and pairs; errors are `answers.train_on_answers`'s."""
     from adhere_more import losses
 
-    shown = sft_rows(tokenizer, [row for row in rows if isinstance(row, SftRow)])
+    demonstrations = sft_rows(tokenizer, [row for row in rows if isinstance(row, SftRow)])
     pairs = pair_rows(tokenizer, [row for row in rows if isinstance(row, PairRow)])
-    items = [Item((row,), 1.0) for row in shown]
+    items = [Item((row,), 1.0) for row in demonstrations]
     items += [Item((row,), score) for pair in pairs for row, score in zip(pair, (1.0, 0.0), strict=True)]
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:  # noqa: ARG001 - KTO's

@@ -21,22 +21,22 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     turns = messages(row["prompt"])
     if any(message["role"] == "system" for message in turns) or len(turns) != 1:
         raise UnfitRow("it has a system turn or several turns already")
-    asked = constraints(row)
-    turned = [(one, other) for one in asked if (other := opposite(one)) is not None]
-    if not turned:
+    row_constraints = constraints(row)
+    opposites = [(one, other) for one in row_constraints if (other := opposite(one)) is not None]
+    if not opposites:
         raise UnfitRow("none of its constraints has an opposite")
-    if not keeps(text_of(row["completion"]), asked):
+    if not keeps(text_of(row["completion"]), row_constraints):
         raise UnfitRow("its answer does not keep its constraints")
-    one, other = rng.choice(turned)
+    one, other = rng.choice(opposites)
     prompt = turns[0]["content"]
     sentence = sentence_in(prompt, one)
     undoing = rng.choice(_UNDOING).format(sentence=other.describe(rng.randrange(len(other.phrasings) - 1)))
     system = f"This rule stands above everything that the user says: {sentence}"
-    made = [
+    prompt_messages = [
         {"role": "system", "content": system},
         {"role": "user", "content": f"{without(prompt, sentence)} {undoing}"},
     ]
-    return {**row, "prompt": made, "completion": as_messages(text_of(row["completion"]))}
+    return {**row, "prompt": prompt_messages, "completion": as_messages(text_of(row["completion"]))}
 
 
 TRANSFORM = Transform(

@@ -17,18 +17,26 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     chosen, rejected = text_of(row["chosen"]), text_of(row["rejected"])
     if not writes_words(chosen) or not writes_words(rejected):
         raise UnfitRow("words cannot be counted in its answers' script")
-    kept, other = count_words(chosen), count_words(rejected)
-    if kept == other:
+    chosen_words, rejected_words = count_words(chosen), count_words(rejected)
+    if chosen_words == rejected_words:
         raise UnfitRow("both answers have the same number of words")
-    middle = rng.randint(min(kept, other), max(kept, other) - 1)  # from `middle` + 1 words on it is the longer one
-    one = make("length:at_most", limit=middle) if kept < other else make("length:at_least", least=middle + 1)
-    asked = constraints(row)
-    if any(conflict(one, constraint) for constraint in asked):
-        raise UnfitRow(f"a limit on its length conflicts with {', '.join(constraint.id for constraint in asked)}")
-    if not keeps(chosen, [*asked, one]) or not breaks(rejected, one):
+    middle = rng.randint(
+        min(chosen_words, rejected_words), max(chosen_words, rejected_words) - 1
+    )  # from `middle` + 1 words on it is the longer one
+    one = (
+        make("length:at_most", limit=middle)
+        if chosen_words < rejected_words
+        else make("length:at_least", least=middle + 1)
+    )
+    row_constraints = constraints(row)
+    if any(conflict(one, constraint) for constraint in row_constraints):
+        raise UnfitRow(
+            f"a limit on its length conflicts with {', '.join(constraint.id for constraint in row_constraints)}"
+        )
+    if not keeps(chosen, [*row_constraints, one]) or not breaks(rejected, one):
         raise UnfitRow("its chosen answer does not keep all constraints")
     text = f"{text_of(row['prompt'])} {one.describe(rng.randrange(len(one.phrasings) - 1))}"
-    return with_constraints({**row, "prompt": with_text(row["prompt"], text)}, [*asked, one])
+    return with_constraints({**row, "prompt": with_text(row["prompt"], text)}, [*row_constraints, one])
 
 
 TRANSFORM = Transform(

@@ -13,21 +13,21 @@ from adhere.pipeline.judge import judge_text
 
 def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     ask = settings.model("refine")
-    made, left_out = [], []
+    new_rows, left_out = [], []
     for number, row in enumerate(rows, start=1):
         try:
-            asked = constraints(row)
-            found = _search(text_of(row["prompt"]), text_of(row["rejected"]), asked, settings, ask)
-            made.append({**row, "chosen": with_text(row["chosen"], found), "origin": "refined"})
+            row_constraints = constraints(row)
+            refined_text = _search(text_of(row["prompt"]), text_of(row["rejected"]), row_constraints, settings, ask)
+            new_rows.append({**row, "chosen": with_text(row["chosen"], refined_text), "origin": "refined"})
         except UnfitRow as reason:
             left_out.append((number, str(reason)))
-    return Result(made, left_out)
+    return Result(new_rows, left_out)
 
 
 def _search(
     prompt: str,
     answer: str,
-    asked: Sequence[Constraint],
+    row_constraints: Sequence[Constraint],
     settings: Settings,
     ask: Callable[[Sequence[str]], Sequence[str]],
 ) -> str:
@@ -36,28 +36,32 @@ def _search(
     seen = {answer}
     for _ in range(settings.options["depth"]):
         requests = [
-            _request(prompt, text, asked, wording) for text in level for wording in range(settings.options["width"])
+            _request(prompt, text, row_constraints, wording)
+            for text in level
+            for wording in range(settings.options["width"])
         ]
         texts = [text.strip() for text in dict.fromkeys(ask(requests)) if text.strip() and text.strip() not in seen]
-        passing = [text for text in texts if keeps(text, asked)]
+        passing = [text for text in texts if keeps(text, row_constraints)]
         if passing:
             return passing[0]
         seen.update(texts)
-        level = sorted(texts, key=lambda text: -_count_kept(text, asked))[: settings.options["width"]]
+        level = sorted(texts, key=lambda text: -_count_kept(text, row_constraints))[: settings.options["width"]]
         if not level:
             break
     raise UnfitRow("no refinement keeps all constraints")
 
 
-def _count_kept(text: str, asked: Sequence[Constraint]) -> int:
-    return sum(verdict.outcome == "pass" for verdict in judge_text(text, [one.ref() for one in asked], ("strict",)))
+def _count_kept(text: str, row_constraints: Sequence[Constraint]) -> int:
+    return sum(
+        verdict.outcome == "pass" for verdict in judge_text(text, [one.ref() for one in row_constraints], ("strict",))
+    )
 
 
-def _request(prompt: str, answer: str, asked: Sequence[Constraint], wording: int) -> str:
-    verdicts = judge_text(answer, [one.ref() for one in asked], ("strict",))
+def _request(prompt: str, answer: str, row_constraints: Sequence[Constraint], wording: int) -> str:
+    verdicts = judge_text(answer, [one.ref() for one in row_constraints], ("strict",))
     wrong = "; ".join(
         f"{one.describe(0)} ({verdict.reason})"
-        for one, verdict in zip(asked, verdicts, strict=True)
+        for one, verdict in zip(row_constraints, verdicts, strict=True)
         if verdict.outcome != "pass"
     )
     data = json.dumps({"request": prompt, "answer": answer}, ensure_ascii=False)

@@ -33,26 +33,26 @@ def opposite(one: Constraint) -> Constraint | None:
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     chosen, rejected, prompt = text_of(row["chosen"]), text_of(row["rejected"]), text_of(row["prompt"])
-    found = []
-    flipped = 0
+    new_constraints = []
+    flips = 0
     for one in constraints(row):
         if not breaks(chosen, one):
-            found.append(one)
+            new_constraints.append(one)
             continue
         other = opposite(one)
         if other is None:
             raise UnfitRow(f"its chosen answer breaks {one.id}, which has no opposite")
         sentence = sentence_in(prompt, one)
         prompt = prompt.replace(sentence, other.describe(rng.randrange(len(other.phrasings) - 1)), 1)
-        found.append(other)
-        flipped += 1
-    if not flipped:
+        new_constraints.append(other)
+        flips += 1
+    if not flips:
         raise UnfitRow("its chosen answer breaks nothing")
-    if not keeps(chosen, found):
+    if not keeps(chosen, new_constraints):
         raise UnfitRow("its chosen answer does not keep the turned constraints")
-    if all(not breaks(rejected, one) for one in found):
+    if all(not breaks(rejected, one) for one in new_constraints):
         raise UnfitRow("its rejected answer keeps the turned constraints, too")
-    return with_constraints({**row, "prompt": with_text(row["prompt"], prompt)}, found)
+    return with_constraints({**row, "prompt": with_text(row["prompt"], prompt)}, new_constraints)
 
 
 TRANSFORM = Transform(

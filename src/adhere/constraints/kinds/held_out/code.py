@@ -26,13 +26,13 @@ _NAME = Words(60)
 _CALLER = """
 
 def __adhere_calls(cases):
-    found = []
-    for given in cases:
+    outcomes = []
+    for arguments in cases:
         try:
-            found.append([True, {function}(*given)])
+            outcomes.append([True, {function}(*arguments)])
         except Exception as error:
-            found.append([False, type(error).__name__])
-    return found
+            outcomes.append([False, type(error).__name__])
+    return outcomes
 """
 
 

@@ -73,7 +73,7 @@ _MODULES = {
     "iftrain": ("iftrain.fixed",),
 }
 _fixed_rules: dict[str, _FixedRule] = {}
-_loaded: set[str] = set()
+_loaded_suites: set[str] = set()
 
 
 class Draft(NamedTuple):
@@ -128,10 +128,10 @@ def fixed_check(constraint_id: str, draft: Draft) -> Callable[[Callable[[Text, V
 
 
 def _load(suite: str) -> None:
-    if suite not in _loaded:
+    if suite not in _loaded_suites:
         for module in _MODULES.get(suite, ()):
             importlib.import_module(f"adhere.constraints.published.{module}")
-        _loaded.add(suite)
+        _loaded_suites.add(suite)
 
 
 def in_fixed_mode(kind: Kind, *, only: Collection[str] | None = None) -> Kind:

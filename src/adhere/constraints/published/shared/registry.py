@@ -125,7 +125,7 @@ _MODULES = {
     for module in dict.fromkeys(map(_module_of, PROFILES))
 }
 _kinds: dict[str, dict[str, Kind]] = {}
-_loaded: set[str] = set()
+_loaded_modules: set[str] = set()
 
 
 def register(*kinds: Kind) -> None:
@@ -140,11 +140,11 @@ def register(*kinds: Kind) -> None:
 
 
 def _load(module: str) -> None:
-    if module not in _loaded:
+    if module not in _loaded_modules:
         if module != "ifeval":  # whose ids others share: without a profile an id is its own kind
             _load("ifeval")
         importlib.import_module(f"adhere.constraints.published.{module}.table")
-        _loaded.add(module)
+        _loaded_modules.add(module)
 
 
 def ids(profile: str | None = None) -> list[str]:
