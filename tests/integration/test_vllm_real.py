@@ -176,7 +176,10 @@ def test_a_study_of_adapters_on_one_base_is_answered_by_vllm(vllm: Path, weights
     """The near adapters answer what `hf/…` answers, the far ones something else: each adapter was loaded and used."""
     for engine in ("vllm", "hf"):
         (adapters / "study.toml").write_text(STUDY.format(engine=engine, base=weights))
-        more = {"ADHERE_VLLM": str(vllm), "ADHERE_VLLM_ARGUMENTS": "--enforce-eager --max-model-len 512"}
+        more = {
+            "ADHERE_VLLM": str(vllm),
+            "ADHERE_VLLM_ARGUMENTS": "--dtype float32 --enforce-eager --max-model-len 512",
+        }
         ran = subprocess.run(
             [sys.executable, "-m", "adhere", "study", "study.toml", "--out", engine, "--json"],
             cwd=adapters,
