@@ -20,7 +20,7 @@ import numpy as np
 from adhere.pipeline.responding import Exchange, responds_all
 from adhere.schema import Prompt, decode
 from adhere.stats import fit_crossed
-from adhere.study.outcome.asked import load_asked
+from adhere.study.outcome.prompts import load_asked
 from adhere.study.run.answers import ENDING, FOLDER, read_answers
 from adhere.study.run.measured import Measurement
 from adhere.study.run.records import unpack

@@ -23,7 +23,7 @@ from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.store.tables.compact import compact
 from adhere.store.tables.grouped import from_segments, group_counts
-from adhere.sweep.found import load_sweep
+from adhere.sweep.record import load_sweep
 from adhere.sweep.rows import Entry
 
 # Imports once, then forks a writer for each point; the child says through a pipe what was acknowledged until it is

@@ -27,7 +27,7 @@ from adhere.schema import decode
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.sweep.board import Leaderboard
-from adhere.sweep.found import load_sweep
+from adhere.sweep.record import load_sweep
 from adhere.sweep.rows import Entry, Liveness
 from command_line import run_here
 

@@ -29,8 +29,8 @@ from adhere.serve.watch import QUIET_S, watch
 from adhere.store.follow import Follower
 from adhere.store.run import Run
 from adhere.store.shelf import shelf
-from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import load_sweep
 from adhere.sweep.spec import Filter, sweep_spec
 from adhere.sweep.stages import sweep
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import EXISTING_FILE, PATH, flag, option
+from adhere.cli.options import EXISTING_FILE, PATH, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import FOLDER, PATH, flag, option, spreading
 from adhere.cli.offer import model_names
+from adhere.cli.options import FOLDER, PATH, flag, option, spreading
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.gates import GateFiles, gate_options
-from adhere.cli.given import FILE, PATH, Number, Sides, flag, option, side_options
 from adhere.cli.offer import suite_names
+from adhere.cli.options import FILE, PATH, Number, Sides, flag, option, side_options
 from adhere.schema import View
 from adhere.terminal import columns, show
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from adhere.cli.given import EXISTING_FOLDER, flag, option
+from adhere.cli.options import EXISTING_FOLDER, flag, option
 from adhere.terminal import show
 
 PACKAGES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from adhere.cli.given import Number, flag, option, with_options
+from adhere.cli.options import Number, flag, option, with_options
 
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OPTIONS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from adhere.cli.given import Command, Number, option, with_options
+from adhere.cli.options import Command, Number, option, with_options
 from adhere.errors import UsageError
 from adhere.progress import for_terminal
 

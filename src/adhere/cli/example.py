@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import FOLDER
+from adhere.cli.options import FOLDER
 from adhere.errors import UnknownName, UsageError, nearest
 from adhere.terminal import columns, show
 

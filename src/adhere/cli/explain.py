@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from adhere.cli.given import flag
+from adhere.cli.options import flag
 from adhere.terminal import columns, show
 
 

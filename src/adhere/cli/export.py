@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import FOLDER, PATH, option
 from adhere.cli.offer import suite_names
+from adhere.cli.options import FOLDER, PATH, option
 from adhere.terminal import show
 
 if TYPE_CHECKING:

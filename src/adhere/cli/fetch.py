@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import PATH, option
+from adhere.cli.options import PATH, option
 from adhere.progress import for_terminal
 from adhere.terminal import show
 

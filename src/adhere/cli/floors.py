@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from adhere.cli.given import flag, option
 from adhere.cli.offer import suite_names
+from adhere.cli.options import flag, option
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
 

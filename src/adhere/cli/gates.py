@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from adhere.cli.given import option
+from adhere.cli.options import option
 
 if TYPE_CHECKING:
     from adhere.pipeline.gates import Gate

@@ -10,8 +10,8 @@ import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
 from adhere.cli.engine import ENGINES
-from adhere.cli.given import EXISTING_FILE, FOLDER, Number, flag, option
 from adhere.cli.offer import model_names
+from adhere.cli.options import EXISTING_FILE, FOLDER, Number, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import suite_names
+from adhere.cli.options import PATH, flag, option
 from adhere.terminal import columns, one_line, show
 
 WHAT = ("constraints", "suites", "models", "stages", "transforms", "runs")

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from adhere.models.http.dispatch import Counts, Dispatcher, LaneWait
 from adhere.models.http.lane import lane_states, waiting_line
 from adhere.schema import encode
-from adhere.sweep.found import Sweep
+from adhere.sweep.record import Sweep
 from adhere.sweep.stages import NoWatcher, Watcher
 from adhere.terminal import columns, json_text, one_line, plain
 

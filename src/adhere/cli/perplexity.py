@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import PATH, Number, flag, option
 from adhere.cli.offer import model_names
+from adhere.cli.options import PATH, Number, flag, option
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import FILE, FOLDER, flag, option
+from adhere.cli.options import FILE, FOLDER, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import EXISTING_FOLDER, flag
+from adhere.cli.options import EXISTING_FOLDER, flag
 from adhere.terminal import columns, show
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import EXISTING_FOLDER, PATH, Number, flag, option, spreading
 from adhere.cli.offer import model_names
+from adhere.cli.options import EXISTING_FOLDER, PATH, Number, flag, option, spreading
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

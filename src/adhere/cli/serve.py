@@ -7,8 +7,8 @@ from functools import partial
 
 import click
 
-from adhere.cli.given import option
 from adhere.cli.offer import model_names
+from adhere.cli.options import option
 from adhere.progress import for_terminal
 from adhere.terminal import show
 

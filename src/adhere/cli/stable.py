@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
-from adhere.cli.given import FOLDER, flag, option
 from adhere.cli.offer import model_names, suite_names
+from adhere.cli.options import FOLDER, flag, option
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

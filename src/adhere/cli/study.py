@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.given import FILE, PATH, Sides, flag, option, side_options
 from adhere.cli.offer import model_names
+from adhere.cli.options import FILE, PATH, Sides, flag, option, side_options
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 

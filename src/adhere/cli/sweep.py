@@ -9,13 +9,13 @@ import click
 
 from adhere.cli.endpoint import endpoint_options
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.given import FILE, PATH, Asking, Number, asking_options, flag, option
+from adhere.cli.options import FILE, PATH, Asking, Number, asking_options, flag, option
 from adhere.terminal import columns, one_line, show
 
 if TYPE_CHECKING:
     from adhere.models.http.options import EndpointOptions
     from adhere.sweep.board import Leaderboard
-    from adhere.sweep.found import Sweep
+    from adhere.sweep.record import Sweep
 
 
 SHOWN = 10

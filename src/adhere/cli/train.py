@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import model_names
+from adhere.cli.options import PATH, flag, option
 from adhere.progress import Progress, Silent, for_terminal
 from adhere.terminal import columns, show
 

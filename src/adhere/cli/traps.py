@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from adhere.cli.given import PATH, flag, option
 from adhere.cli.offer import suite_names
+from adhere.cli.options import PATH, flag, option
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import engine_options, run_on
-from adhere.cli.given import Number, flag, option
 from adhere.cli.offer import suite_names
+from adhere.cli.options import Number, flag, option
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show

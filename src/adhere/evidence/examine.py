@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adhere.evidence.check import findings_of, gather, read_all
 from adhere.evidence.checks.against_runs import runs_below, tested_claims
-from adhere.evidence.examined import Examination
+from adhere.evidence.examination import Examination
 from adhere.evidence.question import answer, load_question
 from adhere.evidence.read.corrections import correct, load_corrections
 from adhere.evidence.reviewers import open_reviewers, review

@@ -279,8 +279,8 @@ def _model_of(
     from dataclasses import replace
 
     from adhere.models.base import Model
-    from adhere.models.called import FunctionModel
     from adhere.models.catalog import is_endpoint, open_model
+    from adhere.models.function import FunctionModel
     from adhere.models.http.options import EndpointOptions
 
     is_function = callable(model) and not isinstance(model, Model)

@@ -18,7 +18,7 @@ from adhere.store.sharded import load_run
 from adhere.store.shelf import kind_of
 from adhere.study.outcome.result import DrawnResult, StartsResult, StudyResult
 from adhere.sweep.board import Leaderboard
-from adhere.sweep.found import Sweep, load_sweep
+from adhere.sweep.record import Sweep, load_sweep
 
 
 class StoredItem:

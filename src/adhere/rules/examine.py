@@ -19,7 +19,7 @@ from adhere.rules.checks.judge import RuleVerdict, judge_rule
 from adhere.rules.checks.spec import Rule, load_rules
 from adhere.rules.compile.compile import compile_file
 from adhere.rules.conflicts import Conflict, conflicts_of
-from adhere.rules.held import Validity, Versions
+from adhere.rules.in_force import Validity, Versions
 from adhere.rules.rates import Pairing, Rate, pair, rate_of, rates_by
 from adhere.rules.session.acts import acts_of
 from adhere.rules.session.model import Call, Session
@@ -180,7 +180,7 @@ def open_rules(path: Path) -> tuple[tuple[Rule, ...], Validity | None]:
         SpecError, UsageError: See `read_rules`.
     """
     if path == OWN_WORLD:
-        from adhere.rules.repo.told import OfEpisodes, library, rules_of  # the world loads with it
+        from adhere.rules.repo.rules import OfEpisodes, library, rules_of  # the world loads with it
 
         return rules_of(library()), OfEpisodes()
     return read_rules(path), None if path.suffix == ".toml" else Versions(path)

@@ -30,8 +30,8 @@ from adhere.study.design.inputs import StudyInputs, load_inputs
 from adhere.study.design.overlaps import find_overlaps
 from adhere.study.design.probe import Probe, load_probe, probe
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.asked import save_asked
 from adhere.study.outcome.collect import make_result, same_result
+from adhere.study.outcome.prompts import save_asked
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run.measured import foreign_evaluations, torch_of
 from adhere.study.run.work import State, Worker

@@ -38,7 +38,7 @@ from adhere.store.spending import FOLDER, SpentSoFar, read_spent
 from adhere.store.tables.cells import Reader, Spot, at
 from adhere.suites.base import Suite, first_of_slices
 from adhere.sweep.episodes import Episodes, longest
-from adhere.sweep.found import Sweep
+from adhere.sweep.record import Sweep
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Trouble
 from adhere.sweep.spec import SweepSpec
 

@@ -25,7 +25,7 @@ from adhere.sweep.board import Dead, Difficulty, Leaderboard, Row, SuiteFacts, T
 from adhere.sweep.board_run import MeasuredRun, measure_run, noun_of, tests_of
 
 if TYPE_CHECKING:  # reports read a Leaderboard and never talk to an endpoint
-    from adhere.sweep.found import Sweep
+    from adhere.sweep.record import Sweep
 
 __all__ = ["Leaderboard", "leaderboard", "leaderboard_of_runs"]
 

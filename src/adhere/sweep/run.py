@@ -19,7 +19,7 @@ from adhere.models.http.options import EndpointOptions
 from adhere.progress import Progress, Silent
 from adhere.schema import Mode
 from adhere.sweep.cost import Estimate, estimate_line, refuse_dear
-from adhere.sweep.found import Sweep
+from adhere.sweep.record import Sweep
 from adhere.sweep.spec import Filter, sweep_spec
 from adhere.sweep.stages import Control, NoWatcher, Watcher, sweep
 

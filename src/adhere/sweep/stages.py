@@ -36,8 +36,8 @@ from adhere.schema import Message, Response, Sampling
 from adhere.store.run import alone_in_turn
 from adhere.suites.base import Suite
 from adhere.sweep.cost import NO_PRICE, Confirm, Estimate, Tariff
-from adhere.sweep.found import Sweep
 from adhere.sweep.keeper import Keeper, Name
+from adhere.sweep.record import Sweep
 from adhere.sweep.rows import Liveness
 from adhere.sweep.spec import SweepSpec
 

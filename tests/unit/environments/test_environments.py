@@ -350,7 +350,7 @@ class TestTheIntentGate:
             assert ("traps" in asyncio.run(task.instructions(trace))) is traps
 
     def test_served_episodes_refuse_it(self, capsys: pytest.CaptureFixture[str]) -> None:
-        from adhere.environments.served import parse
+        from adhere.environments.command import parse
 
         with pytest.raises(SystemExit):
             parse("adhere.integrations.openenv.server", ["world:shop:x2", "--traps"], worlds=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adhere.evidence import examined
+from adhere.evidence import examination
 from adhere.evidence.examine import examine
 from adhere.evidence.grids import claims_in
 
@@ -32,7 +32,7 @@ def test_grids_hold_what_the_list_of_claims_holds(text: str, tmp_path: Path, mon
     path = tmp_path / "a.md"
     path.write_text(text)
     listed = json.loads(examine([path]).encoded())
-    monkeypatch.setattr(examined, "MOST_LISTED", 3)
+    monkeypatch.setattr(examination, "MOST_LISTED", 3)
     found = examine([path])
     packed = json.loads(found.encoded())
     assert packed == json.loads(json.dumps(found.as_json()))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adhere.errors import AdhereError, UsageError
-from adhere.models.local.started import free_port, last_lines, start_server
+from adhere.models.local.starter import free_port, last_lines, start_server
 
 SERVER = """
 import http.server, subprocess, sys, time

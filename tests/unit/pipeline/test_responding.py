@@ -6,7 +6,7 @@ import pytest
 
 import adhere
 from adhere.errors import UsageError
-from adhere.models.called import FunctionModel
+from adhere.models.function import FunctionModel
 from adhere.pipeline.floors import BOTS
 from adhere.pipeline.intent.need import params_of
 from adhere.pipeline.responding import Exchange, Others, responds, responds_all

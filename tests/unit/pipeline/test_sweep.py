@@ -18,8 +18,8 @@ from adhere.schema import Sampling
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.sweep.cost import Estimate, estimate_line, refuse_dear
-from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import load_sweep
 from adhere.sweep.rows import Entry
 from adhere.sweep.run import SweepRequest, run_sweep
 from adhere.sweep.spec import Filter

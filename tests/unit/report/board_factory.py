@@ -19,7 +19,7 @@ from adhere.schema import (
     write_atomic,
 )
 from adhere.store.run import Run, RunSpec
-from adhere.sweep.found import Sweep
+from adhere.sweep.record import Sweep
 from adhere.sweep.rows import Liveness, Snapshot
 from adhere.sweep.spec import Filter, SweepSpec
 

@@ -14,8 +14,8 @@ from adhere.errors import ResourceError
 from adhere.report.leaderboard.xlsx import write_leaderboard_xlsx
 from adhere.report.pieces.workbook import LONGEST_CELL, SheetNames, cell_text
 from adhere.sweep.board import Leaderboard
-from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import Sweep
 
 factory = runpy.run_path(str(Path(__file__).with_name("board_factory.py")))
 Table = list[dict[str, Any]]

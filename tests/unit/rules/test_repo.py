@@ -15,8 +15,8 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.rules.examine import OWN_WORLD, examine, open_rules
 from adhere.rules.repo.machine import Machine
 from adhere.rules.repo.python import Incomputable, Program
+from adhere.rules.repo.rules import MOST_RULES, draw_page, groups, library
 from adhere.rules.repo.shell import run
-from adhere.rules.repo.told import MOST_RULES, draw_page, groups, library
 from adhere.rules.repo.world import Repo, _acts
 from adhere.schema import ToolCall
 from adhere.worlds import open_world

@@ -20,8 +20,8 @@ from adhere.store.segments import Damage, read_segments
 from adhere.store.spending import SpentSoFar
 from adhere.store.tables.cells import Reader
 from adhere.suites.base import Suite
-from adhere.sweep.found import load_sweep
 from adhere.sweep.keeper import Keeper
+from adhere.sweep.record import load_sweep
 from adhere.sweep.rows import Entry, Liveness, Snapshot
 from adhere.sweep.spec import Filter, SweepSpec
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from adhere.cli.reproduce import command
 from adhere.errors import IntegrityError, UsageError
 from adhere.report.study.reproduction import reproduction_text
-from adhere.study.outcome.asked import load_asked, save_asked
+from adhere.study.outcome.prompts import load_asked, save_asked
 from adhere.study.outcome.reproduce import reproduce
 from adhere.study.run.records import pack, unpack
 from adhere.suites.generated.core.slices import Sizes, study_suite

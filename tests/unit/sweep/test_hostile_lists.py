@@ -16,8 +16,8 @@ from adhere.models.fake.endpoint import FakeEndpoint
 from adhere.models.http.client import Unreachable
 from adhere.models.http.options import EndpointOptions
 from adhere.store.run import Run
-from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import load_sweep
 from adhere.sweep.run import SweepRequest, run_sweep
 from adhere.sweep.spec import Filter
 

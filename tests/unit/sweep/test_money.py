@@ -17,8 +17,8 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.store.segments import Damage, read_segments
 from adhere.store.spending import SpentSoFar
 from adhere.suites import load
-from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import Sweep
 from adhere.sweep.rows import Entry
 from adhere.sweep.run import SweepRequest, run_sweep
 

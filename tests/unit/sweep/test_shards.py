@@ -16,8 +16,8 @@ from adhere.cli import adhere
 from adhere.errors import UsageError
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.report.pages import StoredSweep
-from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import load_sweep
 
 MODELS = {
     f"lab/m{n}": FakeModel(answer=lambda text, n=n: text[: 20 * n], latency_s=0.05 if n == 4 else 0.0) for n in range(7)

@@ -19,8 +19,8 @@ from adhere.models.http.dispatch import LaneWait
 from adhere.models.http.options import EndpointOptions
 from adhere.progress import Lines
 from adhere.report.leaderboard.text import leaderboard_text
-from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
+from adhere.sweep.record import Sweep
 from adhere.sweep.run import SweepRequest, run_sweep
 from adhere.sweep.stages import NoWatcher
 

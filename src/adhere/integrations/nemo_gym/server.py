@@ -216,7 +216,7 @@ def make_app() -> web.Application:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write rows or serve; see the module's first lines."""
-    from adhere.environments.served import parse
+    from adhere.environments.command import parse
 
     options = parse("adhere.integrations.nemo_gym.server", arguments)
     assert isinstance(options.environment, Environment)  # noqa: S101 - `parse` makes another only where worlds are taken

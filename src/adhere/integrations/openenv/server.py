@@ -235,7 +235,7 @@ def make_app(environment: Environment | WorldEnvironment, *, most_sessions: int 
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve a suite; see the module's first lines."""
-    from adhere.environments.served import parse
+    from adhere.environments.command import parse
 
     options = parse("adhere.integrations.openenv.server", arguments, worlds=True)
     need("uvicorn", extra="environments").run(make_app(options.environment), host=options.host, port=options.port)

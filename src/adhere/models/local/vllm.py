@@ -30,7 +30,7 @@ from adhere.models.http.client import Endpoint, EndpointModel
 from adhere.models.http.keys import Address
 from adhere.models.http.options import EndpointOptions
 from adhere.models.local.digest import weights_sha256
-from adhere.models.local.started import StartedServer, free_port, start_server
+from adhere.models.local.starter import StartedServer, free_port, start_server
 from adhere.schema import EngineInfo, Json, Response, Sampling, cache_root
 from adhere.terminal import one_line
 

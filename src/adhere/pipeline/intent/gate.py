@@ -39,7 +39,7 @@ from adhere.pipeline.intent.need import (
     params_of,
 )
 from adhere.pipeline.intent.padding import GLUE, MARK, RuleWords, counts_up, without_mentions, without_padding
-from adhere.pipeline.intent.seen import is_glued, is_mixed, plain_of, seen_of, with_stops
+from adhere.pipeline.intent.visible import is_glued, is_mixed, plain_of, seen_of, with_stops
 from adhere.pipeline.judge import judge_of
 from adhere.schema import ConstraintRef, Mode, Outcome
 from adhere.text.size import MOST_CHARACTERS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from adhere.evidence.examined import Examination
+from adhere.evidence.examination import Examination
 from adhere.evidence.findings import Claim, Conflict, Line
 from adhere.report.claims.answer import difference, interval
 from adhere.report.claims.text import STATUSES, TYPE_WORDS, first, places, without_claims

@@ -21,7 +21,7 @@ from adhere.sweep.board import Cell, Leaderboard, Row, SuiteFacts
 from adhere.sweep.board_run import noun_of, test_of, tests_of
 
 if TYPE_CHECKING:  # a report never needs what talks to endpoints
-    from adhere.sweep.found import Sweep
+    from adhere.sweep.record import Sweep
 
 MOST_ROWS = 5_000
 _DETAIL = (

@@ -19,9 +19,9 @@ from adhere.errors import UsageError
 from adhere.rules.checks.judge import RuleVerdict
 from adhere.rules.examine import judge_session
 from adhere.rules.repo.machine import Machine, ShellError
+from adhere.rules.repo.rules import MOST_RULES, Page, RepoRule, draw_page, library, rules_of
 from adhere.rules.repo.shell import run
 from adhere.rules.repo.tasks import Task, draw_task
-from adhere.rules.repo.told import MOST_RULES, Page, RepoRule, draw_page, library, rules_of
 from adhere.rules.session.model import Call, Session, Speech
 from adhere.schema import Json, Outcome, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User

@@ -19,7 +19,7 @@ from adhere.errors import SpecError
 from adhere.rules.checks.judge import CHECKS_VERSION
 from adhere.rules.checks.spec import Rule
 from adhere.rules.examine import judge_session, open_rules
-from adhere.rules.held import Validity
+from adhere.rules.in_force import Validity
 from adhere.rules.session.model import Session
 from adhere.rules.session.read import read_sessions
 from adhere.rules.session.secrets import redact

@@ -23,9 +23,9 @@ from adhere.stats import Crossed
 from adhere.store.files import read_regular
 from adhere.study.design.inputs import held_out_suite
 from adhere.study.design.spec import StudySpec, in_slice
-from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
 from adhere.study.outcome.designs import EFFECTS, PROMPTS, SEEDS, WANTED, Components, Design, PowerRow
+from adhere.study.outcome.prompts import load_asked
 from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run.records import unpack

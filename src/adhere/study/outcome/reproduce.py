@@ -25,11 +25,11 @@ from adhere.schema import Json, convert, decode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.answer import ArmRates, Disagreement, Effect, Range, Reproduction, found_of, kinds_of_answer
-from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrast, contrasts
 from adhere.study.outcome.fragile import hangs_on_of
 from adhere.study.outcome.growth import growth
 from adhere.study.outcome.guards import guard_tests, tax_tests
+from adhere.study.outcome.prompts import load_asked
 from adhere.study.outcome.result import Fragility, GuardTest, StudyResult, StudyVerdict
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.suites import forgotten, suites_found

@@ -19,8 +19,8 @@ from adhere.schema import convert, decode, encode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec
 from adhere.study.outcome.answer import StartsReproduction
-from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast_of, fit_of, pairs_of
+from adhere.study.outcome.prompts import load_asked
 from adhere.study.outcome.reproduce import RECORDS, RESULT, compare_values, reproduce, stored_evaluations
 from adhere.study.outcome.result import AcrossStarts, Contrast, DrawnResult, Role, StartFound, StartsResult, StudyResult
 from adhere.study.run.records import unpack

@@ -16,7 +16,7 @@ import msgspec
 from adhere.pipeline.intent.gate import TRAPS, traps_of
 from adhere.schema import Mode, Prompt, decode, encode, write_atomic
 from adhere.store.files import read_regular
-from adhere.study.outcome.asked import load_asked
+from adhere.study.outcome.prompts import load_asked
 from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
 from adhere.study.outcome.result import ArmTraps, StudyResult
 from adhere.study.run.measured import Measurement

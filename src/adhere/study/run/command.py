@@ -25,7 +25,7 @@ import msgspec
 from adhere.build.convert import convert, has_shape, write_table
 from adhere.errors import AdhereError
 from adhere.models.local.quiet import quiet
-from adhere.models.local.started import free_port
+from adhere.models.local.starter import free_port
 from adhere.models.local.transformers import load_tokenizer, load_weights, weights_sha256
 from adhere.progress import Progress
 from adhere.schema import Json, Record, encode
