@@ -2,7 +2,7 @@
 
 environment.py  one definition: prompts, score, metrics, rows
 worlds.py       likewise for episodes
-served.py       what servers of it share
+command.py      what servers of it share
 
 What each trainer takes lies in `adhere.integrations`, a folder a house. The other files here are doors to it, by the
 paths that trainers' files name.

@@ -2,7 +2,7 @@
 
 gate.py      the traps that one answer takes
 need.py      what a prompt needs
-seen.py      what a reader sees of an answer
+visible.py   what a reader sees of an answer
 padding.py   what stands in it for a rule's words alone
 exploits.py  scripted answers that take them: the twins of every kind
 
