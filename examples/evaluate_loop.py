@@ -1,4 +1,4 @@
-"""An evaluation in one file: ask, judge, count, say how sure. Read this before `src/adhere/pipeline`.
+"""An evaluation in one file: ask, judge, count, say how sure. Then read `src/adhere/pipeline/evaluate.py`.
 
     python examples/evaluate_loop.py MODEL_DIR PROMPTS.jsonl > verdicts.jsonl
 
@@ -46,9 +46,9 @@ def answer_of(model: torch.nn.Module, tokenizer: object, text: str, tokens: int)
 
 def wilson(passed: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     """Return the 95 % interval of a rate (Wilson, J. Am. Stat. Assoc. 22, 1927): it never leaves 0 to 1."""
-    rate, share = passed / n, z * z / n
-    middle = (rate + share / 2) / (1 + share)
-    half = z * math.sqrt(rate * (1 - rate) / n + share / (4 * n)) / (1 + share)
+    rate, c = passed / n, z * z / n
+    middle = (rate + c / 2) / (1 + c)
+    half = z * math.sqrt(rate * (1 - rate) / n + c / (4 * n)) / (1 + c)
     return middle - half, middle + half
 
 
@@ -75,26 +75,33 @@ def main() -> None:
             statuses["error"] += 1
             outcomes.append(None)
             continue
-        statuses["empty" if not text.strip() else "truncated" if was_cut else "ok"] += 1
-        # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean.
+        status = "truncated" if was_cut else "ok"
+        statuses[status if text.strip() else "empty"] += 1
+        # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean. Its strict view is
+        # the text as it came; the loose one also tries it without its first and last line and without asterisks.
         verdicts = adhere.judge(prompt, text, views=["strict"])
-        is_undecided = any(one.outcome == "undecided" for one in verdicts)
-        failed = any(one.outcome == "fail" for one in verdicts)
-        outcomes.append(False if failed else None if is_undecided else True)
+        results = {one.outcome for one in verdicts}
+        # One failed constraint fails the prompt, whatever the others are. Else one undecided leaves it unmeasured.
+        if "fail" in results:
+            outcomes.append(False)
+        elif "undecided" in results:
+            outcomes.append(None)
+        else:
+            outcomes.append(True)
         for one in verdicts:
             print(json.dumps({"key": prompt.id, "index": one.index, "instruction_id": one.constraint_id,
                 "strict": one.outcome, "reason": one.reason}))  # fmt: skip
 
-    measured_outcomes = [one for one in outcomes if one is not None]
+    measured = [one for one in outcomes if one is not None]
     accounts = " + ".join(f"{count} {status}" for status, count in statuses.items())
     print(f"n {len(outcomes)} = {accounts}", file=sys.stderr)
-    if not measured_outcomes:
+    if not measured:
         print("prompts passed (strict): – (nothing was measured)", file=sys.stderr)
         return
-    low, high = wilson(sum(measured_outcomes), len(measured_outcomes))
-    rate = 100 * sum(measured_outcomes) / len(measured_outcomes)
+    low, high = wilson(sum(measured), len(measured))
+    rate = 100 * sum(measured) / len(measured)
     print(
-        f"prompts passed (strict) {sum(measured_outcomes)}/{len(measured_outcomes)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}",
+        f"prompts passed (strict) {sum(measured)}/{len(measured)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}",
         file=sys.stderr,
     )
 

@@ -1,4 +1,4 @@
-"""GRPO in one file: draw, judge, compare within the group, step. Read this before `src/adhere/train`.
+"""GRPO in one file: draw, judge, compare within the group, step. Then read `src/adhere/train/methods/grpo.py`.
 
     python examples/grpo_loop.py MODEL_DIR ROWS.jsonl --steps 20 --out trained
 
@@ -6,7 +6,7 @@ A row is `{"prompt": "…", "instruction_id_list": ["punctuation:no_comma"], "kw
 write them. Nothing of adhere is used but its judge. A test holds the loss equal to that of `adhere train`.
 
 Sizes: P prompts a step, G answers a prompt, B = P·G answers, T tokens of the longest prompt and answer together.
-Source: arXiv 2402.03300 (GRPO), with the loss of arXiv 2503.14476 (DAPO): a mean over all completion tokens.
+Source: arXiv 2402.03300 (GRPO) without its KL term, the loss of arXiv 2503.14476 (DAPO): a mean over all answers' tokens.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("trained"))
     arguments = parser.parse_args()
+    if arguments.answers < 2:
+        parser.error("--answers: a group of one has nothing to be compared with")
 
     torch.manual_seed(arguments.seed)
     tokenizer = AutoTokenizer.from_pretrained(arguments.model, padding_side="left")
@@ -84,12 +86,13 @@ def main() -> None:
     # In eval mode nothing is dropped, so that drawing and learning see the same policy.
     model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=torch.float32).eval()
     optimizer = torch.optim.AdamW(model.parameters(), lr=arguments.rate, weight_decay=0.0)
-    reward = adhere.judge_reward("dense", end_tokens=model)  # a cut answer is known by its last token, and earns 0
+    # dense: the share of the constraints kept. A cut answer is known by its last token and earns 0, so the judge asks
+    # the model which tokens end an answer.
+    reward = adhere.judge_reward("dense", end_tokens=model)
     rows = [json.loads(line) for line in arguments.rows.read_text(encoding="utf-8").splitlines()]
 
     for step in range(arguments.steps):
-        first = step * arguments.prompts
-        batch = [rows[(first + place) % len(rows)] for place in range(arguments.prompts)]  # P
+        batch = [rows[(step * arguments.prompts + place) % len(rows)] for place in range(arguments.prompts)]  # P
         texts = [
             tokenizer.apply_chat_template(
                 [{"role": "user", "content": row["prompt"]}], tokenize=False, add_generation_prompt=True
@@ -106,29 +109,26 @@ def main() -> None:
         start = inputs["input_ids"].shape[1]
         # An answer ends with its first end token; what generate put behind it is padding.
         ends = torch.isin(ids[:, start:], torch.as_tensor(model.generation_config.eos_token_id))
-        before = ends.cumsum(dim=1) - ends.long() == 0  # (B, T - start): up to and with the first end token
+        before = (ends.cumsum(dim=1) - ends.long()) == 0  # (B, T - start): up to and with the first end token
         attention = torch.cat([inputs["attention_mask"].repeat_interleave(arguments.answers, 0), before.long()], dim=1)
 
         # 2. Judge every answer by the constraints of its prompt.
         answers = [row[keep] for row, keep in zip(ids[:, start:], before, strict=True)]
-        columns = {
-            name: [row[name] for row in batch for _ in range(arguments.answers)]
-            for name in ("instruction_id_list", "kwargs")
-        }
+        asking = [row for row in batch for _ in range(arguments.answers)]  # B: the row of each answer
         scores = reward(
-            prompts=[row["prompt"] for row in batch for _ in range(arguments.answers)],
+            prompts=[row["prompt"] for row in asking],
             completions=tokenizer.batch_decode(answers, skip_special_tokens=True),
             completion_ids=[answer.tolist() for answer in answers],
-            **columns,
+            **{name: [row[name] for row in asking] for name in ("instruction_id_list", "kwargs")},
         )
-        # An answer that could not be judged is no 0: its whole group is left out of this step.
-        rewards = torch.tensor([float("nan") if one is None else one for one in scores]).view(
-            -1, arguments.answers
-        )  # (P, G)
+        # An answer that could not be judged is no 0: its whole group is left out of this step. `generate` keeps the
+        # answers to a prompt beside each other, so the view has a group a row.
+        numbers = [float("nan") if one is None else one for one in scores]
+        rewards = torch.tensor(numbers).view(-1, arguments.answers)  # (P, G)
         is_measured = ~rewards.isnan().any(dim=1)
         advantages = advantages_of(rewards.nan_to_num()).view(-1)  # (B)
         mask = torch.zeros_like(ids, dtype=torch.float32)
-        mask[:, start:] = before * is_measured.repeat_interleave(arguments.answers)[:, None]
+        mask[:, start:] = before & is_measured.repeat_interleave(arguments.answers)[:, None]
 
         # 3. One step on the answers just drawn: the policy that drew them is the policy itself.
         if mask.any():

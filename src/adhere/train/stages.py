@@ -84,7 +84,7 @@ def _problem(name: str, thing: Any) -> str | None:
         return f"must be registered under its own name {thing.name!r}"
     settings: object = thing.settings  # an author's word is checked, whatever the annotation says
     if not (isinstance(settings, type) and issubclass(settings, OptimizerSettings)):
-        return f"must have settings that extend adhere.train.loop.OptimizerSettings, has {settings!r}"
+        return f"must have settings that extend adhere.train.settings.OptimizerSettings, has {settings!r}"
     return None
 
 

@@ -3,7 +3,8 @@
 A study's cells are keyed by declared versions (`study.design.identity`), so none of these may compute anything else
 under the same version. After a change that is meant, raise the version that the test names and store anew:
 
-    python -m tests.unit.study.computed
+    python -m tests.unit.study.computed            # everything: minutes
+    python -m tests.unit.study.computed NAME…      # these kinds and methods, new ones too: seconds
 """
 
 from __future__ import annotations
@@ -309,6 +310,12 @@ def rows() -> Computed:
 _EPISODES: dict[str, Any] = {"steps": 3, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 6}
 _PAIRS: dict[str, Any] = {"batch_pairs": 3}
 _ITEMS: dict[str, Any] = {"batch_items": 6}
+# Settings of a method without a row below, by the rows that it learns from.
+_USUAL: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "sft": ({"batch_rows": 3},),
+    "pairs": (_PAIRS,),
+    "rl": (_EPISODES,),
+}
 VARIANTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "sft": (
         {"batch_rows": 3},
@@ -369,7 +376,7 @@ def method(name: str) -> Computed:
     """Logs and weights of a stage on fixed rows, in each of its variants."""
     stage = STAGES.get(name)
     values: list[Any] = [{"defaults": msgspec.to_builtins(stage.settings())}]
-    for variant in VARIANTS[name]:
+    for variant in VARIANTS.get(name, _USUAL.get(stage.data, ({},))):
         model, tokenizer = tiny_model()
         options = {"learning_rate": 2e-3, "clip": 0.5} | dict(variant)
         if name == "continue":
@@ -451,6 +458,11 @@ def compute(part: str, name: str) -> Computed:
         return SHARED[name]() if part == "shared" else method(name)
 
 
+def methods_of_ours() -> set[str]:
+    """Names of the methods that no package of somebody else brings."""
+    return {name for name in STAGES if STAGES.get(name).run.__module__.startswith("adhere.")}
+
+
 def stored_cases() -> dict[str, list[Case]]:
     """The inputs of the kinds, as they were stored."""
     return {name: msgspec.convert(one["cases"], list[Case]) for name, one in load("kinds").items()}
@@ -461,16 +473,21 @@ def builtins(one: Computed) -> dict[str, Any]:
     return json.loads(json.dumps({"version": one.version, "values": one.values}))
 
 
-def store() -> list[str]:
-    """Store what is new or has another version; the names of what changed under the version that it had."""
-    cases = new_cases() | stored_cases()
+def store(names: Sequence[str] = ()) -> list[str]:
+    """Store what is new or has another version; return the names of what changed under the version that it had.
+
+    `names`: kinds and methods to compute; empty: all of them, and what methods share.
+    """
+    cases = {name: one for name, one in (new_cases() | stored_cases()).items() if not names or name.split()[0] in names}
+    if unknown := {*names} - {name.split()[0] for name in cases} - methods_of_ours():
+        return [f"{name}: no kind and no method has this name" for name in sorted(unknown)]
     parts: dict[str, dict[str, Computed]] = {"kinds": {}, "shared": {}, "methods": {}}
     inputs = {name: {"cases": msgspec.to_builtins(found)} for name, found in cases.items()}
     with one_thread():
         parts["kinds"] = {name: kind(name, found) for name, found in cases.items()}
         _settle("kinds", parts["kinds"], inputs)  # the rows repair by these cases
-        parts["shared"] = {name: compute() for name, compute in SHARED.items()}
-        parts["methods"] = {name: method(name) for name in VARIANTS}
+        parts["shared"] = {} if names else {name: compute() for name, compute in SHARED.items()}
+        parts["methods"] = {name: method(name) for name in methods_of_ours() if not names or name in names}
     return [trouble for part, here in parts.items() for trouble in _settle(part, here, inputs)]
 
 
@@ -494,6 +511,6 @@ def _write(part: str, known: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    left = store()
+    left = store(sys.argv[1:])
     print("\n".join(left) or "stored")  # noqa: T201 - a command
     sys.exit(bool(left))
