@@ -1,4 +1,4 @@
-"""Rows in TRL's columns to the shapes of other tools and back, and tables to disk as JSON lines or Parquet.
+"""Convert rows between TRL's columns and the shapes of other tools; read and write tables.
 
 | shape | SFT | pairs | RL |
 |---|---|---|---|
@@ -7,7 +7,7 @@
 | `openrlhf` | `input`, `output` | `prompt`, `chosen`, `rejected` | `prompt`, `label` |
 | `verl` | `messages` | – | `data_source`, `prompt`, `ability`, `reward_model`, `extra_info` |
 
-The constraint columns ride along in every shape, so each can be read back.
+The constraint columns are kept in every shape, so each can be read back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RIDING = (
 
 
 def messages_of(value: str | list[Row], role: str = "user") -> list[Row]:
-    """A prompt or completion as messages."""
+    """Return a prompt or completion as messages; a text becomes one message of `role`."""
     return [{"role": role, "content": value}] if isinstance(value, str) else list(value)
 
 
@@ -43,9 +43,9 @@ def _text(value: str | list[Row]) -> str:
 
 
 def _riding(row: Row) -> Row:
-    """The columns that say how a row was made, with `kwargs` as JSON text.
+    """Return the columns that say how a row was made, with `kwargs` as JSON text.
 
-    Other tools' loaders want one type a column.
+    Other tools' loaders need one type a column.
     """
     columns = {name: row[name] for name in _RIDING if name in row}
     if "kwargs" in columns:
@@ -55,15 +55,15 @@ def _riding(row: Row) -> Row:
 
 
 def has_shape(table: str, shape: Shape) -> bool:
-    """Tell whether a tool has data of a table (`sft`, `pairs`, `rl`) at all."""
+    """Tell whether a tool's format exists for a table (`sft`, `pairs`, `rl`)."""
     return not ((table == "rl" and shape in {"llamafactory", "sharegpt"}) or (table == "pairs" and shape == "verl"))
 
 
 def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
-    """Rows of a table (`sft`, `pairs`, `rl`) in the shape of another tool; None where that tool has no such data.
+    """Convert rows of a table (`sft`, `pairs`, `rl`) to another tool's shape; None if it has no such data.
 
     Raises:
-        UsageError: As of `convert_row`; says which row.
+        UsageError: `convert_row` refuses a row; the message has its number.
     """
     if not has_shape(table, shape):
         return None
@@ -78,10 +78,10 @@ def _name_row(number: int, change: Callable[[Row], Row], row: Row) -> Row:
 
 
 def convert_row(row: Row, table: str, shape: Shape) -> Row:
-    """One row, in any of the shapes of `shapes.rows`, in the shape of another tool.
+    """Convert a row in any shape of `shapes.rows` to the shape of another tool.
 
     Raises:
-        UsageError: It is no row of this table, or the other tool cannot say what it says.
+        UsageError: The row does not belong to `table`, or the other tool's shape cannot hold it.
     """
     makers = {"llamafactory": _llamafactory, "sharegpt": _sharegpt, "openrlhf": _openrlhf, "verl": _verl}
     plain = in_trl_columns(row, table)
@@ -104,10 +104,10 @@ def _constraints(row: Row) -> Row:
 
 
 def _system(messages: list[Row]) -> tuple[str, list[Row]]:
-    """The system message before a conversation, and the rest.
+    """Split messages into the text of an opening system message (empty if none) and the rest.
 
     Raises:
-        UsageError: Another one stands further down, for which the other tool has no place.
+        UsageError: A system message stands further down, where the other tool has no place for one.
     """
     first = messages[0]["content"] if messages and messages[0]["role"] == "system" else ""
     rest = messages[1:] if first else messages
@@ -188,19 +188,19 @@ _BESIDE = ("input", "system", "history")  # what it may have
 
 
 def back(rows: Sequence[Row], table: str, shape: Shape) -> list[Row]:
-    """Rows of another tool's shape in TRL's columns; what `convert` made comes back as it was.
+    """Convert rows of another tool's shape to TRL's columns; this undoes `convert`.
 
     Raises:
-        UsageError: As of `back_row`; says which row.
+        UsageError: `back_row` refuses a row; the message has its number.
     """
     return [_name_row(number, lambda row: back_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
 
 
 def back_row(row: Row, table: str, shape: Shape) -> Row:
-    """One row of another tool's shape in TRL's columns.
+    """Convert one row of another tool's shape to TRL's columns.
 
     Raises:
-        UsageError: It lacks a column of that shape, or nothing is to be learned from it.
+        UsageError: The tool has no such data, or the row lacks a column or a message.
     """
     columns = _COLUMNS.get((table, shape))
     if columns is None:
@@ -221,15 +221,15 @@ def back_row(row: Row, table: str, shape: Shape) -> Row:
 
 
 def read_table(path: Path, table: str = "") -> list[Row]:
-    """The rows of a file of JSON lines.
+    """Read the rows of a file of JSON lines.
 
     Args:
         path: The file.
-        table: `sft`, `pairs` or `rl`: each row is read in its shape and given in TRL's columns (`shapes.rows`). Of any
-            other, or none, rows come as they are.
+        table: `sft`, `pairs` or `rl`: each row is converted from its own shape to TRL's columns (`shapes.rows`). With
+        any other name, or none, rows stay as they are.
 
     Raises:
-        SpecError, UsageError: Naming the line that is none. Or there are none.
+        SpecError, UsageError: A line is no such row (the message names it), or the file has no rows.
     """
     rows = list(read_rows(path, lambda row: in_trl_columns(row, table) if table in SIDES else row))
     if not rows:
@@ -238,7 +238,7 @@ def read_table(path: Path, table: str = "") -> list[Row]:
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> str:
-    """Write rows whole, as JSON lines or as Parquet by the name's ending; the sha256 (hex) of the file.
+    """Write rows atomically as JSON lines or Parquet, by the name's ending; return the file's sha256 in hex.
 
     In Parquet `kwargs` is JSON text, because its items have different keys; our rewards read both.
     """

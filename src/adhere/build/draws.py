@@ -1,4 +1,7 @@
-"""Answers of the start model to the training prompts: a stored Run, so that a killed build goes on where it stopped."""
+"""Draw answers of the start model to the training prompts.
+
+They are a stored Run, so that a killed build resumes.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,11 @@ CLOCK_EVERY_S = 2.0
 
 
 class Ledger(Record, frozen=True):
-    """The cost of the draws.
+    """Holds the cost of the draws.
 
-    `tokens_generated` is None where the model did not report the tokens of every answer. `seconds` adds up all starts
-    of the build; of one that was killed, at most the last two seconds are missing.
+    `tokens_generated` is None if the model did not report the tokens of every answer. `seconds` is the sum over all
+    starts
+    of the build; a killed start loses at most its last two seconds.
     """
 
     answers_generated: int
@@ -34,14 +38,14 @@ class Ledger(Record, frozen=True):
 
 
 class Draws(NamedTuple):
-    """Answers by prompt id, in the order of their draws, and their cost."""
+    """Holds the answers by prompt id, in the order of their draws, and their cost."""
 
     by_prompt: dict[str, list[Response]]
     ledger: Ledger
 
 
 class _Clock:
-    """Seconds spent inside `with`, added to those in a file, so that they survive a kill."""
+    """Counts the seconds spent inside `with` and adds them to those in a file, so that they survive a kill."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,7 +60,7 @@ class _Clock:
         self.before = self._seconds()
 
     def save(self, *, every_s: float = 0.0) -> None:
-        """Write the seconds, if they were not written within the last `every_s`."""
+        """Write the seconds, unless they were written within the last `every_s`."""
         if time.monotonic() - self._saved >= every_s:
             write_atomic(self.path, encode(self._seconds()))
             self._saved = time.monotonic()
@@ -75,13 +79,13 @@ def draw_answers(
     progress: Progress,
     watch: Callable[[Response], str] | None = None,
 ) -> Draws:
-    """Draw `draws` answers to every turn of every prompt; those that `directory` holds already are not drawn again.
+    """Draw `draws` answers to every turn of every prompt, without those that `directory` already holds.
 
-    `watch` is called with each new answer and says what the progress shows beside the count.
+    `watch` is called with each new answer and returns the text that the progress shows beside the count.
 
     Raises:
         RunMismatch: The directory holds draws of another model, sampling or set of prompts.
-        Incomplete: Some calls failed; calling again tries those once more.
+        Incomplete: Some calls failed; the same call again tries those once more.
     """
     spec = RunSpec(
         model=model.name,
@@ -118,7 +122,7 @@ def ask_missing(
 ) -> None:
     """Ask a model for every answer that a Run lacks, and store each as it comes.
 
-    `note` is what the progress shows beside the count.
+    `note` is called with each answer and returns the text that the progress shows beside the count.
     """
     missing = run.missing()
     if not missing:

@@ -1,4 +1,4 @@
-"""Choosing answers to train on: those that pass, and those that a small edit makes pass."""
+"""Choose answers to train on: those that pass, and those that a small edit makes pass."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FEWEST_OWN_WORDS = 3
 
 
 class Answer(NamedTuple):
-    """One draw and what the judge says about it.
+    """Holds one draw and what the judge says about it.
 
-    `passed`: it ended by itself and keeps every constraint. `score` is the reward, None where it is undecided.
+    `passed`: the answer ended by itself and keeps every constraint. `score` is the reward; None if it is undecided.
     """
 
     draw: int
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A text that passes. `original` is what it was repaired from, None where the model wrote it so."""
+    """Holds a text that passes; `original` is the text before its repair, None if it was not repaired."""
 
     draw: int
     text: str
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 def judge_draws(prompt: Prompt, responses: Sequence[Response], *, kind: RewardKind) -> list[Answer]:
-    """Judge one prompt's draws; a cut answer fails, as in the suites we measure with. Failed calls are not answers."""
+    """Judge one prompt's draws; failed calls are left out, and a cut answer fails, as in our suites."""
     answers = []
     for response in responses:
         if response.status == "error":
@@ -70,15 +70,15 @@ def judge_draws(prompt: Prompt, responses: Sequence[Response], *, kind: RewardKi
 
 
 def keeps_all(prompt: Prompt, text: str) -> bool:
-    """Whether the judge passes every constraint of `prompt` on `text`.
+    """Tell whether the judge passes every constraint of `prompt` on `text`.
 
-    Undecided is not passing, no constraint neither.
+    False if a verdict is undecided or the prompt has no constraint.
     """
     return _outcomes(prompt, text) == {"pass"}
 
 
 def breaks_one(prompt: Prompt, text: str) -> bool:
-    """Whether the judge fails `text` itself, not only the fact that it was cut."""
+    """Tell whether `text` itself breaks a constraint; that an answer was cut does not count."""
     return "fail" in _outcomes(prompt, text)
 
 
@@ -87,9 +87,9 @@ def _outcomes(prompt: Prompt, text: str) -> set[str]:
 
 
 def is_sound(prompt: Prompt, text: str) -> bool:
-    """Whether a text says something of its own: not only the prompt's words, nor the same words over again.
+    """Tell whether a text says something of its own, neither echoing the prompt nor repeating itself.
 
-    Where a constraint has the right answer, or runs it, that is asked instead: `Total: 12` has no word of its own.
+    True if a constraint holds the right answer or runs the text as code: `Total: 12` has no word of its own.
     """
     if is_keyed(prompt):
         return True
@@ -105,10 +105,10 @@ def find_passing(
     """Return the answers that pass as the model wrote them and read as answers, in the order of their draws.
 
     Args:
-        prompt: What they answer.
+        prompt: The prompt.
         answers: All judged draws.
-        others: The answers to other prompts; None: they are not looked at.
-        faults: Where the faults of passing answers that are left out are counted.
+        others: The answers to other prompts; None: no comparison with them.
+        faults: Counts the faults of passing answers that are left out.
     """
     by_text: dict[str, Candidate] = {}
     for answer in answers:
@@ -135,15 +135,15 @@ def repair_answers(
 ) -> list[Candidate]:
     """Return at most `enough` failing answers after a small edit that the judge then passes.
 
-    Complete answers first, no repeats. An answer that was cut is first shortened to its last full sentence; without one
-    it is left aside. An edit that cuts a sentence is left out (`reading`).
+    Complete answers come first, without repeats. A cut answer is first shortened to its last full sentence; if it has
+    none, it is skipped. An edit that cuts a sentence is left out (`reading`).
 
     Args:
-        prompt: What they answer.
+        prompt: The prompt.
         answers: All judged draws.
         enough: How many to return at most.
-        others: The answers to other prompts; None: they are not looked at.
-        faults: Where the faults of repaired answers that are left out are counted.
+        others: The answers to other prompts; None: no comparison with them.
+        faults: Counts the faults of repaired answers that are left out.
     """
     constraints = [as_own(ref) for ref in prompt.constraints]
     by_text: dict[str, Candidate] = {}
@@ -164,7 +164,7 @@ def repair_answers(
 
 
 def full_sentences(text: str, status: Status) -> str | None:
-    """The text of a cut answer without the sentence that was cut; None where there is no full one."""
+    """Return a cut answer without its unfinished last sentence; None if `status` is not `truncated` or none is full."""
     if status != "truncated":
         return None
     spans = sentence_spans(text)
@@ -172,10 +172,10 @@ def full_sentences(text: str, status: Status) -> str | None:
 
 
 def diverse(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
-    """At most `count`, unlike each other.
+    """Return at most `count` candidates that are unlike each other.
 
-    First the one of median length, then each time the one least like those chosen, longer ones first. Never simply the
-    shortest: short answers keep length rules more easily, and a model trained on them grows terse.
+    The first is the one of median length. Then comes each time the one least similar to those chosen; of equals, the
+    longest. Taking the shortest would teach terse answers, because these keep length rules more easily.
     """
     remaining = sorted(candidates, key=lambda candidate: (len(words(candidate.text)), candidate.draw))
     bags = {candidate: frozenset(words(candidate.text.lower())) for candidate in remaining}

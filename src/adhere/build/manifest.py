@@ -20,10 +20,10 @@ MANIFEST = "manifest.json"
 
 
 class KindYield(Record, frozen=True):
-    """The yield of the draws for one kind of constraint.
+    """Counts what the draws yielded for one kind of constraint.
 
-    `judged` = `passed` + `failed` + `undecided` counts answers under this constraint alone; `sft_*` and `pairs` count
-    rows of prompts that have it.
+    `judged` = `passed` + `failed` + `undecided` counts answers under this constraint alone. `sft_*` and `pairs` count
+    rows of prompts that have this kind.
     """
 
     kind: str
@@ -38,12 +38,12 @@ class KindYield(Record, frozen=True):
 
 
 class Manifest(Record, frozen=True):
-    """How a pool was made and what is in it.
+    """Describes how a pool was made and what is in it.
 
     `unreachable` names kinds without a single SFT row: no arm can learn them from this pool by imitation.
     `answers_passed` counts draws that ended by themselves and keep every constraint. `not_scored` names prompts without
-    an RL row, because a draw's score was undecided. `dropped` counts answers that pass, repaired ones too, and were
-    left out because they do not read as answers, by fault (`reading.FAULTS`); empty in older pools. `sha256` is over
+    an RL row, because a draw's score was undecided. `dropped` counts by fault the passing answers, repaired ones too,
+    that were left out because they do not read as answers (`reading.fault_of`); empty in older pools. `sha256` is over
     all other fields.
     """
 
@@ -72,7 +72,7 @@ class Manifest(Record, frozen=True):
     sha256: str = ""
 
     def sealed(self) -> Manifest:
-        """Return the same with its hash."""
+        """Return a copy with its hash."""
         fields = msgspec.to_builtins(msgspec.structs.replace(self, sha256=""))
         if not self.dropped:  # a pool that is older than this field keeps its hash
             del fields["dropped"]
@@ -80,10 +80,10 @@ class Manifest(Record, frozen=True):
 
 
 def load_manifest(directory: Path) -> Manifest:
-    """The manifest of a stored pool.
+    """Read the manifest of a stored pool.
 
     Raises:
-        IntegrityError: There is none, or it was changed.
+        IntegrityError: The folder has no manifest, or it was changed or has another version.
     """
     path = directory / MANIFEST
     if not path.exists():
@@ -99,7 +99,7 @@ def load_manifest(directory: Path) -> Manifest:
 
 
 def yields(items: Sequence[Item], sft: Sequence[SftRow], pair_rows: Sequence[PairRow]) -> tuple[KindYield, ...]:
-    """One KindYield for every kind that the prompts of `items` have, in the order of their ids."""
+    """Return one KindYield for every kind in the prompts of `items`, sorted by id."""
     prompts_by_kind = Counter(ref.id for item in items for ref in item.prompt.constraints)
     outcomes = Counter(
         (verdict.constraint_id, verdict.outcome)

@@ -1,4 +1,4 @@
-"""Preference pairs: an answer that keeps the rules against one that breaks them, to the same prompt."""
+"""Make preference pairs: to one prompt, an answer that keeps the rules and one that breaks them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adhere.text.words import count_words
 
 
 class Pair(NamedTuple):
-    """`chosen` passes and `rejected` fails under the judge."""
+    """Holds an answer that passes (`chosen`) and one that fails (`rejected`) under the judge."""
 
     chosen: str
     rejected: str
@@ -21,10 +21,10 @@ class Pair(NamedTuple):
 def pairs(
     prompt: Prompt, answers: Sequence[Answer], passing: Sequence[Candidate], repairs: Sequence[Candidate], count: int
 ) -> list[Pair]:
-    """At most `count` pairs of one prompt.
+    """Return at most `count` pairs for one prompt.
 
-    Both sides are the model's own where it passed at least once; only prompts without such a pair get a repaired answer
-    against its original.
+    Both answers are the model's own if at least one such pair exists. Otherwise a repaired answer is paired with its
+    original.
 
     Args:
         prompt: The prompt.
@@ -40,10 +40,9 @@ def pairs(
 
 
 def _pair_by_length(prompt: Prompt, answers: Sequence[Answer], passing: Sequence[Candidate], count: int) -> list[Pair]:
-    """Each passing answer against the unused failing one nearest to it in length. So length does not tell them apart.
+    """Pair each passing answer with the unused failing one nearest in length, so that length does not tell them apart.
 
-    Answers that ended by themselves are used before cut ones; a cut one counts only if its text breaks a rule by
-    itself.
+    Answers that ended by themselves are used before cut ones. A cut one counts only if its text itself breaks a rule.
     """
     failing = {
         answer.text: answer

@@ -1,8 +1,7 @@
-"""A pool of plain answers.
+"""Build a pool of plain answers: what the model says to queries without constraints.
 
-What the model says to queries without constraints, as much of it as another pool's SFT rows have. SFT on verified
-answers teaches two things at once: to follow, and to end an answer. A model that is trained on this pool has learned
-the second alone, from as many rows of about the same lengths.
+The pool has as many rows as another pool's SFT table, of about the same lengths. SFT on verified answers teaches both
+to follow and to end an answer; training on this pool teaches only the second.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ DRAWN_PER_ROW = 4  # many answers of a small model are cut at the token limit: t
 
 
 def plain_prompts(prompts: Sequence[Prompt], texts: Callable[[Prompt], str]) -> list[Prompt]:
-    """Each query of `prompts` once, without its constraints; `texts` gives the query of a prompt."""
+    """Return each distinct query of `prompts`, without constraints; `texts` gives the query of a prompt."""
     by_query = {texts(prompt): prompt for prompt in reversed(prompts)}
     return [
         msgspec.structs.replace(prompt, id=f"plain-{prompt.id}", turns=(Turn(text),))
@@ -60,19 +59,19 @@ def build_plain_pool(
     progress: Progress,
     shortened_ids: frozenset[str] = frozenset(),
 ) -> Pool:
-    """Draw, keep what ended, choose one answer for each row of `like`, the nearest in length, and store.
+    """Draw answers, choose one for each row of `like`, the nearest in length, and store them.
 
     Args:
         model: The start model.
         prompts: Queries without constraints.
         like: SFT rows of another pool.
-        tokens: Length of a text.
-        sampling: How answers are drawn; its seed is the root of theirs.
+        tokens: Gives the length of a text in tokens.
+        sampling: How answers are drawn; their seeds are derived from its seed.
         directory: Where the pool is stored.
         contamination: The comparison of the queries with the held-out prompts.
         progress: Where to report.
-        shortened_ids: Ids of prompts whose cut answers are ended at their last full sentence, as verified rows are;
-            else only answers that ended by themselves are kept.
+        shortened_ids: Ids of prompts whose cut answers are shortened to their last full sentence. Of other prompts only
+        answers that ended by themselves are kept.
 
     Raises:
         Incomplete: Some calls failed, or too few answers ended.
@@ -123,9 +122,9 @@ def build_plain_pool(
 
 
 def _usable_text(prompt: Prompt, answer: Response, *, shorten: bool) -> str | None:
-    """The text of an answer that ended.
+    """Return the text of an answer that ended by itself; None if it is empty.
 
-    Of a cut one its full sentences, where they may stand for it and repeat nothing.
+    Of a cut answer, return its full sentences if `shorten` is set and they do not repeat themselves.
     """
     if answer.status == "ok":
         return answer.text if answer.text.strip() else None
@@ -134,9 +133,9 @@ def _usable_text(prompt: Prompt, answer: Response, *, shorten: bool) -> str | No
 
 
 def _nearest(rows: Sequence[SftRow], lengths: Sequence[int], tokens: Callable[[str], int]) -> list[SftRow]:
-    """For each length a row of its own, the longest first, each the nearest one that is left.
+    """Return for each length a different row: the longest length chooses first, the nearest row left.
 
-    In the order of `lengths`.
+    Rows come in the order of `lengths`.
     """
     unused = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
     chosen: dict[int, SftRow] = {}

@@ -1,4 +1,4 @@
-"""One pool of verified data, from which every stage of every arm takes its rows.
+"""Build one pool of verified data, from which every stage of every arm takes its rows.
 
 Arms are compared on equal data by construction: SFT rows, pairs and RL prompts come from the same prompts and the same
 draws of the same start model, judged by the judge that measures. On disk:
@@ -58,7 +58,7 @@ FILES: dict[str, type[Record]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """Prompts and the rows made from them. `sha256` names the pool: equal pools have equal hashes."""
+    """Holds prompts and the rows made from them. Equal pools have equal `sha256`."""
 
     directory: Path
     prompts: list[Prompt]
@@ -69,7 +69,7 @@ class Pool:
 
     @property
     def sha256(self) -> str:
-        """The hash of the four data files; what it cost to draw them is not part of it."""
+        """The hash of the data files; the cost of drawing is not part of it."""
         return content_hash(self.manifest.files)
 
     @property
@@ -93,22 +93,23 @@ def build_pool(
     contamination: Report | None = None,
     progress: Progress | None = None,
 ) -> Pool:
-    """Draw, judge, keep, pair, store. What a killed build had drawn is used again.
+    """Draw answers, judge them, make rows and store the pool; a killed build resumes.
 
     Args:
         model: The start model, the one that every arm is trained from.
         prompts: Training prompts of one turn, with constraints.
         draws: Answers a prompt, at least 2 (a variance needs them).
-        sampling: How they are drawn; its seed is the root of theirs.
+        sampling: How answers are drawn; their seeds are derived from its seed.
         directory: Where the pool is stored.
-        seed: Order of the rows.
+        seed: Seed of the order of the rows.
         repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no
             rows.
-        exclude: Held-out prompts; training prompts too like them are left out, and an overlap of the parts is an error.
-        reward: What `score_mean` and `score_variance` of RL rows are over.
+        exclude: Held-out prompts; training prompts too similar to them are left out, and an overlap of the parts is an
+        error.
+        reward: The kind of score behind `score_mean` and `score_variance` of RL rows.
         limits: How much is kept.
-        contamination: The comparison with the held-out prompts, where the caller made it by its own rule; else it is
-            made here.
+        contamination: The comparison with the held-out prompts, if the caller made one by its own rule; None: compare
+        with `exclude`.
         progress: Where to report.
 
     Raises:
@@ -181,7 +182,7 @@ def load_pool(directory: Path) -> Pool:
     """Read a stored pool.
 
     Raises:
-        IntegrityError: There is no finished pool, or a file is not what the manifest says.
+        IntegrityError: There is no finished pool, or a file differs from its hash in the manifest.
     """
     manifest = load_manifest(directory)
     rows: dict[str, list[Record]] = {}

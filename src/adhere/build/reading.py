@@ -1,6 +1,7 @@
-"""Whether a text reads as an answer: it responds to its request, stops where a sentence stops, and no edit cut one.
+"""Tell whether a text reads as an answer.
 
-A verified form says nothing of this. Programs that repair an answer can keep every rule and leave a fragment behind.
+Such a text responds to its request, ends where a sentence ends, and no edit cut a sentence. A passing verdict says
+nothing of this: programs that repair an answer can keep every rule and leave a fragment behind.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def fault_of(prompt: Prompt, text: str, *, original: str | None = None, others: Others | None = None) -> Fault | None:
-    """Return why a passing text does not read as an answer; None where nothing speaks against it.
+    """Return why a passing text does not read as an answer; None if no fault is found.
 
     Args:
-        prompt: What it answers.
+        prompt: The prompt that `text` answers.
         text: The answer, or an edited one.
-        original: What it was edited from; None: the model wrote it so.
-        others: The answers to other prompts; None: they are not looked at.
+        original: The text before editing; None: not edited.
+        others: The answers to other prompts; None: no comparison with them.
     """
     if is_keyed(prompt):
         return None
@@ -53,14 +54,15 @@ def fault_of(prompt: Prompt, text: str, *, original: str | None = None, others: 
 
 
 def is_keyed(prompt: Prompt) -> bool:
-    """Tell whether a constraint knows the right answer, or runs it: then nothing else is asked of a text."""
+    """Tell whether a constraint knows the right answer or runs the text; such texts get no other check."""
     return any(ref.id.startswith(_KEYED) for ref in prompt.constraints)
 
 
 def ends_whole(prompt: Prompt, text: str) -> bool:
     """Tell whether a text stops where a sentence, an item or a data structure stops.
 
-    What a constraint puts at the end is taken off first. Short texts may be names or numbers.
+    Strings that a constraint asks for are taken off the end first. Texts of few words pass, as they may be names or
+    numbers.
     """
     text = text.rstrip()
     for ending in _strings(prompt):
@@ -78,10 +80,11 @@ def _strings(prompt: Prompt) -> Iterator[str]:
 
 
 def adds_filler(prompt: Prompt, original: str, edit: str) -> bool:
-    """Tell whether an edit says more than two words that neither the original nor a rule says.
+    """Tell whether an edit adds more than two words that are neither in the original nor in a rule.
 
-    A repair that writes *A good keyword here is lamp* keeps a rule about *lamp* and says nothing. Where a rule dictates
-    the text, nothing is filler.
+    A repair that writes *A good keyword here is lamp* keeps a rule about *lamp* and says nothing. If a rule dictates
+    the
+    text, nothing is filler.
     """
     if any(dictates(ref) for ref in prompt.constraints):
         return False
@@ -95,14 +98,14 @@ def keeps_sentences(original: str, edit: str) -> bool:
     """Tell whether every piece of `edit` holds whole sentences of `original`, or none of its words.
 
     Pieces are lines, and the texts of a JSON value. Case and punctuation may change; words may be added; a sentence may
-    be left out whole, and lose at most two words.
+    be left out whole, or lose at most two words.
     """
     original_words, bounds = _sentences(original)
     return all(_is_whole(original_words, bounds, [word.lower() for word in words(piece)]) for piece in _pieces(edit))
 
 
 def _sentences(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the lower-case words of a text, and each sentence's first place and the one after its last."""
+    """Return a text's lower-case words, and each sentence's (first, last + 1) places among them."""
     all_words: list[str] = []
     bounds: list[tuple[int, int]] = []
     for line in text.splitlines():
@@ -115,7 +118,7 @@ def _sentences(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def _is_whole(original_words: Sequence[str], bounds: Sequence[tuple[int, int]], piece: Sequence[str]) -> bool:
-    """Tell whether a piece took each sentence of `original_words` whole or not at all."""
+    """Tell whether a piece takes each sentence of `original_words` whole or not at all."""
     blocks = SequenceMatcher(None, original_words, piece, autojunk=False).get_matching_blocks()
     runs, common = (
         {place for block in blocks if block.size >= shortest for place in range(block.a, block.a + block.size)}
@@ -136,7 +139,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _value(text: str) -> object | None:
-    """Return the JSON object or list that a text is, without a fence; None where it is none."""
+    """Return the JSON object or list that a text is, without a code fence; None if it is none."""
     body = re.sub(r"\A```\w*\n|\n?```\Z", "", text.strip())
     try:
         value = json.loads(body)
@@ -146,7 +149,7 @@ def _value(text: str) -> object | None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield the texts of a JSON value. Keys are not texts: a rule names them."""
+    """Yield the strings among the values of a JSON value; keys are left out, because a rule names them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

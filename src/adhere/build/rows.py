@@ -1,4 +1,4 @@
-"""From judged answers to rows in TRL's columns."""
+"""Make rows in TRL's columns from judged answers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ROWS_VERSION = 2  # raised when other rows are made of the same answers: filters
 
 
 class Limits(Record, frozen=True):
-    """How much is kept of what passes; None keeps all. Under a limit on rows, kinds get equal shares.
+    """Says how many passing answers and pairs are kept; under a limit on rows, kinds get equal shares.
 
     Args:
         per_prompt: SFT rows a prompt.
         pairs_per_prompt: Pairs a prompt.
-        sft_rows: SFT rows in all.
-        pair_rows: Pairs in all.
+        sft_rows: SFT rows in all; None: no limit.
+        pair_rows: Pairs in all; None: no limit.
     """
 
     per_prompt: int = 2
@@ -34,9 +34,10 @@ class Limits(Record, frozen=True):
 
 
 class Item(NamedTuple):
-    """One prompt with everything made of it.
+    """Holds one prompt with everything made of it.
 
-    `dropped` counts passing answers, repaired ones too, that do not read as answers, by fault; `readable` the others.
+    `dropped` counts by fault the passing answers, repaired ones too, that do not read as answers; `readable` counts the
+    others.
     """
 
     prompt: Prompt
@@ -50,14 +51,14 @@ class Item(NamedTuple):
 def make_item(
     prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: bool, others: Others | None = None
 ) -> Item:
-    """Choose what is kept of one prompt: answers as the model wrote them first, repaired ones to fill up.
+    """Choose what is kept of one prompt: first answers as the model wrote them, then repaired ones.
 
     Args:
         prompt: The prompt.
         answers: Its judged draws.
         limits: How much is kept.
         repair: Whether failing answers may be edited to pass.
-        others: The answers to all prompts, which tell what is said to every request; None: they are not looked at.
+        others: The answers to all prompts, which show what the model says to any request; None: no comparison.
     """
     faults: Counter[Fault] = Counter()
     passing = find_passing(prompt, answers, others=others, faults=faults)
@@ -79,7 +80,7 @@ def make_item(
 
 
 def sft_rows(item: Item) -> list[SftRow]:
-    """The supervised rows of one prompt, best first."""
+    """Return the SFT rows of one prompt, best first."""
     prompt = item.prompt
     ids, kwargs = _constraint_columns(prompt)
     return [
@@ -89,7 +90,7 @@ def sft_rows(item: Item) -> list[SftRow]:
 
 
 def pair_rows(item: Item) -> list[PairRow]:
-    """The preference pairs of one prompt, best first."""
+    """Return the preference pairs of one prompt, best first."""
     prompt = item.prompt
     ids, kwargs = _constraint_columns(prompt)
     return [
@@ -98,7 +99,7 @@ def pair_rows(item: Item) -> list[PairRow]:
 
 
 def rl_row(item: Item) -> RlRow | None:
-    """The RL row of one prompt; None where a draw has no score, because a verdict was undecided."""
+    """Return the RL row of one prompt; None if there are fewer than two draws or one has no score."""
     scores = [answer.score for answer in item.answers]
     known_scores = [score for score in scores if score is not None]
     if len(known_scores) < max(2, len(scores)):
@@ -124,9 +125,9 @@ Row = TypeVar("Row")
 
 
 def deal_rows(rows_by_prompt: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
-    """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn.
+    """Return all rows, or `limit` of them, in a seeded order.
 
-    In a seeded order.
+    Every prompt's first row is taken before any prompt's second, and kinds of constraint take turns.
     """
     rng = random.Random(seed)
     count = sum(len(rows) for _, rows in rows_by_prompt) if limit is None else limit

@@ -1,10 +1,10 @@
-"""Response filtering with any number of scorers: an answer stays only if all of them call it flawless.
+"""Filter responses by any number of scorers: an answer is kept only if all call it flawless.
 
 Source: Qwen2.5 report, section 4 (arXiv 2412.15115): a critic model and several collaborating model roles score an
 answer, and "only responses deemed flawless by all scoring systems" are kept.
 
-A scorer says True, False or nothing (None): a judge that answers nonsense, a model that failed, a constraint that
-cannot be decided. Nothing is never agreement: such an answer is dropped as *undecided*, and counted apart.
+A scorer votes True, False or None. It votes None if a judge answers nonsense, a model fails or a constraint cannot be
+decided. None is never agreement: such an answer is dropped as *undecided* and counted separately.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ Votes = list[bool | None]
 
 
 class Scorer(Protocol):
-    """Says of each answer whether it is flawless, or nothing."""
+    """Votes on each answer: flawless (True), not flawless (False) or no vote (None)."""
 
     name: str
 
     def votes(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Votes:
-        """One vote an answer; `texts[i]` answers the first turn of `prompts[i]`."""
+        """Return one vote for each answer; `texts[i]` answers the first turn of `prompts[i]`."""
         ...
 
 
 class RuleScorer:
-    """Our judge: whether every constraint is kept; nothing where the prompt has none."""
+    """Votes by our judge: whether every constraint is kept; None if the prompt has no constraint."""
 
     name = "rules"
 
     def votes(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Votes:
-        """See Scorer."""
         return [
             keeps_all(prompt, text) if prompt.constraints else None for prompt, text in zip(prompts, texts, strict=True)
         ]
@@ -64,29 +63,29 @@ ROLES = {
     "facts": "You look only at whether everything in an answer is true and makes sense.",
     "language": "You look only at whether an answer is written well, complete, and without repetition.",
 }
-"""What each judge role is told. A role is one scorer."""
+"""Role -> the system prompt of its judge. Each role is one scorer."""
 
 ASK_FLAWLESS = 'Is the answer flawless? Reply with exactly one JSON object: {"flawless": true} or {"flawless": false}.'
 
 
 class Flawless(Record, frozen=True):
-    """The reply of a judge: flawless or not."""
+    """The reply that a judge gives."""
 
     flawless: bool
 
 
 class JudgeScorer:
-    """A model in a role. Its answers are stored, so that scoring again asks nothing twice.
+    """Votes by asking a model in a role. Its answers are stored, so that scoring again asks nothing twice.
 
-    The answer under test reaches the judge as data (`judge_model.question`). What is not exactly the JSON that was
-    asked for is no vote.
+    The answer under test reaches the judge as data (`judge_model.question`). A reply that is not exactly the JSON asked
+    for is no vote.
 
     Args:
         model: The judge.
         role: A name of `ROLES`, or any text for the system turn.
-        directory: Where its answers are stored.
-        name: What reports call it.
-        sampling: How it answers.
+        directory: Where the judge's answers are stored.
+        name: The scorer's name in reports.
+        sampling: How the judge's answers are drawn.
         progress: Where to report.
     """
 
@@ -107,7 +106,6 @@ class JudgeScorer:
         self.progress = progress or Silent()
 
     def votes(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Votes:
-        """See Scorer."""
         questions = [
             Question(ASK_FLAWLESS, Flawless, {"request": prompt.text, "answer": text})
             for prompt, text in zip(prompts, texts, strict=True)
@@ -138,19 +136,18 @@ class JudgeScorer:
 
 
 class RewardScorer:
-    """A reward model: flawless from a threshold on; nothing where it has no number.
+    """Votes by a reward model: flawless from `threshold` on; None without a number.
 
     Args:
-        rate: (request, answer) pairs to numbers.
-        threshold: The least that is flawless.
-        name: What reports call it.
+        rate: Gives a number for each (request, answer) pair.
+        threshold: The lowest number that is flawless.
+        name: The scorer's name in reports.
     """
 
     def __init__(self, rate: RateAll, threshold: float, *, name: str = "reward model") -> None:
         self.rate, self.threshold, self.name = rate, threshold, name
 
     def votes(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Votes:
-        """See Scorer."""
         ratings = self.rate([(prompt.text, text) for prompt, text in zip(prompts, texts, strict=True)])
         if len(ratings) != len(texts):
             raise UsageError(f"{self.name} gave {len(ratings)} numbers for {len(texts)} answers")
@@ -158,15 +155,15 @@ class RewardScorer:
 
 
 class RateAll(Protocol):
-    """A reward model's numbers for (request, answer) pairs; None where it has none."""
+    """Returns a reward model's number for each (request, answer) pair, None where it has none."""
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float | None]: ...
 
 
 class Agreement(Record, frozen=True):
-    """Two scorers on the answers that both decided.
+    """Counts how two scorers voted on the answers on which both voted.
 
-    Cohen's kappa, None where it is undefined (one of them says the same to all).
+    `kappa` is Cohen's kappa; None if it is undefined (one scorer votes the same on all).
     """
 
     first: str
@@ -180,9 +177,10 @@ class Agreement(Record, frozen=True):
 
 
 class FilterReport(Record, frozen=True):
-    """The result of a filtering: answers = kept + rejected + undecided; `rejected` has at least one No.
+    """Counts the result of filtering: answers = kept + rejected + undecided; a rejected one has at least one False.
 
-    `flawless` and `silent` count by scorer; `sole_objections` the answers that one scorer alone rejected.
+    By scorer, `flawless` counts True and `silent` None. `sole_objections` counts the answers that this scorer alone
+    rejected while all others called them flawless.
     """
 
     answers: int
@@ -198,10 +196,10 @@ class FilterReport(Record, frozen=True):
 def filter_responses(
     prompts: Sequence[Prompt], texts: Sequence[str], scorers: Sequence[Scorer]
 ) -> tuple[list[bool], FilterReport]:
-    """(kept, report): an answer is kept only if every scorer calls it flawless.
+    """Return (kept, report), with one bool for each answer: whether every scorer calls it flawless.
 
     Raises:
-        UsageError: No scorers, two of one name, or not one text for each prompt.
+        UsageError: There is no scorer, two have one name, or texts and prompts differ in number.
     """
     names = [scorer.name for scorer in scorers]
     if not scorers or len(set(names)) != len(names):
@@ -231,7 +229,7 @@ def filter_responses(
 
 
 def agreement(first: str, second: str, votes: Mapping[str, Votes]) -> Agreement:
-    """How two scorers agree."""
+    """Count how two scorers agree, over the answers on which both voted."""
     pairs = [(a, b) for a, b in zip(votes[first], votes[second], strict=True) if a is not None and b is not None]
     counts = Counter(pairs)
     cells = (counts[True, True], counts[True, False], counts[False, True], counts[False, False])
@@ -239,7 +237,7 @@ def agreement(first: str, second: str, votes: Mapping[str, Votes]) -> Agreement:
 
 
 def filtered_text(report: FilterReport) -> str:
-    """For a terminal."""
+    """Return the report as text for a terminal."""
     lines = [
         (
             f"{report.answers:,} answers: {report.kept:,} kept, {report.rejected:,} rejected, "
@@ -258,6 +256,6 @@ def filtered_text(report: FilterReport) -> str:
 
 
 def as_json(report: FilterReport) -> dict[str, object]:
-    """For files."""
+    """Return the report as plain values for JSON."""
     plain: dict[str, object] = msgspec.to_builtins(report)
     return plain

@@ -1,9 +1,9 @@
-"""Suites by name: `load("core")`, `names()`, `describe()`.
+"""Find and load suites by name: `load("core")`, `names()`, `describe()`.
 
 base.py       what a Suite is
-generated/    our own: seeded, with held-out parts
-published/    the field's, from files in their own format
-fetch.py      a published file from where it lies lawfully, or where a person gets it
+generated/    our own, made from a seed
+published/    those of the field, read from files in their own format
+fetch.py      downloads a published file from its authors, or says where a person gets it
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ __all__ = [
 
 
 class Source(NamedTuple):
-    """Where a suite comes from.
+    """Says where a suite comes from, and what is known of it without its file.
 
     Attributes:
-        load: From what stands behind the colon of the name (None: nothing does) and the seed (None: not given).
+        load: Makes the suite from the text behind the colon of its name (None: no colon) and the seed (None: not
+        given).
         what: One sentence for `adhere list suites`.
-        usage: The names it answers to.
-        needs_path: Whether the prompts lie in a file that the name must give, so that nothing is known without it.
-        paper: Where it is from, e.g. `arXiv 2311.07911`; empty: it is ours alone.
-        answers: Which question about a model it answers, in a few words.
+        usage: The names by which it is loaded.
+        needs_path: Whether the name must give a file that holds the prompts.
+        paper: Where the suite is from, e.g. `arXiv 2311.07911`; empty: no paper, ours alone.
+        answers: The question about a model that the suite answers, in a few words.
         generated: Whether a seed gives its prompts.
-        size: How many prompts the published file holds; None: the suite itself says, or nobody can.
-        max_new_tokens: The token limit of a suite that needs a file; the others say it themselves.
-        origin: Where that file is published, and under which licence; None: it is generated, or nobody said.
-        needs_judge: Whether some of it is undecided until `adhere judge` asked a model.
+        size: How many prompts the published file holds; None: known only once the suite is loaded.
+        max_new_tokens: The token limit of a suite that needs a file; None: the loaded suite says it.
+        origin: Where the file is published, and under which licence; None: generated, or not known.
+        needs_judge: Whether some constraints are undecided until `adhere judge` has asked a model.
     """
 
     load: Callable[[str | None, int | None], Suite]
@@ -64,12 +65,15 @@ class Source(NamedTuple):
 
 
 class Description(Record, frozen=True):
-    """One row of `adhere list suites`.
+    """Describes one suite, as a row of `adhere list suites`.
 
-    `size` counts prompts: of the default settings, or of the published file; None where there is no one file. `sha256`
-    and `slices` are known without a file only of generated suites. `tokens` is how long an answer may be unless a
-    person says otherwise. `where` is where the prompts come from: a seed, a hub or a repository. `judge` says that some
-    of it is undecided until `adhere judge` asked a model.
+    `size` counts the prompts of the default settings or of the published file; None if there is no single file.
+    `sha256`
+    and `slices` are filled for generated suites only, as others need their file. `tokens` is the usual token limit of
+    an
+    answer. `where` says where the prompts come from: a seed, a hub or a repository. `judge` says that some constraints
+    are
+    undecided until `adhere judge` has asked a model.
     """
 
     name: str
@@ -88,7 +92,7 @@ class Description(Record, frozen=True):
 
     @property
     def made(self) -> str:
-        """`generated`, `published` or `yours`, and what else it needs."""
+        """`generated`, `published` (and whether it needs `adhere judge`) or `yours`."""
         if self.generated or self.name == "my":
             return "generated" if self.generated else "yours"
         return "published; needs adhere judge" if self.judge else "published"
@@ -98,16 +102,16 @@ registry: Registry[Source] = Registry("suite", group="adhere.suites", listing="a
 
 
 def names() -> list[str]:
-    """The names that `load` takes, without what may follow a colon."""
+    """Return the names that `load` takes, without what may follow a colon."""
     return sorted({*registry, *_families()})
 
 
 def source_of(name: str) -> Source:
-    """Where the suite of a name, without what may follow a colon, comes from: a registered source, or a family.
+    """Return the Source of a suite, registered or made of a family; `name` has no colon.
 
     Raises:
-        UnknownName: There is none.
-        AdhereError: A plug-in that offers it is broken.
+        UnknownName: There is no such suite.
+        AdhereError: The plug-in that offers the suite is broken.
     """
     if name not in OWN and name in registry:
         return registry.get(name)
@@ -127,7 +131,7 @@ def source_of(name: str) -> Source:
 
 
 def _suggest(name: str) -> str:
-    """For a path: which name it goes behind."""
+    """Return a hint that names the suites that take a file, if `name` is a path; else an empty text."""
     if not (name.endswith((".jsonl", ".json", ".csv", ".gz", ".zst", ".parquet")) or Path(name).exists()):
         return ""
     files = [one for one in names() if source_of(one).needs_path]
@@ -143,19 +147,19 @@ def _families() -> Registry[Family]:
 
 
 def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Suite:
-    """The suite of a name.
+    """Load a suite by its name.
 
     Args:
         name: `core`, `core:in-family`, `core:360+240`, `ifeval:PATH`, …: see `adhere list suites`. A published suite
-            without a path (`ifeval`) is the file that `adhere fetch suite:ifeval` got.
-        limit: At most so many prompts, an even share of each slice; None takes all.
+            without a path (`ifeval`) is read from the file that `adhere fetch suite:ifeval` got.
+        limit: The most prompts to take, an even share of each slice; None takes all.
         seed: For generated suites; None is the suite's own default. Published suites draw nothing and ignore it, so
             that one seed can be given to several suites.
 
     Raises:
-        UnknownName: No such suite, or a constraint of a file that nobody has.
-        UsageError: What stands behind the colon or the limit means nothing to the suite, or a file cannot be used; the
-            message names file, line and key.
+        UnknownName: There is no such suite, or a file has an unknown constraint.
+        UsageError: The suite cannot use the limit or the text behind the colon, or a file cannot be used; the message
+        names file, line and key.
     """
     prefix, colon, argument = name.partition(":")
     source = source_of(prefix)
@@ -170,7 +174,7 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
 
 
 def fetched_path(name: str, origin: Origin | None) -> Path | None:
-    """Return the file, or the folder of several, that `adhere fetch suite:NAME` got; None: it got none."""
+    """Return the file, or the folder of several, that `adhere fetch suite:NAME` got; None if it is not complete."""
     if origin is None or not origin.hub:
         return None
     folder = cache_root() / "suites" / name
@@ -181,9 +185,9 @@ def fetched_path(name: str, origin: Origin | None) -> Path | None:
 
 
 def describe(*, hashes: bool = True) -> list[Description]:
-    """Every suite with its default settings, generated ones first.
+    """Describe every suite with its default settings, generated ones first.
 
-    Of those that need a file, what is known without it. A hash takes all prompts; without hashes a family draws one
+    Suites that need a file are described without it. A hash needs all prompts; without `hashes` a family makes only one
     group of its default ones.
     """
     rows = (_describe(name, source_of(name), hashes=hashes) for name in names())
@@ -213,7 +217,10 @@ def _describe(name: str, source: Source, *, hashes: bool) -> Description:
 
 
 def _later(module: str, function: str) -> Callable[[str | None, int | None], Suite]:
-    """Return what loads a suite by a function of this folder, imported when it is called: all kinds load too."""
+    """Return a loader that imports its module only when it is called.
+
+    Importing a suite's module loads all kinds of constraint.
+    """
 
     def load_it(argument: str | None, seed: int | None) -> Suite:
         suite: Suite = getattr(importlib.import_module(f"adhere.suites.{module}"), function)(argument, seed)
@@ -296,7 +303,7 @@ for _name, _source in _OWN.items():
 
 
 def _register_published() -> None:
-    """The field's suites: `published/catalog.py` says what is known of them without their files."""
+    """Register the field's suites with what `published/catalog.py` says of them without their files."""
     for listed_suite in CATALOG:
         registry.add(
             listed_suite.name,

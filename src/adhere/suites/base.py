@@ -1,4 +1,4 @@
-"""The Suite: a named, pinned set of Prompts and how its results are sliced."""
+"""Define the Suite: a named, pinned set of Prompts and how its results are sliced."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from adhere.schema import CutAnswers, Prompt, Record, Sampling, content_hash_of_
 
 
 class Suite(Record, frozen=True):
-    """A set of Prompts with its identity.
+    """Holds a set of Prompts with its identity.
 
     Args:
         name: As given on the command line: `core`, `ifeval:PATH`.
-        version: Raised when the same name and seed would give other prompts.
+        version: Goes up when the same name and seed give other prompts.
         prompts: In a fixed order, ids unique.
         slices: Values of `prompt.tags["slice"]` that results are reported by, in order.
-        cut_answers: What an answer that hit the token limit counts as: `fail` (an unfinished answer is no answer) or
+        cut_answers: How an answer that hit the token limit is judged: `fail` (an unfinished answer is no answer) or
             `judge` (its text is judged as it stands, as the published harnesses do).
-        settings: What it was generated from, e.g. the seed.
-        citation: Of its paper.
-        whole: All prompts of a suite that was cut, so that what shares a batch does not depend on the limit; empty: it
-            was not.
-        sampling: How its answers are drawn unless a person says otherwise: token limit, temperature, top-p. A published
-            suite has its published setting. It is no part of `sha256`: a Run's spec has its own.
+        settings: What the suite was generated from, e.g. the seed.
+        citation: The citation of its paper.
+        whole: All prompts of a suite that was cut to a limit, so that batches do not depend on the limit; empty: not
+        cut.
+        sampling: How answers are drawn by default: token limit, temperature, top-p. A published
+            suite has its published setting. `sha256` does not cover the sampling, as a Run's spec has its own.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Suite(Record, frozen=True):
         top_p: float | None = None,
         seed: int = 0,
     ) -> Sampling:
-        """The suite's own sampling with what a person changed of it; None keeps the suite's value."""
+        """Return the suite's own sampling with the given changes; None keeps the suite's value."""
         own = self.sampling
         return Sampling(
             max_new_tokens=own.max_new_tokens if max_new_tokens is None else max_new_tokens,
@@ -57,22 +57,22 @@ class Suite(Record, frozen=True):
         )
 
     def cut(self, limit: int | None) -> Suite:
-        """The suite of at most `limit` prompts, an even share of each slice (`first_of_slices`)."""
+        """Return the suite with at most `limit` prompts, an even share of each slice (`first_of_slices`)."""
         if limit is None:
             return self
         prompts = first_of_slices(self.prompts, limit)
         return msgspec.structs.replace(self, prompts=prompts, whole=self.whole or self.prompts)
 
     def insist_on_no_episodes(self, instead: str) -> None:
-        """Refuse episodes in worlds where prompts are asked a turn at a time.
+        """Refuse a suite with episodes in worlds, for callers that ask prompts turn by turn.
 
-        They would be cut short after the first answer.
+        There an episode would end after its first answer.
 
         Args:
-            instead: What does play them.
+            instead: What to use instead, for the message.
 
         Raises:
-            UsageError: One of the prompts is an episode.
+            UsageError: A prompt is an episode.
         """
         episode_id = next((prompt.id for prompt in self.prompts if "world" in prompt.tags), None)
         if episode_id is not None:
@@ -82,15 +82,15 @@ class Suite(Record, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """The hash of the prompts and of how they are judged."""
+        """The hash of the suite's name without arguments, version, `cut_answers` and prompts."""
         return content_hash_of_list([self.name.partition(":")[0], self.version, self.cut_answers], self.prompts)
 
 
 def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
-    """At most `limit` prompts, None for all: the first of every slice, the slices in turn, in the suite's order.
+    """Return at most `limit` prompts (None: all), an even share of each slice, in the suite's order.
 
-    A larger limit takes what a smaller one takes, and more. Where programs decide some prompts of a slice and a model
-    judges the others, they are taken in turn.
+    A larger limit takes all that a smaller one takes. If programs judge some prompts of a slice and a model the others,
+    the two sorts are taken in turn.
 
     Raises:
         UsageError: `limit` is below 1.
@@ -104,7 +104,7 @@ def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Promp
 
 
 def order_of_limits(prompts: Sequence[Prompt]) -> list[str]:
-    """Return the ids in the order in which a growing limit takes them."""
+    """Return the ids of prompts in the order in which a growing limit takes them."""
     from adhere.constraints.published.judged.table import JUDGED  # published kinds load with it
 
     by_slice: dict[str, tuple[list[str], list[str]]] = {}
@@ -117,5 +117,5 @@ def order_of_limits(prompts: Sequence[Prompt]) -> list[str]:
 
 
 def _in_turn(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """One of each as long as both last, then the rest."""
+    """Return one entry of each list in turn, then the rest of the longer one."""
     return [one for pair in zip_longest(first, second) for one in pair if one is not None]

@@ -1,11 +1,11 @@
-"""`adhere fetch suite:NAME`: a published file from the hub or GitHub, where its authors put it, or where to get it.
+"""Download a published suite's file from its authors, or say where to get it: `adhere fetch suite:NAME`.
 
-Files go to CACHE/suites/NAME/, written whole, with `origin.json` beside them: address, licence, revision, sha256. A
-file that is there is kept. What was downloaded is read as the suite before it is kept: a page of errors, or a file of
-another version, leaves nothing behind.
+Files go to CACHE/suites/NAME/, written whole, with `origin.json` beside them: address, licence, revision, sha256. An
+existing file is kept. A download is read as the suite before it is kept, so a page of errors or a file of another
+version leaves nothing behind.
 
-`HF_ENDPOINT` is the hub's address, as for the hub's own client; a mirror works too. `HF_TOKEN` is sent to the hub where
-it is set. `ADHERE_GITHUB` is the address of a mirror of GitHub's files.
+`HF_ENDPOINT` is the hub's address, as for the hub's own client; a mirror works too. `HF_TOKEN`, if set, is sent to the
+hub. `ADHERE_GITHUB` is the address of a mirror of GitHub's files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHUNK = 1 << 20
 
 
 class FetchRecord(Record, frozen=True):
-    """The record that lies beside a fetched file."""
+    """Holds what `origin.json` says about a fetched file."""
 
     suite: str
     file: str
@@ -44,7 +44,7 @@ class FetchRecord(Record, frozen=True):
 
 
 class FetchedSuite(NamedTuple):
-    """A file, or a folder of several, that is there now; what is known of it, and whether this call got it."""
+    """Holds the path of a suite's file (or folder of files), its record, and whether this call got it."""
 
     path: Path
     stored: FetchRecord
@@ -52,16 +52,16 @@ class FetchedSuite(NamedTuple):
 
 
 def command(name: str, path: str | Path) -> str:
-    """The command that uses a suite's file."""
+    """Return the command that measures with a suite's file."""
     return f"adhere eval MODEL --suite {name}:{path}"
 
 
 def where_to_get(name: str) -> str:
-    """For a person: repository, files, licence, and the command to use afterwards.
+    """Say where a person gets the file: repository, files, licence, and the command to use afterwards.
 
     Raises:
-        UnknownName: No such suite.
-        UsageError: It is generated, or nobody said where its file is.
+        UnknownName: There is no such suite.
+        UsageError: The suite is generated, or the origin of its file is not known.
     """
     origin = _origin(name)
     return (
@@ -83,12 +83,12 @@ def _origin(name: str) -> Origin:
 
 
 def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda _line: None) -> FetchedSuite:
-    """Get the file of a suite into `folder`/NAME; what is there already is kept.
+    """Download the file of a suite into `folder`/NAME, unless it is there already.
 
     Raises:
-        UnknownName: No such suite.
-        UsageError: Its file is on no hub; the message says where a person gets it.
-        AdhereError: The hub could not be reached, or what it sent is no file of this suite; nothing is kept then.
+        UnknownName: There is no such suite.
+        UsageError: The file is on no hub; the message says where a person gets it.
+        AdhereError: The hub could not be reached, or what it sent is no file of this suite; nothing is kept.
     """
     origin = _origin(name)
     if not origin.hub:
@@ -117,7 +117,7 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
 
 
 def address(file: HubFile) -> str:
-    """Where a file is published."""
+    """Return the URL of a published file."""
     if file.host == "github":
         base = (os.environ.get("ADHERE_GITHUB") or _GITHUB).rstrip("/")
         return f"{base}/{file.repository}/{quote(file.revision, safe='')}/{quote(file.path)}"
@@ -126,7 +126,12 @@ def address(file: HubFile) -> str:
 
 
 def _download(hub: HubFile, into: Path) -> str:
-    """The sha256 of what was written."""
+    """Download a file to `into` and return its sha256 in hex.
+
+    Raises:
+        AdhereError: The file cannot be had, is cut short, or is too large.
+        UsageError: The variable of the host's address is no http(s) address.
+    """
     url = address(hub)
     if not url.startswith(("https://", "http://")):
         variable = "HF_ENDPOINT" if hub.host == "hub" else "ADHERE_GITHUB"
@@ -161,14 +166,14 @@ def _download(hub: HubFile, into: Path) -> str:
 
 
 def _headers(url: str, *, may_have_token: bool) -> dict[str, str]:
-    """The token goes to the hub alone, never over plain http to another machine."""
+    """Return the headers of a request; the token is added only if allowed, over https or to this machine."""
     token, target = os.environ.get("HF_TOKEN", "") if may_have_token else "", urlsplit(url)
     is_safe = target.scheme == "https" or target.hostname in {"127.0.0.1", "localhost", "::1"}
     return {"User-Agent": "adhere", **({"Authorization": f"Bearer {token}"} if token and is_safe else {})}
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows the hub to its store; the token stays behind."""
+    """Follows redirects without sending the token on."""
 
     def redirect_request(  # noqa: PLR0917 - the base class's signature
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str

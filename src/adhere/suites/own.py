@@ -1,4 +1,4 @@
-"""A suite of a person's own prompts: `my:prompts.jsonl` on the command line, `Suite.of`'s rows from Python.
+"""Make a suite of a person's own prompts: `my:prompts.jsonl` on the command line, rows from Python.
 
 A row has `prompt`, and its constraints either as IFEval's rows have them (`instruction_id_list`, `kwargs`) or as
 `constraints`, a list of `{"id", "params"}`. `media` lists files or data URLs of pictures and sounds. `key` may be left
@@ -22,7 +22,7 @@ OWN = PublishedFile("my", profile="ifeval", where="", citation="", max_new_token
 
 
 def load_own(argument: str | None, _seed: int | None = None) -> Suite:
-    """The suite of a file.
+    """Load the suite of a file.
 
     Raises:
         UsageError: No path was given, or there is no such file.
@@ -37,10 +37,10 @@ def load_own(argument: str | None, _seed: int | None = None) -> Suite:
 
 
 def suite_of(rows: Any, name: str = "my") -> Suite:
-    """The suite of prompts, of mappings or of a DataFrame's rows.
+    """Make a suite of Prompts, of mappings or of a DataFrame's rows.
 
     Raises:
-        UsageError: There are no rows, or they are something else.
+        UsageError: There are no rows, or `rows` is something else.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names its number and key.
     """
     if hasattr(rows, "to_dict"):

@@ -1,6 +1,6 @@
-"""Any suite of texts, shown as pictures.
+"""Show any suite of texts as pictures.
 
-The same prompts and the same judge, so that the difference is that between reading and seeing. After VIM (arXiv
+Prompts and judge stay the same, so that the difference is that between reading and seeing. After VIM (arXiv
 2311.17647), which draws instructions into images to ask whether a model follows what it sees as it follows what it
 reads.
 
@@ -38,19 +38,19 @@ _LONGEST_SIDE = 8000  # what endpoints take
 
 
 def drawn_key(prompt: Prompt) -> str:
-    """Hash what a prompt says and how it is judged: the same for a prompt and its picture."""
+    """Return a hash of a prompt's text and constraints, the same for a prompt and its picture."""
     return content_hash([prompt.system, [[turn.text, turn.constraints] for turn in prompt.turns]])[:16]
 
 
 def as_image(suite: Suite, font: Path | None = None) -> Suite:
-    """The suite with every user turn as a picture of its text. Ids, constraints, system messages and slices stay.
+    """Return the suite with every user turn drawn as a picture; ids, constraints, systems and slices stay.
 
     Args:
-        suite: Of texts.
+        suite: A suite of texts.
         font: A TrueType or OpenType file; None: Pillow's own, which has the characters of ASCII.
 
     Raises:
-        UsageError: A prompt has pictures already, is too long for one, or has characters that the font lacks.
+        UsageError: A prompt has pictures already, is too long for a picture, or has characters that the font lacks.
         MissingExtra: Pillow is not installed.
     """
     face = _face(font)
@@ -105,7 +105,7 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: f
 
 
 def _lacking(suite: Suite, face: ImageFont.FreeTypeFont) -> frozenset[str]:
-    """The characters of a suite that the font draws as it draws one that no font has."""
+    """Return the characters of a suite that the font draws like a character that no font has."""
     unknown = bytes(face.getmask("\U000e0fff"))
     characters = {one for prompt in suite.prompts for turn in prompt.turns for one in turn.text if not one.isspace()}
     return frozenset(one for one in characters if bytes(face.getmask(one)) == unknown)
@@ -119,19 +119,19 @@ def _canvas(width: int, height: int) -> tuple[Image.Image, Any]:
 
 
 def png(image: Image.Image) -> Media:
-    """A picture, kept."""
+    """Store a picture as PNG."""
     file = io.BytesIO()
     image.save(file, "PNG")
     return media.keep(file.getvalue(), "image/png")
 
 
 def scene(shapes: Sequence[Shape], labels: Sequence[tuple[float, float, str]] = (), *, size: int = 512) -> Media:
-    """A picture of plain shapes and words, in the units of `constraints.kinds.shared.shapes`.
+    """Draw a picture of plain shapes and words, in the units of `constraints.kinds.shared.shapes`.
 
     Args:
-        shapes: Drawn in this order.
-        labels: x, y and the word that stands there (its left upper corner).
-        size: Pixels of its side.
+        shapes: The shapes, drawn in this order.
+        labels: (x, y, word), with x and y of the word's upper left corner.
+        size: Width and height in pixels.
     """
     image, pen = _canvas(size, size)
     scale = size / SIDE

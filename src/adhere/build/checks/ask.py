@@ -35,7 +35,7 @@ class Function(NamedTuple):
 
 
 def function_request(instruction: str) -> str:
-    """The request for one function."""
+    """Return the request for one function."""
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
         f"Write a Python function {FUNCTION}(response) that gets the answer as a str and returns True if the answer "
@@ -45,7 +45,7 @@ def function_request(instruction: str) -> str:
 
 
 def cases_request(instruction: str) -> str:
-    """The request for some cases; the functions are not shown."""
+    """Return the request for some cases; the functions are not shown."""
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
         f"Write {CASES} short answers on different topics: {CASES // 2} that keep the rule and {CASES // 2} that "
@@ -55,7 +55,7 @@ def cases_request(instruction: str) -> str:
 
 
 def meaning_request(function: Function) -> str:
-    """The request to say what a function checks; the instruction is not shown."""
+    """Return the request to say in one sentence what a function checks; the instruction is not shown."""
     return (
         f"Here is a Python function that checks an answer:\n```python\n{function.source}\n```\n"
         "Say in one sentence, as an instruction to a writer, what an answer must do to pass. Write only that sentence."
@@ -63,9 +63,9 @@ def meaning_request(function: Function) -> str:
 
 
 def same_request(instruction: str, meaning: str) -> str:
-    """The request to compare two instructions.
+    """Return the request to tell whether two instructions ask for the same thing.
 
-    The second was written by a model, so it comes as data, and the question after it.
+    The second was written by a model, so both come as data, with the question after them.
     """
     pair = json.dumps({"first": instruction, "second": meaning}, ensure_ascii=False)
     return (
@@ -74,7 +74,7 @@ def same_request(instruction: str, meaning: str) -> str:
 
 
 def read_function(text: str) -> Function | str:
-    """The function of an answer, or why there is none."""
+    """Return the function in a model's answer, or a text that says why there is none."""
     blocks = _FENCED.findall(text)
     sources = [block for block in blocks if f"def {FUNCTION}" in block] or (
         [text] if f"def {FUNCTION}" in text and not blocks else []
@@ -100,7 +100,10 @@ def read_function(text: str) -> Function | str:
 
 
 def read_cases(text: str) -> tuple[list[Case], list[str]]:
-    """(cases, why others were left out) of an answer. A label must be a truth value, or the text of one."""
+    """Return (cases, reasons for leaving entries out) from a model's answer.
+
+    A case's `passes` must be a JSON truth value or the text `true` or `false`.
+    """
     entries = _json_list(text)
     if entries is None:
         return [], ["no JSON list"]
@@ -135,5 +138,5 @@ def _json_list(text: str) -> list[object] | None:
 
 
 def read_same(text: str) -> bool | None:
-    """YES or NO, and nothing else; None for any other answer."""
+    """Read an answer that is YES or NO and nothing else; None for any other answer."""
     return {"yes": True, "no": False}.get(text.strip().strip(".!*\"'").lower())

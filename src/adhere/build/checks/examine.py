@@ -1,8 +1,8 @@
-"""Functions against cases: what stays, and for everything else the stage and the reason.
+"""Run functions on cases: which functions stay, and for each drop its stage and reason.
 
 Every call runs in the sandbox, in two interpreters with different hash seeds. A function that raises, takes too long,
-needs too much memory, answers with no bool or disagrees with itself is dropped for that; it is never taken for one that
-said False.
+needs too much memory, answers with no bool or disagrees with itself is dropped for that. Such a call never counts as
+False.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Run = Callable[[str, str], Outcome]
 
 
 class DroppedPart(Record, frozen=True):
-    """Something that was left out: a `function`, a `case` or the whole `instruction`.
+    """Describes what was left out: a `function`, a `case` or the whole `instruction`.
 
-    `text` is what it was, shortened.
+    `text` is the function or the answer itself, shortened.
     """
 
     instruction: str
@@ -36,15 +36,15 @@ class DroppedPart(Record, frozen=True):
 
 
 class Evidence(Record, frozen=True):
-    """The evidence for a check.
+    """Holds how well the functions of a check did.
 
     Attributes:
         functions: Functions that reached the thresholds.
-        cases: Cases that they were chosen by; `held_out` those that they were tried on afterwards.
+        cases: Cases that the functions were chosen by; `held_out` counts the cases that they were tried on afterwards.
         accuracy: The kept functions' mean share of agreement with `cases`.
-        held_out_accuracy: … with `held_out`.
+        held_out_accuracy: The same share on the held-out cases.
         agreement: Fleiss' kappa of all functions that ran over all cases; None where it is undefined.
-        mutants: Perturbed passing answers; `killed` how many of them the kept functions fail, by majority.
+        mutants: Perturbed passing answers; `killed` counts those that more than half of the functions fail.
     """
 
     functions: int
@@ -58,7 +58,7 @@ class Evidence(Record, frozen=True):
 
 
 class Survivor(NamedTuple):
-    """A check that stays: its functions, best first, an answer that passes and one that fails, and the evidence."""
+    """Holds a check that stays: functions, best first; an answer that passes and one that fails; the evidence."""
 
     functions: tuple[Function, ...]
     good: str
@@ -72,7 +72,7 @@ class _Candidate(NamedTuple):
 
 
 def run_in_sandbox(source: str, text: str) -> Outcome:
-    """One call of one function, twice."""
+    """Call a function on `text` in the sandbox, in two interpreters."""
     return run(source, FUNCTION, [text], timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
 
 
@@ -88,18 +88,18 @@ def examine(
     echo: bool = True,
     call: Run = run_in_sandbox,
 ) -> tuple[Survivor | None, list[DroppedPart]]:
-    """Choose the functions of one instruction by its cases.
+    """Choose the functions of one instruction by its cases; None if no check is left, with all that was dropped.
 
     Args:
-        instruction: What they are about.
-        functions: Different ones.
-        cases: To choose by.
-        held_out: To try what was chosen on.
-        thresholds: See Thresholds.
+        instruction: The rule that the functions check.
+        functions: Candidates, all different.
+        cases: The cases to choose by.
+        held_out: The cases to try the chosen functions on.
+        thresholds: What functions and cases must reach.
         keep: How many functions stay at most.
-        seed: Of the mutants.
+        seed: The seed of the mutants.
         echo: Whether an answer that only repeats the instruction must fail.
-        call: How one function is run on one text.
+        call: Runs one function on one text.
     """
     desk = _Desk(instruction, call)
     survivor = _Examination(desk, thresholds, keep, seed, echo=echo).of(functions, cases, held_out)
@@ -107,7 +107,7 @@ def examine(
 
 
 class _Desk:
-    """Runs functions, remembers answers, notes drops."""
+    """Runs functions on texts and collects what is dropped."""
 
     def __init__(self, instruction: str, call: Run) -> None:
         self.instruction, self.call = instruction, call
@@ -117,7 +117,7 @@ class _Desk:
         self.dropped.append(DroppedPart(self.instruction, what, stage, reason, text[:400]))
 
     def runs(self, function: Function, texts: Sequence[str], stage: Stage) -> _Candidate | None:
-        """The function with its answers; None, noted, where one of them is none."""
+        """Run the function on every text; None (reason recorded) if a call fails or returns no bool."""
         answers: dict[str, bool] = {}
         for text in dict.fromkeys(texts):
             outcome = self.call(function.source, text)
@@ -160,7 +160,7 @@ class _Examination:
         return self._survivor(ran, chosen, cases, (len(held_out), held_out_accuracy), mutants)
 
     def _consistent(self, cases: list[Case]) -> list[Case]:
-        """Each answer once; those with both labels are dropped."""
+        """Return one case for each text, and drop texts that are labelled both ways."""
         labels: dict[str, set[bool]] = {}
         for case in cases:
             labels.setdefault(case.response, set()).add(case.passes)
@@ -212,7 +212,7 @@ class _Examination:
         return sorted(accurate, key=lambda one: (-_accuracy(one, cases), len(one.function.source)))
 
     def _confirm(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
-        """Those that also agree with cases that nothing was chosen by."""
+        """Return the candidates that also agree with the held-out cases, and their mean accuracy on these."""
         if chosen and not held_out:
             self.desk.drop("instruction", "held-out cases", "there is none")
             return [], 0.0
@@ -229,7 +229,7 @@ class _Examination:
         return [by_function[one.function] for one in chosen if one.function in functions], mean
 
     def _probed(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> list[_Candidate]:
-        """Those that say both True and False, and that nothing and the instruction itself do not pass."""
+        """Return the candidates that give both answers and fail empty, blank and (with `echo`) echoed text."""
         candidates = []
         probes = [("an empty answer passes", ""), ("a blank answer passes", " \n ")]
         if self.echo:
@@ -249,7 +249,7 @@ class _Examination:
         return candidates
 
     def _mutated(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> tuple[list[_Candidate], dict[str, int]]:
-        """Those that fail at least one perturbed passing answer; and how many kept functions fail each mutant."""
+        """Return the candidates that fail some perturbed passing answer, and how many of them fail each mutant."""
         case_texts = {case.response for case in cases}
         texts = [text for case in cases if case.passes for text in mutants(case.response, self.seed)]
         texts = [text for text in dict.fromkeys(texts) if text not in case_texts]
@@ -278,7 +278,7 @@ class _Examination:
         held_out: tuple[int, float],
         kills: dict[str, int],
     ) -> Survivor | None:
-        """`held_out` is how many cases were held out, and how the chosen functions did on them."""
+        """Return the check, or None if its functions mostly pass or fail all cases; `held_out` is (count, accuracy)."""
         best = chosen[: self.keep]
         votes = {case.response: sum(one.answers[case.response] for one in best) for case in cases}
         good = next((case.response for case in cases if case.passes and 2 * votes[case.response] > len(best)), None)
@@ -304,7 +304,7 @@ def _accuracy(one: _Candidate, cases: Sequence[Case]) -> float:
 
 
 def mutants(text: str, seed: int) -> list[str]:
-    """Small and large changes of an answer: what keeps every rule is rare among them."""
+    """Return small and large changes of an answer, few of which keep any given rule."""
     rng = random.Random(derive_seed(seed, text))
     words = text.split()
     shuffled = rng.sample(words, len(words))
@@ -331,9 +331,9 @@ def mutants(text: str, seed: int) -> list[str]:
 
 
 def fleiss_kappa(votes: Sequence[Sequence[bool]]) -> float | None:
-    """Agreement of raters beyond chance over items (rows) with as many votes each.
+    """Return the agreement of raters beyond chance over items (rows), each with one vote a rater.
 
-    None where all votes are alike, or below two raters.
+    None if all votes are alike, or if there are fewer than two raters.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """

@@ -16,7 +16,10 @@ from adhere.schema import Record, content_hash, write_atomic
 
 
 class Check(Record, frozen=True):
-    """One check. `use = false` strikes it out. `said` is what the model took the first function for."""
+    """Holds one check; `use = false` strikes it out.
+
+    `said` is what the model answered when asked what the first function checks.
+    """
 
     instruction: str
     functions: tuple[str, ...]
@@ -27,42 +30,42 @@ class Check(Record, frozen=True):
     use: bool = True
 
     def constraint(self) -> Written:
-        """The check as a Constraint.
+        """Return the check as a Constraint.
 
         Raises:
-            BadParameter: It is no check that can be stored.
+            BadParameter: The check cannot be stored as a Constraint.
         """
         return Written(self.instruction, self.functions, self.good, self.bad)
 
 
 class CheckFile(Record, frozen=True):
-    """All of checks.toml."""
+    """Holds what checks.toml says."""
 
     model: str
     checks: tuple[Check, ...] = ()
 
 
 class CheckKind:
-    """One check as something that constraints are drawn from; each draw is the check itself."""
+    """Offers one check as a kind of constraint; every draw returns the check itself."""
 
     def __init__(self, check: Check) -> None:
         self._constraint = check.constraint()
         self.id = f"{self._constraint.id}#{content_hash(check.functions)[:8]}"
 
     def family(self) -> str:
-        """`written`."""
+        """Return the family, `written`."""
         return self._constraint.family()
 
     def draw(self, rng: random.Random, *, words: Sequence[str]) -> Constraint:
-        """The check."""
+        """Return the check."""
         return self._constraint
 
 
 def load_checks(path: Path) -> list[CheckKind]:
-    """The checks of a file that are in use.
+    """Return the checks of a file that are in use.
 
     Raises:
-        SpecError: It is no such file, or a check cannot be used.
+        SpecError: The file is not readable as checks.toml, a check cannot be used, or none is in use.
     """
     kinds = []
     for number, check in enumerate(load_toml(path, CheckFile).checks, start=1):
@@ -78,7 +81,7 @@ def load_checks(path: Path) -> list[CheckKind]:
 
 
 def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
-    """Write a file that a person can read."""
+    """Write checks.toml, laid out for a person to read."""
     lines = [
         (
             "# Checks that a model wrote and that survived cross-validation. Read the functions; "
@@ -109,15 +112,15 @@ def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
 
 
 def _quote(text: str) -> str:
-    """A TOML string on one line.
+    """Return a TOML string on one line.
 
-    JSON's escapes are TOML's, but DEL must be escaped, and half characters have no place.
+    JSON's escapes are TOML's, but DEL must be escaped, and lone surrogates are replaced.
     """
     clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return json.dumps(clean, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _block(source: str) -> str:
-    """Code as it stands, where TOML has a way to write it so."""
+    """Return code as a literal TOML block if TOML can hold it so, else as a quoted string."""
     plain = all(char in "\n\t" or char.isprintable() for char in source)
     return f"'''\n{source}'''" if plain and "'''" not in source and not source.endswith("'") else _quote(source)

@@ -1,4 +1,4 @@
-"""All of `adhere build checks`: ask, examine, translate back, write. What a killed run had asked is used again.
+"""All of `adhere build checks`: ask, examine, translate back, write. A killed run asks nothing twice.
 
 On disk:
 
@@ -31,7 +31,7 @@ from adhere.text.words import words
 
 
 class StageYield(Record, frozen=True):
-    """One stage: how many of what went in and came out, and the most frequent reasons for the others."""
+    """Counts what entered and left one stage, with the most frequent reasons for leaving something out."""
 
     stage: str
     unit: str
@@ -41,7 +41,7 @@ class StageYield(Record, frozen=True):
 
 
 class ChecksReport(Record, frozen=True):
-    """The result of a run; `backend` is what isolated the code."""
+    """Holds the result of a run; `backend` names what isolated the code."""
 
     model: str
     preset: str
@@ -53,10 +53,10 @@ class ChecksReport(Record, frozen=True):
 
 
 def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: Progress | None = None) -> ChecksReport:
-    """Write `checks.toml` and its company into a directory.
+    """Make checks and write `checks.toml`, `drops.jsonl` and `report.json` into a directory.
 
     Raises:
-        SpecError: The spec says what cannot be.
+        SpecError: A setting is out of range, or no instruction is given.
         UsageError: Nothing on this machine isolates code.
         RunMismatch: The directory holds the answers to another spec.
         Incomplete: Calls failed; the same run again tries those once more.
@@ -164,7 +164,11 @@ def _examine_answers(
 def _translated_back(
     spec: ChecksSpec, model: Model, survivors: dict[str, Survivor], directory: Path, progress: Progress
 ) -> tuple[dict[str, str], list[DroppedPart]]:
-    """Instruction -> what the model took its best function for, of those where both mean the same; and the others."""
+    """Return instruction -> what the model says its best function checks, and the instructions that were dropped.
+
+    An instruction is dropped if the two do not mean the same. With `back_translation = "off"` nothing is asked or
+    dropped.
+    """
     if spec.back_translation == "off" or not survivors:
         return dict.fromkeys(survivors, ""), []
     sampling = Sampling(max_new_tokens=80, temperature=0.0, seed=derive_seed(spec.seed, "back"))
@@ -205,7 +209,7 @@ def _ask(
 
 
 def _shares_words(instruction: str, meaning: str) -> bool:
-    """Whether half of the instruction's longer words and numbers are in what was said."""
+    """Tell whether half of the instruction's longer words and numbers are in `meaning`."""
     key_words = {word.lower() for word in words(instruction) if len(word) > 4 or re.search(r"\d", word)}
     return bool(key_words) and 2 * len(key_words & {word.lower() for word in words(meaning)}) >= len(key_words)
 
@@ -269,12 +273,12 @@ def _stages(
 
 
 def _kind_of(reason: str) -> str:
-    """A reason without its numbers and names, so that equal ones are counted together."""
+    """Return a reason with its numbers masked, so that alike reasons are counted together."""
     return re.sub(r"\d+%?", "N", reason)[:70]
 
 
 def checks_text(report: ChecksReport) -> str:
-    """The yield as a Markdown table."""
+    """Return the yield of each stage as a Markdown table."""
     lines = [
         f"{report.checks} checks from {report.instructions} instructions (preset {report.preset}, {report.backend})",
         "",

@@ -38,19 +38,19 @@ class ChecksSpec(Record, frozen=True):
     """All of CHECKS.toml.
 
     Attributes:
-        model: Who writes.
+        model: The model that writes functions and cases.
         instructions: The instructions to write checks for; empty: those of `path`, else 24 of ours.
         path: A file with one instruction a line.
-        functions: Calls that ask for a function, an instruction.
-        cases: Calls that ask for cases (each for six), an instruction.
-        held_out: Share of the calls for cases that no function is chosen by; the last ones.
-        preset: Thresholds.
+        functions: Calls for each instruction that ask for a function.
+        cases: Calls for each instruction that ask for cases, six a call.
+        held_out: Share of the calls for cases whose cases are held out from the choice; the last calls.
+        preset: The name of the thresholds.
         back_translation: `model`: the model says what a function checks, and in another call whether that is the same
             rule; `words`: the two must share half of the instruction's longer words and numbers; `off`.
         echo: Whether an answer that only repeats the instruction must fail.
-        keep: Functions kept, an instruction.
+        keep: Functions kept for each instruction, at most.
         send: Fields added to every request to an endpoint.
-        omit: Fields left out of it.
+        omit: Fields left out of every request.
     """
 
     model: str
@@ -71,10 +71,10 @@ class ChecksSpec(Record, frozen=True):
 
 
 def load_checks_spec(path: Path) -> ChecksSpec:
-    """Read CHECKS.toml; `path` in it is relative to it.
+    """Read CHECKS.toml; its `path` is relative to the file.
 
     Raises:
-        SpecError: It is no such file, or says what cannot be.
+        SpecError: The file cannot be read as CHECKS.toml, or a setting is out of range.
     """
     spec = load_toml(path, ChecksSpec)
     if spec.path:
@@ -83,10 +83,10 @@ def load_checks_spec(path: Path) -> ChecksSpec:
 
 
 def check_spec(spec: ChecksSpec, name: str = "the spec") -> ChecksSpec:
-    """The spec, if it can be done.
+    """Return the spec unchanged if every setting is in range.
 
     Raises:
-        SpecError: Naming the key, its value and what is allowed.
+        SpecError: A setting is not; the message names the key, its value and what is allowed.
     """
     problems = {
         f"functions = {spec.functions}: 1 to 50": not 1 <= spec.functions <= 50,
@@ -104,7 +104,7 @@ def check_spec(spec: ChecksSpec, name: str = "the spec") -> ChecksSpec:
 
 
 def instructions_of(spec: ChecksSpec) -> tuple[str, ...]:
-    """The instructions, each once.
+    """Return the instructions to write checks for, without repeats.
 
     Raises:
         SpecError: The file cannot be read or is empty.

@@ -31,9 +31,9 @@ SUITES: dict[Area, str] = {
 
 
 def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:
-    """Prompts of an area that is a suite, and the suite's limit of an answer.
+    """Draw `spec.count` prompts of a generated suite; return them and the suite's limit of new tokens.
 
-    `seed` is not the public one's, so prompts are others.
+    The suite's seed is derived from `seed`, so the prompts differ from the public suite's.
     """
     suite_name = SUITES[spec.area]
     suite = suites.load(f"{suite_name}:x{spec.count}+seed{1 + derive_seed(seed, 'area', spec.area) % 2**30}")
@@ -49,7 +49,7 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
 def answering_in() -> list[Kind]:
     """Return the one kind of constraint of cross-lingual prompts.
 
-    The answer in a language that our queries, in English, are not in, judged by the language check.
+    It asks for an answer in another language than English, which our queries are in; the language check judges it.
     """
     return [_Abroad()]
 
@@ -70,7 +70,7 @@ class _Abroad:
 
 
 def under_systems(prompts: Sequence[Prompt], *, seed: int) -> list[Prompt]:
-    """The prompts, each under a system prompt of its own (`build.transforms.system_prompts`)."""
+    """Return the prompts, each with a system prompt drawn for it (`build.transforms.system_prompts`)."""
     prompts_with_system = []
     for prompt in prompts:
         rng = random.Random(derive_seed(seed, "system", prompt.id))

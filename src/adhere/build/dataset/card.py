@@ -48,11 +48,11 @@ _SIZES = [
     (1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"),
     (float("inf"), "10M<n<100M"),
 ]  # fmt: skip
-"""The hub's size categories."""
+"""The hub's size categories: (rows, exclusive upper limit; name)."""
 
 
 class Stage(Record, frozen=True):
-    """One step of the build: how many went in, how many came out, and why the others did not."""
+    """Describes one step of the build: how many entered, how many are left, and why the others were dropped."""
 
     stage: str
     unit: str
@@ -67,11 +67,12 @@ class Stage(Record, frozen=True):
 
 
 class Card(Record, frozen=True):
-    """How a data set was made and what is in it.
+    """Describes how a data set was made and what is in it.
 
-    `kinds` counts constraints in prompts; `published_types` which of these kinds practise a published type, and in how
-    many prompts; `cost_usd` and tokens are None where the model did not say. `sha256` is over all other fields but the
-    ledger.
+    `kinds` counts prompts by kind of constraint. `published_types` gives, for each kind that practises a published
+    type,
+    that type and the number of prompts. `cost_usd` and the ledger's tokens are None if the model did not report them.
+    `sha256` covers all other fields but `ledger` and `cost_usd`.
     """
 
     version: int
@@ -94,13 +95,16 @@ class Card(Record, frozen=True):
     sha256: str = ""
 
     def sealed(self) -> Card:
-        """The same with its hash."""
+        """Return a copy with its hash, which covers neither ledger nor cost."""
         bare = msgspec.structs.replace(self, sha256="", ledger=Ledger(0, None, 0.0), cost_usd=None)
         return msgspec.structs.replace(self, sha256=content_hash(bare))
 
 
 def histograms(prompts: Sequence[Prompt]) -> tuple[dict[str, int], dict[str, int], dict[str, tuple[str, int]]]:
-    """(kind -> prompts, constraints a prompt -> prompts, kind -> (published type, prompts)) over the last turns."""
+    """Return three counts over the last turns of prompts.
+
+    These are kind -> uses, number of constraints in a prompt -> prompts, and kind -> (published type, uses).
+    """
     kinds = Counter(ref.id for prompt in prompts for ref in prompt.turns[-1].constraints)
     numbers = Counter(str(len(prompt.turns[-1].constraints)) for prompt in prompts)
     published_types = {
@@ -110,10 +114,10 @@ def histograms(prompts: Sequence[Prompt]) -> tuple[dict[str, int], dict[str, int
 
 
 def load_card(directory: Path) -> Card:
-    """The card of a finished data set.
+    """Read the card of a finished data set.
 
     Raises:
-        IntegrityError: There is none, or it was changed.
+        IntegrityError: The folder has no card, or the card was changed.
     """
     path = directory / CARD
     if not path.exists():
@@ -125,7 +129,7 @@ def load_card(directory: Path) -> Card:
 
 
 def yield_table(card: Card) -> str:
-    """The stages as a Markdown table."""
+    """Return the stages as a Markdown table."""
     lines = ["| stage | in | out | share | left out |", "|---|---:|---:|---:|---|"]
     for stage in card.stages:
         share = "–" if stage.share is None else f"{stage.share:.0%}"
@@ -139,9 +143,9 @@ def _filtering(card: Card) -> str:
 
 
 def _metadata(card: Card) -> dict[str, Json]:
-    """Return the metadata that the hub shows.
+    """Return the metadata that the hub shows: tables for its viewer, size and licence.
 
-    Tables for its viewer, and a licence only where that of the queries and of the model's answers is known.
+    The licence is named only if those of the queries and of the model's answers are known.
     """
     tables = [name for name in ("sft", "pairs", "rl") if f"{name}.{card.spec.output.format}" in card.rows]
     files = {name: f"{name}.{card.spec.output.format}" for name in tables}
@@ -160,7 +164,7 @@ def _metadata(card: Card) -> dict[str, Json]:
 
 
 def card_text(card: Card) -> str:
-    """README.md of the data set."""
+    """Return README.md of the data set."""
     kinds = "\n".join(
         f"| `{kind}` | {count:,} | {card.published_types.get(kind, ('–', 0))[0]} | {card.verifiers.get(kind, '–')} |"
         for kind, count in card.kinds.items()

@@ -2,7 +2,7 @@
 
 On disk:
 
-    bootstrap/      what the model wrote as queries, where it did
+    bootstrap/      queries that the model wrote (source `bootstrap`)
     prompts.jsonl   the prompts that were kept
     drops.jsonl     prompts that repeat a test item, each with the item
     draws/          the answers, a stored Run
@@ -10,7 +10,7 @@ On disk:
     rl.jsonl        prompt and how the model scored on it (or .parquet)
     card.json       how it was made, what each stage left, the hashes of the files; README.md is the same for people
 
-A build that is killed and started again asks nothing twice.
+A killed build that is started again asks nothing twice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LICENSES = {"ours": "written for adhere (Apache-2.0)", "bootstrap": "written by 
 
 
 class JudgedPrompt(NamedTuple):
-    """One prompt with what was made of its first turn, and rows of later turns."""
+    """Holds a prompt with what was made of its first turn, and the SFT rows of its later turns."""
 
     item: Item
     later: list[Row]
@@ -60,13 +60,13 @@ class JudgedPrompt(NamedTuple):
 def build_dataset(
     spec: DataSpec, model: Model, directory: Path, *, judge: Model | None = None, progress: Progress | None = None
 ) -> Card:
-    """Build a data set; what a killed build had asked is used again.
+    """Build a data set; a killed build that is started again asks nothing twice.
 
     Args:
         spec: What DATA.toml says.
-        model: Who answers.
-        directory: Where it is stored.
-        judge: Who filters SFT answers, where the spec names a judge.
+        model: The model that answers.
+        directory: Where the data set is stored.
+        judge: The model that filters SFT answers, if the spec names a judge.
         progress: Where to report.
 
     Raises:
@@ -119,9 +119,9 @@ def build_dataset(
 
 
 def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt], list[str], dict[str, int]]:
-    """All prompts, the queries with which none could be made, and the limit of an answer by prompt.
+    """Return all prompts, the ids of queries without a prompt, and prompt id -> the area's limit of new tokens.
 
-    Only prompts of an area with a limit have one.
+    Prompts without an area, or of an area without a limit, are not in the mapping.
     """
     if not spec.areas:
         return *make_prompts(spec, queries, _kinds(spec)), {}
@@ -163,9 +163,9 @@ def _draw(
     progress: Progress,
     watch: Callable[[Response], str],
 ) -> Draws:
-    """Answers to all prompts, those of one limit together.
+    """Draw answers to all prompts, those with the same limit of new tokens together.
 
-    DIR/draws, and DIR/draws-LIMIT where an area has another one.
+    Answers are stored in DIR/draws, and in DIR/draws-LIMIT for a limit other than the spec's.
     """
     own = spec.sampling.max_new_tokens
     by_prompt: dict[str, list[Response]] = {}
@@ -194,10 +194,10 @@ def _draw(
 
 
 def _kinds(spec: DataSpec) -> list[Kind]:
-    """The kinds that constraints are drawn from.
+    """Return the kinds that constraints are drawn from.
 
     Raises:
-        UnknownName, UsageError: A kind is none, or is held out.
+        UnknownName, UsageError: A kind is unknown or held out.
     """
     only = spec.constraints.kinds
     checks: list[Kind] = list(load_checks(Path(spec.constraints.checks))) if spec.constraints.checks else []
@@ -209,7 +209,7 @@ def _kinds(spec: DataSpec) -> list[Kind]:
 def _decontaminate(
     spec: DataSpec, prompts: Sequence[Prompt]
 ) -> tuple[list[Prompt], list[LcsDrop | NgramDrop], dict[str, int]]:
-    """(kept prompts, drops whose `line` is the prompt's place, suite -> items)."""
+    """Return (kept prompts, drops, suite -> number of items); a drop's `line` is the prompt's place, from 1."""
     rule = spec.decontaminate.rule
     named_suites = [(name, suites.load(name)) for name in spec.decontaminate.against]
     items = items_of(named_suites)
@@ -222,7 +222,7 @@ def _decontaminate(
 
 
 class _Watch:
-    """The text that the progress shows beside the number of answers: the yield so far, and what it cost."""
+    """Makes the text that the progress shows beside the number of answers: yield and cost so far."""
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:
         self._views = {
@@ -241,7 +241,7 @@ class _Watch:
 
 
 def _view(prompt: Prompt, turn: int) -> Prompt:
-    """One turn as a prompt of its own, for everything that looks at a single turn."""
+    """Return one turn as a prompt of its own, for code that looks at a single turn."""
     return prompt if len(prompt.turns) == 1 else msgspec.structs.replace(prompt, turns=(prompt.turns[turn],))
 
 
@@ -255,7 +255,10 @@ def _judge(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> Jud
 
 
 def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answer]]) -> list[Row]:
-    """SFT rows of the turns after the first, of conversations in which every answer so far passes; equal ones once."""
+    """Return SFT rows of the turns after the first, without repeats.
+
+    A turn gives a row only if the draw's answers to this and all earlier turns pass.
+    """
     rows: list[Row] = []
     for draw in range(spec.draws):
         history: list[Row] = []
@@ -329,10 +332,9 @@ def _pairs(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
 
 
 def _criteria(pair: Pair, prompt: Prompt) -> Row:
-    """Return the column `criteria`, a pair's ratings by what programs know; nothing where a constraint is undecided.
+    """Return the column `criteria`: ratings of the pair by programs; empty if a constraint is undecided.
 
-    Reward models with `labels = "criteria"` learn from it.
-
+    Reward models with `labels = "criteria"` learn from this column.
     A model's ratings come by `adhere build transform six_criteria --model`.
     """
     try:
@@ -354,7 +356,7 @@ def _rl(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
 def _filter_sft(
     judged_prompts: Sequence[JudgedPrompt], scorers: Sequence[Scorer]
 ) -> tuple[list[JudgedPrompt], FilterReport]:
-    """The same without the SFT answers to first turns that some scorer does not call flawless."""
+    """Drop the SFT answers to first turns that not every scorer calls flawless; return the rest and a report."""
     pairs = [(one.item.prompt, candidate) for one in judged_prompts for candidate in one.item.sft]
     flawless, report = filter_responses(
         [prompt for prompt, _ in pairs], [candidate.text for _, candidate in pairs], scorers
@@ -368,7 +370,7 @@ def _filter_sft(
 
 
 class _Contents(NamedTuple):
-    """Everything that is written."""
+    """Holds everything that is written."""
 
     clean_prompts: list[Prompt]
     drops: list[LcsDrop | NgramDrop]

@@ -28,21 +28,21 @@ FOLLOW_UP = (
 
 
 class Kind(Protocol):
-    """A source of constraints: a kind of ours, or one model-written check."""
+    """A source of constraints: one of our kinds, or one model-written check."""
 
     @property
     def id(self) -> str:
-        """The name under which uses are counted, so that each kind is dealt as often."""
+        """The name under which uses are counted; kinds are used equally often."""
 
     def family(self) -> str:
-        """The part of a kind's id before the colon."""
+        """Return the part of a kind's id before the colon."""
 
     def draw(self, rng: random.Random, *, words: Sequence[str]) -> Constraint:
-        """A constraint for a query with these topic words."""
+        """Draw a constraint for a query with these topic words."""
 
 
 def make_prompts(spec: DataSpec, queries: Sequence[UserQuery], kinds: Sequence[Kind]) -> tuple[list[Prompt], list[str]]:
-    """At most `[queries] count` prompts, and the ids of the queries with which none could be made.
+    """Make at most `[queries] count` prompts; return them and the ids of queries with which none could be made.
 
     Kinds and numbers of constraints are dealt in turn. The same spec, queries and kinds give the same prompts.
     """
@@ -69,7 +69,7 @@ def make_prompts(spec: DataSpec, queries: Sequence[UserQuery], kinds: Sequence[K
 def _make_prompt(
     spec: DataSpec, query: UserQuery, ranked_kinds: Sequence[Kind], rng: random.Random, number: int
 ) -> tuple[Prompt, list[str]] | None:
-    """A prompt and the kinds that it took; None where too few go together."""
+    """Make a prompt and return it with the ids of its kinds; None if too few constraints go together."""
     numbers = range(spec.constraints.fewest, spec.constraints.most + 1)
     n_turns = spec.prompts.turns
     count = numbers[number % len(numbers)] + n_turns - 1
@@ -106,7 +106,7 @@ def _make_prompt(
 
 
 def _say(constraint: Constraint, rng: random.Random) -> str:
-    """Word a constraint in one of the wordings of training; the last one is kept for held-out prompts."""
+    """Return a constraint's sentence in a wording of training; the last wording is kept for held-out prompts."""
     return constraint.describe(rng.randrange(len(constraint.phrasings) - 1))
 
 
@@ -117,7 +117,7 @@ def _fits(kind: Kind, query: UserQuery, *, language_bound: bool) -> bool:
 
 
 def fits_script(kind: Kind, text: str) -> bool:
-    """Tell whether what a kind asks for means something in the script of a text."""
+    """Tell whether a kind's request makes sense in the script of a text (capitals, words, sentences)."""
     if kind.family() in LANGUAGE_BOUND and not has_capitals(text):
         return False
     wordings = " ".join((kind.id, *getattr(kind, "phrasings", ())))

@@ -42,7 +42,7 @@ class UserQuery(NamedTuple):
         id: Unique.
         text: What is asked.
         words: Topic words that constraints may use.
-        asks: The unit in which it limits its answer; None where it does not.
+        asks: The unit in which the query limits its answer; None without a limit.
     """
 
     id: str
@@ -52,18 +52,18 @@ class UserQuery(NamedTuple):
 
 
 class QueryPool(NamedTuple):
-    """Queries, and what was left out: (why, how many, the first)."""
+    """Holds the queries and what was left out, as (reason, count, first such text)."""
 
     queries: list[UserQuery]
     left_out: list[tuple[str, int, str]]
 
 
 def find_queries(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> QueryPool:
-    """The queries of a spec, each once, in a seeded order.
+    """Return the queries of a spec without repeats; those of `ours`, files and hubs in a seeded order.
 
     Raises:
         UsageError, SpecError: A file cannot be used, or nothing is left.
-        Incomplete: Calls to the model failed; again tries those once more.
+        Incomplete: Calls to the model failed; the same call again tries those once more.
     """
     if spec.source == "ours":
         return QueryPool(_shuffle(_own(), seed), [])
@@ -104,10 +104,11 @@ def _distinct(texts: Iterator[str], seed: int, name: str) -> QueryPool:
 
 
 def topic_words(text: str) -> tuple[str, ...]:
-    """Up to five words of a query that a constraint may ask for: long ones, without those that every query has.
+    """Return up to five words of a query that a constraint may ask for: long words, without very common ones.
 
-    Of a script without blanks between words none: a whole sentence would be taken for one. In a text that has capitals
-    only words that have some, too.
+    A text without blanks between words gives none: a whole sentence would be taken for a word. In a text that has
+    capitals,
+    only words of letters with a capital form count.
     """
     if not writes_words(text):
         return ()
@@ -176,12 +177,11 @@ def _from_hub(spec: Queries) -> Iterator[str]:
 
 
 def _bootstrap(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> QueryPool:
-    """New queries that the model writes after ours, without those that are too like another one.
+    """Let the model write new queries like ours, and drop those too similar to another.
 
-    Every call shows the model a draw of ours, so calls do not depend on each other and a killed build asks nothing
-    twice.
+    Each call shows its own draw of our queries, so calls are independent and a killed build asks nothing twice.
 
-    Source: self-instruct (arXiv 2212.10560): similarity pruning by ROUGE-L at 0.7. Ours shows seeds only, never new
+    Source: self-instruct (arXiv 2212.10560): similarity pruning by ROUGE-L at 0.7. Here the model never sees new
     queries.
     """
     seeds = _own()

@@ -22,12 +22,13 @@ Area = Literal[
 
 
 class AreaSpec(Record, frozen=True):
-    """One area.
+    """Describes one area of data.
 
     Attributes:
-        area: Which.
-        count: Prompts.
-        max_new_tokens: Limit of their answers; None: the suite's, or `sampling`'s for those that come of queries.
+        area: The area's name.
+        count: Number of prompts.
+        max_new_tokens: Limit of new tokens of their answers; None: the suite's limit, or that of `sampling` for prompts
+        made from queries.
     """
 
     area: Area
@@ -36,18 +37,18 @@ class AreaSpec(Record, frozen=True):
 
 
 class Queries(Record, frozen=True):
-    """Where queries come from.
+    """Says where queries come from.
 
     Attributes:
         source: `ours` (the train part of our own), `file`, `hub` (a data set; needs the package `datasets`), or
             `bootstrap` (the model writes new ones from ours).
-        count: How many prompts to make. A query is used again, with other constraints, where there are fewer.
+        count: How many prompts to make. If there are fewer queries, they are used again with other constraints.
         path: Of `file`: JSON lines (plain, .gz, .zst), CSV or Parquet.
         column: Of `file` and `hub`: the column with the query.
         name: Of `hub`: the data set.
         split: Of `hub`.
-        similarity: Of `bootstrap`: a new query is dropped where it has a larger share of tokens in common, in order,
-            with another one (self-instruct's ROUGE-L, 0.7).
+        similarity: Of `bootstrap`: a new query is dropped if its ROUGE-L (tokens in common, in order) with another one
+        is larger (self-instruct: 0.7).
         license: What the card says about a file or data set.
     """
 
@@ -62,14 +63,14 @@ class Queries(Record, frozen=True):
 
 
 class Constraints(Record, frozen=True):
-    """The settings of the constraints that are asked beside the query.
+    """Holds the settings of the constraints that are added to a query.
 
     Attributes:
-        fewest, most: Constraints a prompt, 1 to 6, each number as often.
+        fewest, most: Constraints a prompt, 1 to 6; all numbers between are equally frequent.
         kinds: Ids of the train kinds to use; empty: those of `core`, and all of `checks`.
         checks: A file of model-written checks (`adhere build checks`).
         language_bound: Whether kinds that mean nothing in some scripts (letters, capitals) are used with queries in
-            those.
+        such scripts.
     """
 
     fewest: int = 1
@@ -84,8 +85,8 @@ class Turns(Record, frozen=True):
 
     Attributes:
         turns: User turns. Each adds a constraint; all earlier ones stay.
-        system: System turns, one of which is drawn.
-        system_share: Share of the prompts that have one, in [0, 1].
+        system: System turns; a prompt that has one gets one of these.
+        system_share: Share of the prompts that have a system turn, in [0, 1].
     """
 
     turns: int = 1
@@ -94,16 +95,16 @@ class Turns(Record, frozen=True):
 
 
 class Decontaminate(Record, frozen=True):
-    """Suites whose items no prompt may repeat, by the names that `adhere list suites` gives, and the rule."""
+    """Names the suites whose items no prompt may repeat (as in `adhere list suites`), and the rule."""
 
     against: tuple[str, ...] = ("core",)
     rule: Literal["lcs", "ngram", "span"] = "lcs"
 
 
 class Filter(Record, frozen=True):
-    """Judges that must all call an SFT answer flawless, beside the rules.
+    """Names the judges that must all call an SFT answer flawless, in addition to the rules.
 
-    One for each role (`build.scorers.ROLES`, or any text). `judge` names the model; empty: no judges.
+    Every role (`build.scorers.ROLES`, or any text) is one judge. `judge` names the model; empty: no judges.
     """
 
     judge: str = ""
@@ -111,9 +112,9 @@ class Filter(Record, frozen=True):
 
 
 class Output(Record, frozen=True):
-    """How rows are written.
+    """Says how rows are written.
 
-    `conversational` writes messages even where strings would do; `also` adds other tools' shapes.
+    `conversational` writes messages even if strings would do; `also` adds other tools' shapes.
     """
 
     format: Literal["jsonl", "parquet"] = "jsonl"
@@ -122,10 +123,10 @@ class Output(Record, frozen=True):
 
 
 class DataSpec(Record, frozen=True):
-    """All of DATA.toml.
+    """Holds the settings of DATA.toml.
 
-    `send` and `omit` are fields that are added to every request to an endpoint, and left out of it. Where it names
-    `areas`, they say how many prompts of which sort there are, and the queries' own count does not.
+    `send` holds fields that are added to every request to an endpoint, `omit` names fields left out of it. If there are
+    `areas`, their counts say how many prompts are made, and `queries.count` is not used.
     """
 
     model: str
@@ -148,10 +149,10 @@ class DataSpec(Record, frozen=True):
 
 
 def load_spec(path: Path) -> DataSpec:
-    """Read DATA.toml; paths in it are relative to it.
+    """Read DATA.toml; its paths are relative to the file.
 
     Raises:
-        SpecError: It is no such file, or says what cannot be.
+        SpecError: The file cannot be read as DATA.toml, or a setting is out of range.
     """
     spec = load_toml(path, DataSpec)
     here = path.parent
@@ -171,7 +172,7 @@ def change_spec(
     column: str | None = None,
     against: tuple[str, ...] = (),
 ) -> DataSpec:
-    """The spec with what a person said on the command line; None and () leave the file's."""
+    """Return the spec with the settings given on the command line; None and () keep the file's."""
     queries = spec.queries
     if path is not None:
         queries = msgspec.structs.replace(queries, source="file", path=str(path))
@@ -191,10 +192,10 @@ def _beside(folder: Path, path: str) -> str:
 
 
 def check_spec(spec: DataSpec, name: str = "the spec") -> DataSpec:
-    """The spec, if it can be built.
+    """Return the spec unchanged if every setting can be used.
 
     Raises:
-        SpecError: Naming the key, its value and what is allowed.
+        SpecError: A setting cannot; the message names the key, its value and what is allowed.
     """
     queries, constraints, prompts = spec.queries, spec.constraints, spec.prompts
     area_names = [area.area for area in spec.areas]

@@ -1,4 +1,4 @@
-"""Counts of what each step of a build left over, in the order in which a reader of the card meets them."""
+"""Count what each step of a build left over, in the order of the card."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Table = Sequence[Mapping[str, Any]]
 
 
 def query_stage(query_pool: QueryPool) -> Stage:
-    """Queries that can be used, of those that were found."""
+    """Count the usable queries of those found."""
     out = {why: count for why, count, _ in query_pool.left_out}
     return Stage("queries", "queries", len(query_pool.queries) + sum(out.values()), len(query_pool.queries), out)
 
 
 def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[str]) -> Stage:
-    """Prompts that could be made, of those that were asked for."""
+    """Count the prompts that were made of those asked for."""
     count = sum(area.count for area in spec.areas) or spec.queries.count
     shortfall = count - len(prompts)
     out = {f"without new constraints that go together ({len(hopeless)} queries)": shortfall}
@@ -34,7 +34,7 @@ def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[s
 
 
 def clean_stage(prompts: Sequence[Prompt], clean: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
-    """Prompts that repeat no test item."""
+    """Count the prompts that repeat no test item."""
     out = Counter(f"like an item of {drop.against}" for drop in drops)
     return Stage("decontamination", "prompts", len(prompts), len(clean), dict(out))
 
@@ -42,13 +42,13 @@ def clean_stage(prompts: Sequence[Prompt], clean: Sequence[Prompt], drops: Seque
 def answer_stages(
     draws: Draws, items: Sequence[Item], filtering: FilterReport | None, tables: Mapping[str, Table]
 ) -> Iterator[Stage]:
-    """From drawn answers to rows.
+    """Yield the stages from drawn answers to rows.
 
     Args:
         draws: The answers to every turn.
         items: The prompts that were kept, each with its judged answers to the first turn.
-        filtering: What scorers said of them, where some were asked.
-        tables: The rows that were made, by the name of their table.
+        filtering: What scorers said of these answers; None if no scorer was asked.
+        tables: Table name -> its rows.
     """
     responses = [response for prompt_responses in draws.by_prompt.values() for response in prompt_responses]
     statuses = Counter(response.status for response in responses if response.status != "ok")
@@ -73,7 +73,7 @@ def answer_stages(
 
 
 def _reading_stage(items: Sequence[Item]) -> Stage:
-    """Passing answers to first turns, repaired ones too, that read as answers."""
+    """Count the passing answers to first turns, repaired ones too, that read as answers."""
     out: Counter[str] = Counter()
     for item in items:
         out.update(item.dropped)
@@ -105,5 +105,5 @@ def _is_undecided(answer: Answer) -> bool:
 
 
 def _some(counts: dict[str, int]) -> dict[str, int]:
-    """Those that count anything."""
+    """Return the counts that are not zero."""
     return {why: count for why, count in counts.items() if count}

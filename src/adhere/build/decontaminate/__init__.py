@@ -1,9 +1,9 @@
-"""Keeping test items out of training data.
+"""Keep test items out of training data.
 
-The rules themselves (the longest common subsequence, 13 tokens in a row) are in `text.repeats`, for guards of training,
-too.
+The rules themselves (the longest common subsequence, 13 tokens in a row) are in `text.repeats`, where guards of
+training use them too.
 parts.py   whether our own training and held-out prompts share a query, topic, family or wording
 rows.py    whether a row repeats a test item: one picklable step (`lines.step`), for one process and for every engine
 files.py   files of training data of any size against suites: `adhere decontaminate`; parquet.py: Parquet
-scores.py  a run's pass rate on all test items and on the untouched ones
+scores.py  a run's pass rate on all test items and on those that no training row repeats
 """

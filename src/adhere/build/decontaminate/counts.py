@@ -1,4 +1,4 @@
-"""The result of comparing a file: how many rows went, for which test items."""
+"""Counts from comparing a file with suites: rows dropped, and the test items that they repeat."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from adhere.schema import Json, Record
 
 
 class Against(Record, frozen=True):
-    """One suite: how many rows were dropped for one of its items (the nearest), and how many of its items cost a row.
+    """Counts for one suite: rows dropped for one of its items (the nearest), and items that cost a row.
 
-    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with some row: the contaminated
-    ones.
+    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with any row.
     """
 
     suite: str
@@ -26,7 +25,11 @@ class Against(Record, frozen=True):
 
 
 class FileResult(Record, frozen=True):
-    """The result for one file: rows = kept + dropped + skipped. `sha256` is of the rows as read, uncompressed."""
+    """Holds the result for one file: rows = kept + dropped + skipped.
+
+    `sha256` is of the rows as read, uncompressed. `contaminated` gives suite -> keys of touched items (n-gram rule
+    only).
+    """
 
     rows: int
     kept: int
@@ -40,7 +43,7 @@ class FileResult(Record, frozen=True):
     contaminated: dict[str, tuple[int | str, ...]]
 
     def as_json(self) -> dict[str, Json]:
-        """For `--json`."""
+        """Return the result as plain values for `--json`."""
         plain: dict[str, Json] = msgspec.to_builtins(self)
         return plain
 
@@ -55,7 +58,7 @@ def count_up(
     skipped: int = 0,
     skipped_lines: Sequence[str] = (),
 ) -> FileResult:
-    """The counts of a whole file, or of several."""
+    """Sum up the counts of one file, or of several."""
     names = list(dict.fromkeys(against for against, _, _ in settings.items))
     sizes = Counter(against for against, _, _ in settings.items)
     touching: dict[str, list[int | str]] = {name: [] for name in names}

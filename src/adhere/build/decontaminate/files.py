@@ -1,8 +1,8 @@
-"""Files of training data of any size against test suites: what `adhere decontaminate` does.
+"""Compare files of training data of any size with test suites, for `adhere decontaminate`.
 
-The file is read in blocks of whole lines, which are compared in processes of their own; kept lines are written byte for
-byte, in order. Memory does not depend on the number of rows. Every few seconds the place that was reached is written
-beside the kept rows, so that the same command goes on after a kill.
+The file is read in blocks of whole lines, which worker processes compare; kept lines are written byte for byte, in
+order. Memory does not depend on the number of rows. Every few seconds the progress is saved beside the kept rows, so
+that the same command resumes after a kill.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def decontaminate_file(
         items: The test items.
         out: Where kept rows go, in the format of its ending; Parquet only from Parquet.
         drops: Where drops go, as JSON lines.
-        columns: The columns that make a row's text; none: the first of `COLUMNS` that the first row has.
-        rule: See `rules.py`.
-        bad_rows: What a row does that cannot be used; `skip` leaves it out of both files and counts it.
+        columns: The columns that make a row's text; empty: the first of `COLUMNS` that has text in the first row.
+        rule: How a repeated item is recognised (`text.repeats`).
+        bad_rows: What happens to a row that cannot be used; `skip` leaves it out of both files and counts it.
         jobs: Processes. A script that asks for several needs the usual `if __name__ == "__main__":`.
         progress: Where to report.
 
@@ -100,7 +100,7 @@ def _first_columns(train: Path) -> tuple[str, ...]:
 
 
 class _State(Record, frozen=True):
-    """How far a pass has come: whole blocks up to `lines`, and the sizes of what was written for them."""
+    """Holds how far a pass has come: the lines done, in whole blocks, and the bytes written for them."""
 
     key: str
     lines: int
@@ -113,7 +113,7 @@ class _State(Record, frozen=True):
 
 
 class _Pass:
-    """One pass over a file, and its place on disk."""
+    """Compares one file, block by block, and saves its progress on disk."""
 
     def __init__(
         self, file: LineFile, settings: Settings, *, out: Path, drops: Path, jobs: int, progress: Progress
@@ -213,7 +213,7 @@ class _Pass:
 
 
 def _behind(blocks: Iterator[Block], lines_done: int) -> Iterator[Block]:
-    """The blocks without the lines up to `lines_done`."""
+    """Yield the blocks without the first `lines_done` lines of the file."""
     for block in blocks:
         done = max(0, lines_done + 1 - block.first_line)
         if done < len(block.data):
@@ -221,7 +221,7 @@ def _behind(blocks: Iterator[Block], lines_done: int) -> Iterator[Block]:
 
 
 def _packer(name: str) -> Callable[[bytes], bytes]:
-    """Compresses one piece so that pieces behind each other are one file; equal pieces give equal bytes."""
+    """Return a compressor whose outputs, joined, are one file; equal input gives equal bytes."""
     if name.endswith(".gz"):
         return lambda data: gzip.compress(data, mtime=0) if data else b""
     if name.endswith(".zst"):

@@ -1,6 +1,6 @@
-"""Parquet files, through duckdb: read in slices, written without the dropped rows.
+"""Decontaminate Parquet files through duckdb: read in slices, write without the dropped rows.
 
-A pass that was killed starts again.
+A killed pass starts from the beginning.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def decontaminate_parquet(
     """Decontaminate as `files.decontaminate_file` does, from and to Parquet.
 
     Raises:
-        UsageError: It is no Parquet file, or has no rows.
-        SpecError: A row has no text.
+        UsageError: `train` is no Parquet file, or has no rows.
+        SpecError: A column is missing, or a row has no text.
         MissingExtra: duckdb is not installed.
     """
     duckdb = need("duckdb", extra="parquet")
@@ -69,7 +69,7 @@ def _decontaminate_table(
     rule: Rule,
     progress: Progress,
 ) -> FileResult:
-    """One pass over a file that duckdb knows by `name`."""
+    """Decontaminate a file that duckdb knows by `name`, in one pass."""
     names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
     chosen = tuple(columns) or default_columns(dict.fromkeys(names))
     for column in chosen:

@@ -1,13 +1,13 @@
-"""Whether training prompts overlap held-out prompts, and which of them must go.
+"""Find where training prompts overlap held-out prompts, and which of them must go.
 
 What is compared:
 
 * **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split
   itself is broken, and so does a shared topic: both are *overlaps*, which fail the report.
 * **Near-duplicates**, by the subsequence rule (`rules.py`). The training prompt is *dropped*. The rule is applied
-  twice. To query parts, where it means what it says. And to whole prompts, where a match can also come from the
-  constraint sentences, which are templates: such a training prompt is dropped as well, because a drop costs little, and
-  `rule` tells the two apart. A text of fewer than 13 tokens can never match; short queries are what the exact
+twice: to query parts, and to whole prompts. In whole prompts a match can also come from the constraint sentences, which
+are templates; such a training prompt is dropped as well, because a drop costs little. `rule` says which of the two
+matched. A text of fewer than 13 tokens can never match; short queries are what the exact
   comparison is for.
 * **Families.** A training prompt with a kind that is held out, or of a family that a held-out prompt of the slice
   `new-family` has: an overlap.
@@ -30,7 +30,7 @@ from adhere.text.repeats import SubsequenceRule
 
 
 class Drop(Record, frozen=True):
-    """A training prompt that is too like a held-out one.
+    """Describes a training prompt that is too similar to a held-out one.
 
     `common` is the length of the longest common subsequence in tokens, `shorter` the length of the shorter text.
     """
@@ -45,7 +45,7 @@ class Drop(Record, frozen=True):
 
 
 class Overlap(Record, frozen=True):
-    """Something that both parts have and must not."""
+    """Describes something that both parts have and must not share."""
 
     what: Literal["query", "topic", "family", "wording"]
     training_id: str
@@ -54,9 +54,9 @@ class Overlap(Record, frozen=True):
 
 
 class Report(Record, frozen=True):
-    """The result of a comparison: how much was compared, and what was found.
+    """Holds the result of a comparison: how much was compared, and what was found.
 
-    `drops` are mended by leaving the training prompts out; `overlaps` cannot be mended.
+    Leaving the training prompts of `drops` out is enough; `overlaps` mean that the split itself is wrong.
     """
 
     training: int
@@ -74,10 +74,10 @@ class Report(Record, frozen=True):
         return frozenset(drop.training_id for drop in self.drops)
 
     def kept(self, prompts: Sequence[Prompt]) -> list[Prompt]:
-        """The training prompts without the dropped ones.
+        """Return the training prompts without the dropped ones.
 
         Raises:
-            ContaminationError: The report failed.
+            ContaminationError: There are overlaps.
         """
         if self.failed:
             raise ContaminationError(self.message)
@@ -85,10 +85,11 @@ class Report(Record, frozen=True):
 
 
 def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt], *, whole_prompts: bool = True) -> Report:
-    """Compare every training prompt with every held-out prompt. Empty sides have nothing in common.
+    """Compare every training prompt with every held-out prompt; an empty side matches nothing.
 
-    `whole_prompts` false applies the rule of near-duplicates to query parts only: for held-out prompts that say their
-    constraints in the wordings of training on purpose (`slices`, `new-topic`), where templates alone would match.
+    Without `whole_prompts`, only query parts are searched for near-duplicates. This is for held-out prompts that use
+    the
+    wordings of training on purpose (`slices`, `new-topic`), where templates alone would match.
     """
     overlaps = [
         *_same_queries(training, held_out),
@@ -116,14 +117,14 @@ def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt], *, who
 def query_part(prompt: Prompt) -> str:
     """Return what a prompt asks, without its constraints.
 
-    Its query's text where it was made from one of ours, else its whole text.
+    This is the query's text if the prompt was made from one of ours, else the prompt's whole text.
     """
     text = query_texts().get(prompt.tags.get("query", ""))
     return text if text is not None and prompt.text.startswith(text) else prompt.everything
 
 
 def normalise(text: str) -> str:
-    """Lower-case words in NFKC form, one blank between: what counts as the same query."""
+    """Return the casefolded words in NFKC form, one blank between; equal results are the same query."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -173,7 +174,7 @@ def _held_out_wordings(training: Sequence[Prompt]) -> Iterator[Overlap]:
 def _near_duplicates(
     training: Sequence[Prompt], held_out: Sequence[Prompt], rule: Literal["query", "whole prompt"]
 ) -> Iterator[Drop]:
-    """The nearest held-out match of every training prompt, by the rule of the module's docstring."""
+    """Yield a Drop for every training prompt with a near-duplicate, naming the nearest held-out prompt."""
     part: Callable[[Prompt], str] = query_part if rule == "query" else lambda prompt: prompt.everything
     texts, others = [part(prompt) for prompt in training], [part(prompt) for prompt in held_out]
     for prompt, text, match in zip(training, texts, SubsequenceRule(others).matches(texts), strict=True):

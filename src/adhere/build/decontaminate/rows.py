@@ -1,4 +1,4 @@
-"""Whether a row of training data repeats a test item: the step behind `adhere decontaminate`, on any engine."""
+"""Tell whether a row of training data repeats a test item: the step behind `adhere decontaminate`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 class TestItem(NamedTuple):
-    """One test prompt: the suite's name as it was given, the key in that suite, and everything that it asks."""
+    """Holds one test prompt: the suite's name as given, its key in that suite, and all that it asks."""
 
     against: str
     key: int | str
@@ -49,7 +49,7 @@ class NgramDrop(Record, frozen=True):
 
 
 class Settings(Record, frozen=True):
-    """The settings that decide about a row."""
+    """Holds the settings that decide which rows are dropped."""
 
     items: tuple[tuple[str, int | str, str], ...]
     columns: tuple[str, ...]
@@ -59,10 +59,10 @@ class Settings(Record, frozen=True):
 
 
 def items_of(suites: Sequence[tuple[str, Suite]]) -> list[TestItem]:
-    """The test items of some suites, each with all of its user turns.
+    """Return the test items of suites, each with the text of all its user turns.
 
     Raises:
-        UsageError: A suite has none.
+        UsageError: A suite has no prompts.
     """
     items = []
     for name, suite in suites:
@@ -73,14 +73,14 @@ def items_of(suites: Sequence[tuple[str, Suite]]) -> list[TestItem]:
 
 
 class BlockMatches(Record, frozen=True):
-    """The places of the items that rows of a block repeat, and how many rows were dropped for each suite."""
+    """Holds the places of the items that a block's rows repeat, and the number of drops for each suite."""
 
     items: tuple[int, ...]
     dropped: dict[str, int]
 
 
 class Decontaminate(Step):
-    """Leaves out rows that repeat a test item. A drop's note is `BlockMatches`."""
+    """Drops rows that repeat a test item; the note of a block is `BlockMatches`."""
 
     kind = "decontaminate"
 
@@ -96,11 +96,9 @@ class Decontaminate(Step):
 
     @property
     def reads(self) -> Sequence[str]:
-        """See Step."""
         return self.settings.columns
 
     def sort(self, block: Block) -> SortedBlock:
-        """See Step."""
         numbers, texts, broken_rows = [], [], []
         for number, line in block.lines():
             try:
@@ -118,7 +116,10 @@ class Decontaminate(Step):
         )
 
     def drops(self, numbers: Sequence[int], texts: Sequence[str]) -> tuple[list[LcsDrop | NgramDrop], set[int]]:
-        """The drops among some texts, each with its number, and the items that any of them touches."""
+        """Find the texts to drop, and the places in `settings.items` of the test items that they match.
+
+        A drop's `line` is the number from `numbers` that belongs to its text.
+        """
         drops: list[LcsDrop | NgramDrop] = []
         touched_items: set[int] = set()
         if self._nearest is not None:
@@ -138,7 +139,7 @@ class Decontaminate(Step):
 
 
 def text_of(row: dict[str, Any], columns: Sequence[str]) -> str:
-    """The text of a row: its columns one below the other; of a conversation, what everybody says.
+    """Return the text of a row: its columns, one below the other; for a conversation, all messages.
 
     Raises:
         SpecError: A column is missing, or holds neither a text nor messages.
@@ -159,10 +160,10 @@ def _text_in(row: dict[str, Any], column: str) -> str:
 
 
 def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
-    """The column that is compared unless a person says otherwise.
+    """Choose the column to compare: the first of `COLUMNS` with content in `row`, else the first present.
 
     Raises:
-        SpecError: The row has none of the usual ones.
+        SpecError: The row has none of `COLUMNS`.
     """
     present = [column for column in COLUMNS if column in row]
     if present:

@@ -1,6 +1,6 @@
-"""The effect of contamination on a measurement.
+"""Show the effect of contamination on a measurement.
 
-A run's pass rate on all test items and on those that no training row touches.
+Compare a run's pass rate on all test items with that on the items that no training row repeats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adhere.suites.base import Suite
 
 
 class Parts(Record, frozen=True):
-    """Pass rates (strict, every constraint, first draw) in [0, 1]; None where a part has no decided answer.
+    """Holds pass rates (strict, every constraint) in [0, 1]; None if a part has no decided answer.
 
     `difference` = `clean` - `all`, as the Qwen2 report prints it; `n_…` are the answers behind the rates.
     """
@@ -31,10 +31,10 @@ class Parts(Record, frozen=True):
 
 
 def both_parts(directory: Path, suites: Mapping[str, Suite], done: FileResult) -> Parts:
-    """The rates of one run.
+    """Return a run's pass rates on all test items and on the uncontaminated ones.
 
     Raises:
-        UsageError: The run's prompts are those of none of the suites.
+        UsageError: No suite holds all prompts of the run.
     """
     from adhere.pipeline.outcomes import passes  # a third of the command's start, and few ask for it
     from adhere.store.sharded import load_run
@@ -59,7 +59,7 @@ def _rate(outcomes: list[bool]) -> float | None:
 
 
 def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
-    """For a terminal."""
+    """Return the result as text for a terminal."""
     skipped = f", {done.skipped:,} skipped (the first: {done.skipped_lines[0]})" if done.skipped else ""
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]
     what = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"

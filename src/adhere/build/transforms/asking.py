@@ -1,4 +1,7 @@
-"""A model for transforms that ask one: its answers are stored, so that the same transform again asks nothing twice."""
+"""Let transforms ask a model.
+
+Its answers are stored, so that the same transform again asks nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from adhere.schema import Prompt, Sampling, Turn, content_hash
 
 
 def asking(model: Model, directory: Path, progress: Progress) -> Callable[[Sequence[str]], list[str]]:
-    """Requests to answers, in order; each list of requests has a folder of its own."""
+    """Return a function from requests to the model's answers, in order; each list of requests has its own folder."""
 
     def ask(requests: Sequence[str]) -> list[str]:
         prompts = [Prompt(f"r-{number}", (Turn(text),)) for number, text in enumerate(requests, start=1)]
@@ -30,10 +33,10 @@ def asking(model: Model, directory: Path, progress: Progress) -> Callable[[Seque
 
 
 def parse_options(options: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE` texts as options; a value that is no JSON number or truth value is a text.
+    """Read `NAME=VALUE` options; a value that is no JSON number or truth value is a text.
 
     Raises:
-        UsageError: There is no `=`.
+        UsageError: An option has no `=`.
     """
     by_name: dict[str, Any] = {}
     for option in options:

@@ -1,6 +1,6 @@
-"""The transform, its settings and result, and the registry of transforms.
+"""Define a transform, its settings and result, and the registry of transforms.
 
-Another package adds one by an entry point of `adhere.transforms`.
+Another package adds a transform by an entry point of `adhere.transforms`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Row = dict[str, Any]
 
 
 class UnfitRow(Exception):
-    """A row cannot be transformed; the message says why, and the row is left out with it."""
+    """Raised for a row that cannot be transformed; the message says why, and the row is left out."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The settings of a transform.
+    """Holds the settings of a transform.
 
     Attributes:
-        seed: The root of what it draws.
-        options: Its own options, each with the default's type.
-        ask: A model for transforms that need one: requests to answers, in order.
+        seed: The seed from which all its draws derive.
+        options: The transform's own options, each of its default's type.
+        ask: Asks a model: requests to answers, in order; None without a model.
     """
 
     seed: int = 0
@@ -36,14 +36,14 @@ class Settings:
     ask: Callable[[Sequence[str]], Sequence[str]] | None = None
 
     def rng(self, *parts: object) -> random.Random:
-        """A source of draws for one use."""
+        """Return a random generator seeded by `seed` and `parts`."""
         return random.Random(derive_seed(self.seed, *parts))
 
     def model(self, name: str) -> Callable[[Sequence[str]], Sequence[str]]:
-        """The model.
+        """Return `ask`, for the transform called `name`.
 
         Raises:
-            UsageError: There is none.
+            UsageError: No model was given.
         """
         if self.ask is None:
             raise UsageError(f"The transform {name!r} asks a model: say which with --model")
@@ -51,9 +51,9 @@ class Settings:
 
 
 class Result(NamedTuple):
-    """The rows that came out, and (number of the row from 1, why) of those that did not.
+    """Holds the rows that came out, and (number, reason) for those left out; rows are numbered from 1.
 
-    A row may give several or share one.
+    One row may give several, and several may give one.
     """
 
     rows: list[Row]
@@ -61,17 +61,17 @@ class Result(NamedTuple):
 
 
 class Transform(NamedTuple):
-    """One transform.
+    """Describes one transform of a table.
 
     Attributes:
         name: What the registry calls it.
-        version: Raised when its rows change.
-        paper: Where it is from.
+        version: Goes up when the resulting rows change.
+        paper: The paper that it is from.
         tables: The tables that it takes: `sft`, `pairs`, `rl`, or `text` (documents, a column `text`).
-        gives: The table that it makes; empty: the one that it took.
+        gives: The table that it makes; empty: the same as it took.
         summary: One sentence.
         options: Its options with their defaults.
-        apply: Does it.
+        apply: Makes the rows.
     """
 
     name: str
@@ -110,7 +110,7 @@ TRANSFORMS: Registry[Transform] = Registry(
 
 @dataclasses.dataclass(frozen=True)
 class each:  # noqa: N801 - reads as what it says where transforms are registered
-    """A transform that looks at one row at a time; `change` raises UnfitRow for those that cannot be transformed."""
+    """Makes a transform that works row by row; `change` raises UnfitRow for rows that cannot be transformed."""
 
     change: Callable[[Row, random.Random, Mapping[str, Any]], Row | list[Row]]
 
@@ -125,17 +125,17 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
         return Result(new_rows, left_out)
 
     def of(self, row: Row, number: int, settings: Settings) -> list[Row]:
-        """Transform one row into one or several; what is drawn depends on its number.
+        """Transform one row into one or several; random draws depend on `number`.
 
         Raises:
-            UnfitRow: It cannot be transformed.
+            UnfitRow: The row cannot be transformed.
         """
         row_or_rows = self.change(row, settings.rng(number), settings.options)
         return row_or_rows if isinstance(row_or_rows, list) else [row_or_rows]
 
 
 def pairs_of(rows: Sequence[Row], settings: Settings, size: int) -> Iterator[list[tuple[int, Row]]]:
-    """The rows in a seeded order, `size` at a time, each with its number; the last ones may be too few."""
+    """Yield groups of `size` (number, row), in a seeded order; the last group may be smaller."""
     order = list(enumerate(rows, start=1))
     settings.rng("order").shuffle(order)
     for start in range(0, len(order), size):
@@ -146,18 +146,18 @@ def transform(name: str, rows: Sequence[Row], table: str, settings: Settings = S
     """Apply a transform to the rows of a table.
 
     Raises:
-        UnknownName, UsageError: See `choose`; or it needs a model and there is none.
+        UnknownName, UsageError: `choose` raises it, or the transform needs a model and none was given.
     """
     choice, settings = choose(name, table, settings)
     return choice.apply(rows, settings)
 
 
 def choose(name: str, table: str, settings: Settings) -> tuple[Transform, Settings]:
-    """A transform, and its settings with its defaults.
+    """Return a transform, and the settings with its default options filled in.
 
     Raises:
         UnknownName: There is no such transform.
-        UsageError: It takes no such table, or has no such option.
+        UsageError: The transform does not take this table, lacks an option, or an option's value has the wrong type.
     """
     choice = TRANSFORMS.get(name)
     if table not in choice.tables:

@@ -1,4 +1,7 @@
-"""A second step that works on the first answer and that a program can do: its result is right by computation."""
+"""Add a second step that works on the first answer.
+
+A program does this step, so its result is right by computation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RL prompts that are neither too hard nor too easy for the model that drew the answers."""
+"""Keep RL prompts that are neither too hard nor too easy for the model that drew the answers."""
 
 from __future__ import annotations
 

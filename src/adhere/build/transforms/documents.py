@@ -1,8 +1,9 @@
-"""Choosing documents that are worth pre-training on, as far as programs can tell.
+"""Choose documents that are worth pre-training on, as far as programs can tell.
 
-Repetition, language, and how much of a text instructs. Repetition is decided by the rules and limits of Gopher (arXiv
-2112.11446, table A1): lines and paragraphs that stand twice, n-grams that stand often. N-grams are of words between
-white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
+The criteria are repetition, language, and how much of a text instructs. Repetition is decided by the rules and limits
+of Gopher (arXiv
+2112.11446, table A1): lines and paragraphs that occur twice, n-grams that occur often. N-grams are of words separated
+by white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
 
 The density of instructions is ours: the share of sentences that ask (end in a question mark), begin with one of a few
 dozen verbs in the imperative, or number a step. It sorts texts roughly, for data that should hold more or less of
@@ -38,7 +39,7 @@ _STEP = re.compile(r"(?:step\s+\d+|\d{1,2}[.)])\s", re.IGNORECASE)
 
 
 def repetition(text: str) -> str | None:
-    """Why a text repeats itself too much, in words with the measure and its limit; None where it does not."""
+    """Return why a text repeats itself too much, with the measure and its limit; None if it does not."""
     for what, pieces in (
         ("paragraphs", [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]),
         ("lines", [line.strip() for line in text.split("\n") if line.strip()]),
@@ -72,13 +73,13 @@ def repetition(text: str) -> str | None:
 
 
 def _again(pieces: Sequence[str]) -> list[str]:
-    """Those that stand further up already."""
+    """Return the pieces that occurred earlier in the list."""
     seen: set[str] = set()
     return [piece for piece in pieces if piece in seen or seen.add(piece)]  # type: ignore[func-returns-value]
 
 
 def _covered_again(words: Sequence[str], n: int) -> int:
-    """Characters of the words that lie in an n-gram which stands further up already; no word is counted twice."""
+    """Count the characters of words in n-grams that occurred before; no word is counted twice."""
     seen: set[tuple[str, ...]] = set()
     covered_chars, end = 0, 0
     for at in range(len(words) - n + 1):
@@ -91,7 +92,7 @@ def _covered_again(words: Sequence[str], n: int) -> int:
 
 
 def instruction_density(text: str) -> float:
-    """Share of the sentences that ask, tell to do something, or number a step; 0 of a text without sentences."""
+    """Return the share of sentences that ask, tell to do something or number a step; 0 without sentences."""
     sentences = [text[start:end].lstrip("-*# \t") for start, end in sentence_spans(text)]
     instructing = [s for s in sentences if s.rstrip("\"')").endswith("?") or _IMPERATIVE.match(s) or _STEP.match(s)]
     return len(instructing) / len(sentences) if sentences else 0.0

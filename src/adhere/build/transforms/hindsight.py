@@ -1,6 +1,6 @@
-"""Attach what an existing answer already keeps.
+"""Attach constraints that an existing answer already keeps.
 
-The constraint comes after the answer, so the row is right by construction, and by proof.
+The constraint is chosen after the answer, and the judge confirms that the answer keeps it.
 """
 
 from __future__ import annotations

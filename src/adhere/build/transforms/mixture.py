@@ -1,4 +1,4 @@
-"""How often rows of each kind of constraint come: drawn again or left out by weight."""
+"""Change how often rows of each kind of constraint occur: repeat or drop them by weight."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One form for what is written in many.
+"""Write texts in one form.
 
-Composed characters, one kind of line break, no blanks at line ends, at most one empty line.
+The form has composed characters (NFC), one kind of line break, no blanks at line ends, at most one empty line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 
 
 def normal(text: str) -> str:
-    """The text in its one form."""
+    """Return the text in the form that the module describes."""
     lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 

@@ -1,4 +1,4 @@
-"""Rules move from the user's turn into a system turn with a role."""
+"""Move rules from the user's turn into a system turn with a role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a row, whether its prompt is a text or messages."""
+"""Read and write parts of a row whose prompt is a text or messages."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ T = TypeVar("T")
 
 
 def text_of(value: Value) -> str:
-    """Return the text of the last message, or the value itself where it is a text."""
+    """Return the text of the last message, or the value itself if it is a text."""
     return value if isinstance(value, str) else str(value[-1]["content"])
 
 
 def with_text(value: Value, text: str) -> Value:
-    """The same with another last message."""
+    """Return a copy of the value with another text in place of the last message's."""
     return text if isinstance(value, str) else [*value[:-1], {**value[-1], "content": text}]
 
 
 def messages(value: Value) -> list[dict[str, Any]]:
-    """A prompt as messages."""
+    """Return a prompt as messages."""
     return [{"role": "user", "content": value}] if isinstance(value, str) else list(value)
 
 
 def as_messages(text: str) -> list[dict[str, Any]]:
-    """An answer as messages."""
+    """Return an answer as messages."""
     return [{"role": "assistant", "content": text}]
 
 
 def constraints(row: Row) -> list[Constraint]:
-    """The row's constraints.
+    """Return the row's constraints.
 
     Raises:
-        UnfitRow: One of them is none of ours.
+        UnfitRow: A constraint is not one of ours.
     """
     return _make_each(row, from_ref)
 
 
 def refs(row: Row) -> list[ConstraintRef]:
-    """The row's constraints as they are stored, published ones among them.
+    """Return the row's constraints as stored refs; published constraints are allowed.
 
     Raises:
-        UnfitRow: Nobody has one of them.
+        UnfitRow: A constraint is unknown.
     """
 
     def known(ref: ConstraintRef) -> ConstraintRef:
@@ -71,27 +71,27 @@ def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
 
 
 def with_constraints(row: Row, row_constraints: Sequence[Constraint]) -> Row:
-    """The row with these constraints in its columns."""
+    """Return a copy of the row with these constraints in its columns."""
     refs = [one.ref() for one in row_constraints]
     return {**row, "instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
 
 
 def keeps(text: str, row_constraints: Sequence[Constraint]) -> bool:
-    """Whether the judge passes every constraint on `text`; without any it does not."""
+    """Tell whether the judge passes every constraint on `text`; False without constraints."""
     verdicts = judge_text(text, [one.ref() for one in row_constraints], ("strict",))
     return {verdict.outcome for verdict in verdicts} == {"pass"}
 
 
 def breaks(text: str, one: Constraint) -> bool:
-    """Whether the judge fails a constraint on `text`."""
+    """Tell whether the judge fails a constraint on `text`."""
     return judge_text(text, [one.ref()], ("strict",))[0].outcome == "fail"
 
 
 def sentence_in(prompt: str, one: Constraint) -> str:
-    """The sentence in which a prompt asks for a constraint.
+    """Return the sentence in which a prompt asks for a constraint.
 
     Raises:
-        UnfitRow: It is in none of its wordings.
+        UnfitRow: The prompt holds no wording of the constraint.
     """
     for number in range(len(one.phrasings)):
         sentence = one.describe(number)
@@ -101,10 +101,10 @@ def sentence_in(prompt: str, one: Constraint) -> str:
 
 
 def without(prompt: str, sentence: str) -> str:
-    """The prompt without a sentence."""
+    """Return the prompt without a sentence."""
     return " ".join(prompt.replace(sentence, " ", 1).split(" ")).replace("  ", " ").strip()
 
 
 def bare(row: Row) -> Row:
-    """The row without its constraint columns' contents: for rows whose answer is no longer one answer to one prompt."""
+    """Return a copy of the row without constraints, for rows that are no longer one answer to one prompt."""
     return {**row, "instruction_id_list": [], "kwargs": []}

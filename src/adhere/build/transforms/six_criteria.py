@@ -1,12 +1,14 @@
-"""Pairs rated by the six criteria of the Qwen2.5 report's reward model.
+"""Rate pairs by the six criteria of the Qwen2.5 report's reward model.
 
-A judge model rates each answer, programs what they can decide. A row gets the column `criteria`: name -> [rating of
+A judge model rates each answer, and programs rate what they can decide. A row gets the column `criteria`: name ->
+[rating of
 chosen, rating of rejected], each in [0, 1]. The answer with the higher weighted mean is `chosen` from then on; a tie is
-left out. With --model one request an answer asks for all six, and only the very JSON that was asked for is believed. A
-program knows two: `helpfulness` ("follow the given instructions precisely") is at most the share of the row's
+left out. With --model one request an answer asks for all six, and only a reply that is exactly the JSON asked for
+counts. Programs rate two criteria: `helpfulness` ("follow the given instructions precisely") is at most the share of
+the row's
 constraints that the answer keeps, and without a model `conciseness` is the words of the shorter answer over its own, in
 characters where a script puts no blanks between words.
-Without a model these two are all there is. Source: arXiv 2412.15115, section 4.3, which states the criteria and neither
+Without a model there are only these two. Source: arXiv 2412.15115, section 4.3, which states the criteria and neither
 scale nor how they are put together.
 """
 
@@ -38,7 +40,7 @@ Rating = Annotated[int, msgspec.Meta(ge=1, le=SCALE)]
 
 
 class Ratings(Record, frozen=True):
-    """The reply of a judge: every criterion from 1 to SCALE."""
+    """Holds the reply of a judge: every criterion from 1 to SCALE."""
 
     truthfulness: Rating
     helpfulness: Rating
@@ -94,11 +96,11 @@ def _rate_pair(
 
 
 def rate_by_programs(texts: tuple[str, str], constraints: Sequence[ConstraintRef]) -> list[dict[str, float]]:
-    """Rate both answers of a pair by what needs no model: each criterion's name -> a rating in [0, 1].
+    """Rate both answers of a pair without a model: for each answer, criterion -> rating in [0, 1].
 
     Args:
         texts: Two answers to one prompt.
-        constraints: Those of the prompt; without any there is no `helpfulness`.
+        constraints: The prompt's constraints; without any there is no `helpfulness`.
 
     Raises:
         UnfitRow: A constraint is undecided on one of the texts.
@@ -118,7 +120,7 @@ def rate_by_programs(texts: tuple[str, str], constraints: Sequence[ConstraintRef
 
 
 def _shares(ratings: Ratings | None) -> dict[str, float] | None:
-    """The ratings in [0, 1]."""
+    """Return a judge's ratings scaled to [0, 1]; None stays None."""
     return None if ratings is None else {name: (getattr(ratings, name) - 1) / (SCALE - 1) for name in CRITERIA}
 
 

@@ -1,7 +1,8 @@
-"""Rows under many different system prompts, so that a model keeps to its task under any of them.
+"""Put rows under many different system prompts, so that a model keeps to its task under any of them.
 
-A system prompt is put together of a role, a place, a manner and a form, some 2,800 in all. None asks for a form, a
-length or a language, so that whatever the row's answer keeps it keeps on. Source: the Qwen2.5 report's "robust system
+A system prompt is composed of a role, a place, a manner and a form, some 2,800 in all. No system prompt asks for a
+form, a length or a language, so the row's answer still keeps its constraints. Source: the Qwen2.5 report's "robust
+system
 instruction" (arXiv 2412.15115, section 4.1), which builds hundreds of general system prompts and has conversations stay
 consistent under them; it does not print them, so these are ours.
 """

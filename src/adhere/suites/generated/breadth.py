@@ -1,7 +1,8 @@
-"""The suite `breadth`: every kind of constraint alone, a slice each, to see kind by kind where a model follows.
+"""Make the suite `breadth`: one slice for each kind of constraint, which its prompts have alone.
 
-It is made from the registry: a request, what the kind draws, and one of its wordings. Left out are kinds whose answer
-key is not said (`exact`, `answer`) or whose rule is a request of its own (code, plans); other suites have those. A
+A prompt is a request with a constraint that the kind draws, in one of the kind's wordings. Two sorts of kind are left
+out, because other suites have them: those whose prompts do not say the answer key (`exact`, `answer`) and those whose
+rule is a request of its own (code, plans). A
 passing answer is the kind's `witness`.
 """
 
@@ -28,7 +29,7 @@ NEVER = "instruction"
 
 
 def kinds_said() -> dict[str, type[Constraint]]:
-    """The package's kinds that a prompt can ask for in one sentence beside any request, by id."""
+    """Return the package's kinds that one sentence can add to any request, by id."""
     own = {name: registry.get(name) for name in registry}
     return {
         name: kind
@@ -40,10 +41,10 @@ def kinds_said() -> dict[str, type[Constraint]]:
 
 
 def breadth(seed: int = 0, prompts: int = USUAL, chosen: tuple[str, ...] = ()) -> Suite:
-    """The suite with so many prompts of each kind, or of those in `chosen`.
+    """Make the suite with `prompts` prompts for each kind, or for those in `chosen`.
 
-    These are ids, or families of ids such as `markdown`. A prompt depends on the seed, its kind and its number: another
-    kind changes none of the others.
+    `chosen` holds ids, or families of ids such as `markdown`; empty: all. A prompt depends only on the seed, its kind
+    and its number.
 
     Raises:
         UsageError: `prompts` is out of range.
@@ -65,10 +66,10 @@ def breadth(seed: int = 0, prompts: int = USUAL, chosen: tuple[str, ...] = ()) -
 
 
 def load_breadth(argument: str | None, seed: int | None) -> Suite:
-    """The suite of what stands behind the colon of its name: `x5`, `seed7`, ids and families of kinds, joined by `+`.
+    """Load `breadth:ARGUMENT`; the argument joins `x5`, `seed7`, ids and families of kinds by `+`.
 
     Raises:
-        UsageError: It is none of these.
+        UsageError: A part of the argument is none of these.
     """
     kinds = kinds_said()
     families = sorted({kind.family() for kind in kinds.values()})

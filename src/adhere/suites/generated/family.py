@@ -1,12 +1,13 @@
-"""A family of generated prompts: a seed gives items, each with exact checks, a level and an answer that passes.
+"""Define a family of generated prompts: a seed gives items, each with checks, a level and an answer that passes.
 
     FAMILY = Family(
         "rewrite", answers="Does it apply …?", paper="…", levels=(Level("1 step", "…"), …), draw=draw,
     )
 
 `draw(rng, level)` makes one item, or the variants of one item, for one level. At every level of a group the generator
-starts the same, so a family that draws the base of an item first asks the same thing at each level. The contract suite
-(`adhere.testing.check_family`) runs every family through the same questions, those of plug-ins too.
+starts from the same state, so a family that first draws the base of an item asks the same thing at each level. The
+contract suite
+(`adhere.testing.check_family`) tests every family, those of plug-ins too.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ REDRAWS = 50
 
 
 class Level(NamedTuple):
-    """One step of difficulty: how results name it, and what makes it harder than the one before."""
+    """Describes one step of difficulty: its name in results, and what makes it harder than the one before."""
 
     name: str
     meaning: str
 
 
 class SolvedTurn(NamedTuple):
-    """One user turn: what it says, what its answer must satisfy, and one answer that does.
+    """Holds one user turn: its text, the constraints on its answer, and one answer that passes.
 
     `answer` is for the solver of the contract suite and is never stored. A leading `<think>…</think>` in it is the
-    reasoning. `roles` names what each constraint measures (`task`, `format`, …), so that results can be given apart;
-    empty: no roles. `media` is shown.
+    reasoning. `roles` names what each constraint measures (`task`, `format`, …), so that results can be reported by
+    role;
+    empty: no roles. `media` holds pictures and sounds shown with the text.
     """
 
     text: str
@@ -54,10 +56,11 @@ class SolvedTurn(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One prompt before it has an id.
+    """Holds one prompt before it has an id.
 
-    `variant` tells apart the items of one group and level; `tags` are shown in results. `given` is what the prompt
-    itself puts into the conversation: tools, and messages of others.
+    `variant` distinguishes the items of one group and level; `tags` are shown in results. `given` is what the prompt
+    itself
+    puts into the conversation: tools, and messages of others.
     """
 
     turns: tuple[SolvedTurn, ...]
@@ -68,7 +71,7 @@ class Item(NamedTuple):
 
 
 class SolvedPrompt(NamedTuple):
-    """A prompt and, turn by turn, an answer that passes."""
+    """Holds a prompt and, for each turn, an answer that passes."""
 
     prompt: Prompt
     answers: tuple[str, ...]
@@ -86,26 +89,26 @@ def single(
     media: tuple[Media, ...] = (),
     given_messages: GivenMessages | msgspec.UnsetType = msgspec.UNSET,
 ) -> Item:
-    """An item of one turn."""
+    """Make an item of one turn."""
     return Item((SolvedTurn(text, constraints, answer, roles, media),), system, variant, tags or {}, given_messages)
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A generated suite.
+    """Describes a generated suite.
 
     Attributes:
-        name: On the command line.
-        answers: The question about a model that it answers.
-        paper: What it learns from.
-        levels: From easy to hard.
-        draw: (generator, number of the level from 0) to the item of that level, or its variants.
-        groups: How many groups its default suite has; a group is one item of every level (or its variants).
-        version: Raised when a seed would give other prompts.
-        usual_levels: How many of the levels the default suite has.
-        profile_levels: How many of them the suite `profile` has.
-        max_new_tokens: How long its answers may be unless a person says otherwise.
-        in_profile: Whether the suite `profile` has a slice of it. Not of what only some models can be asked.
+        name: The name on the command line.
+        answers: The question about a model that the suite answers.
+        paper: The paper that the suite follows.
+        levels: The levels, from easy to hard.
+        draw: Makes the item of a level (numbered from 0), or its variants, from a generator.
+        groups: Number of groups of the default suite; a group is one item of every level (or its variants).
+        version: Goes up when a seed gives other prompts.
+        usual_levels: Number of levels of the default suite; None: all.
+        profile_levels: Number of levels in the suite `profile`; None: as `usual_levels`.
+        max_new_tokens: The default token limit of an answer.
+        in_profile: Whether the suite `profile` has a slice of it; False if only some models can be asked.
     """
 
     name: str
@@ -127,15 +130,15 @@ class Family:
 
     @property
     def size(self) -> int:
-        """Prompts of the default suite: every group has as many as the first."""
+        """Number of prompts of the default suite; all groups have as many as the first."""
         return self.groups * len(self._group(PUBLIC_SEED, 1, self._numbers(None), set()))
 
     def stream(
         self, seed: int = PUBLIC_SEED, groups: int | None = None, levels: Sequence[str] | None = None
     ) -> Iterator[SolvedPrompt]:
-        """Items one at a time, so that long ones never lie in memory together; the same arguments give the same bytes.
+        """Yield the prompts one at a time, so that long ones are not all held in memory.
 
-        An item depends on the seed, the group's number and its level: more groups begin with fewer ones.
+        A prompt depends only on the seed, the group's number and its level, so more groups begin with the same prompts.
 
         Raises:
             UsageError: `groups` is out of range, or a level is unknown.
@@ -190,7 +193,7 @@ class Family:
 
     @property
     def _edition(self) -> str:
-        """Stands in the ids of every version but the first, so that an id never means another prompt."""
+        """Part of the ids of every version but the first, so that an id never means another prompt."""
         return "" if self.version == "1" else f"-v{self.version}"
 
     def _numbers(self, levels: Sequence[str] | None) -> list[int]:
@@ -205,7 +208,7 @@ class Family:
         return [number for number, name in enumerate(self.level_names) if name in levels]
 
     def suite(self, seed: int = PUBLIC_SEED, groups: int | None = None, levels: Sequence[str] | None = None) -> Suite:
-        """The suite of `stream`; arguments and errors as there."""
+        """Make the suite of the prompts of `stream`, with its arguments and errors."""
         count = self.groups if groups is None else groups
         numbers = self._numbers(levels)
         chosen = tuple(self.level_names[number] for number in numbers)
@@ -225,10 +228,10 @@ class Family:
         )
 
     def load(self, argument: str | None, seed: int | None) -> Suite:
-        """The suite of what stands behind the colon of its name: groups (`x25`), seed (`seed7`), levels, joined by `+`.
+        """Load `NAME:ARGUMENT`; the argument joins groups (`x25`), seed (`seed7`) and levels by `+`.
 
         Raises:
-            UsageError: A part is none of these, or stands twice.
+            UsageError: A part is none of these, or is repeated.
         """
         options = read_argument(self.name, argument, counts="groups", choices=self.level_names)
         default = PUBLIC_SEED if seed is None else seed
@@ -236,7 +239,7 @@ class Family:
 
 
 def hash_of(prompt: Prompt) -> int:
-    """A number that differs for prompts that ask something else, whatever their ids."""
+    """Return a number that differs between prompts with different content, whatever their ids."""
     pictures = [one.sha256 for turn in prompt.turns for one in turn.media or ()]
     return derive_seed(prompt.system or "", *(turn.text for turn in prompt.turns), *pictures)
 
@@ -246,7 +249,7 @@ def _as_reference(constraint: Constraint | ConstraintRef) -> ConstraintRef:
 
 
 def family_problem(name: object, thing: object) -> str | None:
-    """Why `thing` cannot be the family called `name`, in words for its author, or None."""
+    """Return why `thing` cannot be the family called `name`, in words for its author; None if it can."""
     if not isinstance(thing, Family):
         return f"must be an adhere.suites.generated.family.Family, is {thing!r}"
     if thing.name != name:

@@ -1,4 +1,4 @@
-"""The package's own families, and the module of this folder that holds each; nothing is imported for this list."""
+"""List the package's families and the module of each, without importing them; read and write suite names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OWN = {
 
 
 class SuiteOptions(NamedTuple):
-    """The options behind the colon of a suite's name; None and empty where it says nothing."""
+    """Holds what stands behind the colon of a suite's name; None or empty if it says nothing."""
 
     number: int | None
     seed: int | None
@@ -54,17 +54,17 @@ _LIMIT = re.compile(r"([a-z]+)([1-9]\d{0,6})")
 def read_argument(
     suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = (), limits: Sequence[str] = ()
 ) -> SuiteOptions:
-    """A number (`x25`), a seed (`seed7`), some of `choices`, numbers for `limits`; joined by `+`, each at most once.
+    """Read a number (`x25`), a seed (`seed7`), some of `choices`, and limits, joined by `+`, each at most once.
 
     Args:
         suite: The name before the colon, for messages.
-        argument: What stands behind it.
+        argument: The text behind the colon; None: no colon.
         counts: What the number counts, for messages: "groups".
-        choices: Other parts that the suite knows.
-        limits: Words that a number from 1 follows.
+        choices: Other words that the suite knows.
+        limits: Words that take a number from 1 on.
 
     Raises:
-        UsageError: A part is none of these, or stands twice.
+        UsageError: A part is none of these, or is repeated.
     """
     numbers: dict[str, int] = {}
     chosen: list[str] = []
@@ -89,6 +89,6 @@ def read_argument(
 
 
 def name_of(suite: str, *parts: str) -> str:
-    """The name that these parts give; empty ones are left out: `diagnostic`, `diagnostic:x25+seed7`."""
+    """Return the suite's name with these parts; empty ones are left out: `diagnostic:x25+seed7`."""
     present = [part for part in parts if part]
     return f"{suite}:{'+'.join(present)}" if present else suite

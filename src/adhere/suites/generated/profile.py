@@ -1,8 +1,8 @@
-"""The suite `profile`.
+"""Make the suite `profile`, a balanced slice of every generated family that any model can be asked.
 
-A balanced slice of every generated family that any model can be asked, to see where a model follows and where it does
-not. Each family gives as many prompts as every other, its levels in turn, so that a small profile has easy and hard
-prompts, too. Long texts and hundreds of words are left to their own suites: `long`, `density`.
+It shows where a model follows and where it does not. All families give the same number of prompts, with their levels in
+turn, so that a small profile has easy and hard prompts. Long texts and hundreds of words are left to their own suites:
+`long`, `density`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_NEW_TOKENS = 512
 
 
 def profile(seed: int = 0, prompts: int = USUAL) -> Suite:
-    """The suite with so many prompts of each family of this package.
+    """Make the suite with `prompts` prompts of each family of this package.
 
     Raises:
         UsageError: `prompts` is out of range.
@@ -44,12 +44,12 @@ def profile(seed: int = 0, prompts: int = USUAL) -> Suite:
 
 
 def load_profile(argument: str | None, seed: int | None) -> Suite:
-    """The suite of what stands behind the colon of its name.
+    """Load `profile:ARGUMENT`.
 
-    `x10` (prompts of each family), `seed7`, or both with a `+`.
+    The argument is `x10` (prompts of each family), `seed7`, or both joined by `+`.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: A part of the argument is none of these.
     """
     options = read_argument("profile", argument, counts="prompts of each family")
     default = 0 if seed is None else seed
@@ -59,7 +59,7 @@ def load_profile(argument: str | None, seed: int | None) -> Suite:
 
 
 def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
-    """The family's first prompts, its levels in turn."""
+    """Return the family's first prompts, its levels in turn."""
     levels = family.level_names[: family.profile_levels or family.usual_levels or None]
     of_level: dict[str, list[Prompt]] = {name: [] for name in levels}
     each = -(-count // len(levels))
@@ -74,6 +74,6 @@ def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
 
 
 def _rename(prompt: Prompt, family: str) -> Prompt:
-    """The prompt with its family as the slice that results are given by."""
+    """Return the prompt with its family as the slice that results are reported by."""
     tags = {**prompt.tags, "slice": family, "level_name": prompt.tags["slice"]}
     return msgspec.structs.replace(prompt, tags=tags)

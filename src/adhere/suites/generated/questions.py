@@ -1,7 +1,7 @@
-"""Small questions with one short right answer, each in several wordings.
+"""Make small questions with one short right answer, each in several wordings.
 
-What is asked where a family is about something else. The answer never stands in a place that a lazy answer copies: it
-is neither the first nor the last word of a question, and no constant is right for many of them.
+Families use them if they are about something else than the question. The answer is never where a lazy answer copies
+from: it is neither the first nor the last word of a question, and no constant is right for many questions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adhere.suites.generated.diagnostic.items import CITIES, NAMES, WORDS, ordin
 
 
 class Question(NamedTuple):
-    """One question: its wordings, its right answer and how that is compared (a normaliser of `answer:labelled`)."""
+    """Holds a question's wordings, its right answer, and the normaliser of `answer:labelled` that compares it."""
 
     wordings: tuple[str, ...]
     answer: str
@@ -27,7 +27,7 @@ class Question(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The answer as its normaliser leaves it."""
+        """The answer as its normaliser changes it."""
         return self.answer.casefold() if self.normaliser == "any case" else self.answer
 
 
@@ -159,7 +159,7 @@ def _how_many(rng: random.Random) -> Question:
 
 
 def _hide(rng: random.Random, answer: str, others: list[str]) -> str:
-    """A list with the answer neither first nor last."""
+    """Return a list as text, with the answer neither first nor last."""
     rng.shuffle(others)
     others.insert(rng.randint(1, len(others) - 1), answer)
     return ", ".join(others)
@@ -171,5 +171,5 @@ KINDS: tuple[Callable[[random.Random], Question], ...] = (
 
 
 def ask(rng: random.Random) -> Question:
-    """A question of any kind."""
+    """Draw a question of any kind."""
     return rng.choice(KINDS)(rng)

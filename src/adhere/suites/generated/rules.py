@@ -1,8 +1,9 @@
-"""Rules about the form of a free answer that can be kept together, and a writer that keeps them.
+"""Draw rules about the form of a free answer that go together, and write answers that keep them.
 
-What most families combine. The first rule of a list fixes how many parts the answer has, so that an empty, constant or
-copied answer breaks it. A request asks for whole sentences, and PROSE checks that, so that a heap of words breaks it,
-too. `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
+Most families use these rules. The first rule of a list fixes how many parts the answer has, so that an empty, constant
+or
+copied answer breaks it. A request asks for whole sentences, and PROSE checks that, so that a mere heap of words breaks
+it. `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ _FORMS = (
     "Say what comes to your mind about {}, in whole English sentences.",
 )
 PROSE = Prose()
-"""What every answer to a request must be beside its rules: sentences, as the request says."""
+"""The rule for every answer to a request: whole sentences, as the request says."""
 
 
 def draw_request(rng: random.Random) -> str:
-    """Draw what a free answer is to be about; it asks for whole sentences (PROSE)."""
+    """Draw a request for a free answer in whole sentences (PROSE)."""
     return rng.choice(_FORMS).format(rng.choice(SUBJECTS))
 
 
 def draw_shape(rng: random.Random) -> Constraint:
-    """How many parts the answer has, and of what sort."""
+    """Draw a rule on the number of parts of the answer: bullets, numbered items or lines."""
     return rng.choice((Bullets, Numbered, Lines))(rng.randint(3, 9))
 
 
@@ -95,15 +96,14 @@ _OPTIONS: tuple[Option, ...] = (*_BESIDE_A_LABEL, _ends, _avoid, _case)
 
 
 def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> list[Constraint]:
-    """`count` rules that can be kept together, up to nine; the first one fixes the shape.
+    """Draw `count` rules that can be kept together, up to nine; the first one fixes the shape.
 
     Args:
-        rng: What draws them.
-        count: How many.
-        beside: The text of a question where the answer also has a last line "Answer: " with a result. Such a line is in
-            no list, holds a capital and letters that nobody knows before, and is the end: so the shape is a number of
-            lines, and no rule is about case, letters or the end. No word is asked for that stands in the question,
-            because it may be the result.
+        rng: The source of randomness.
+        count: Number of rules.
+        beside: The text of a question, if the answer must also end with a line "Answer: " and a result; None: no such
+        line. The shape is then a number of lines, and no rule is about case, letters or the end. No rule asks for a
+        word of the question, because it may be the result.
     """
     free = [word for word in WORDS if not set(word) & set("jqxzkv") and (beside is None or word not in beside)]
     rng.shuffle(free)
@@ -115,16 +115,16 @@ def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> 
 
 
 def _agree(drawn_rules: list[Constraint]) -> list[Constraint]:
-    """Small letters instead of capitals where another rule quotes words in small letters."""
+    """Return the rules with lower instead of upper case if another rule quotes words in lower case."""
     if any(one.literals() for one in drawn_rules):
         return [Lower() if isinstance(one, Upper) else one for one in drawn_rules]
     return drawn_rules
 
 
 def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
-    """The rules on one line, each in a wording drawn, numbered if there are several.
+    """Return the rules on one line, each in a drawn wording, numbered if there are several.
 
-    A copied prompt has only one line.
+    They are on one line so that a copied prompt has only one line.
     """
     sentences = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
     if len(sentences) == 1:
@@ -137,10 +137,9 @@ def _take(free: list[str], count: int) -> list[str]:
 
 
 def write_sentences(words: Iterable[str], least: int = 1) -> list[str]:
-    """Sentences that hold the words in their order, two each, `least` of them or more; the meaning does not matter.
+    """Write at least `least` sentences that hold the words in their order, two each; they mean little.
 
-    They have none of the letters j, q, x, z, k and v, no mark but the full stop, and none of the words that a rule
-    forbids.
+    They have none of the letters j, q, x, z, k and v, no mark but the full stop, and no word that a rule forbids.
     """
     remaining = iter(words)
     spare = itertools.cycle(("harbor", "garden", "candle", "bottle", "lemon", "mirror", "summit", "temple"))
@@ -153,14 +152,14 @@ def write_sentences(words: Iterable[str], least: int = 1) -> list[str]:
 
 
 def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noqa: C901, PLR0912 - one branch a kind
-    """An answer that keeps all of them, of the kinds that this module draws; the sentences mean little.
+    """Write an answer that keeps all constraints, of the kinds that this module draws; it means little.
 
     Args:
         constraints: Rules that can be kept together.
-        last_line: One line that the answer must end with beside them, e.g. `Answer: 12`; it counts as one of its lines.
+        last_line: A line that the answer must also end with, e.g. `Answer: 12`; it counts as one of the lines.
 
     Raises:
-        TypeError: A constraint of another kind.
+        TypeError: A constraint is of another kind.
     """
     parts, form = 1, "{}"
     content: list[str] = []

@@ -1,6 +1,6 @@
-"""Episodes in worlds as a suite: `world:NAME[:xN][+text][+seedS][+stepsN][+tokensN][+secondsN]`, an episode a seed.
+"""Make a suite of episodes: `world:NAME[:xN][+text][+seedS][+stepsN][+tokensN][+secondsN]`, an episode a seed.
 
-`world:repo` has `+rulesK`, too, which is a part of the world's own name: `repo:rules16`.
+`world:repo` also has `+rulesK`, which becomes part of the world's own name: `repo:rules16`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from adhere.worlds.replay import FORMS, Form, introduction
 
 USUAL, MOST = 50, 100_000
 TOKENS = 512
-"""Of one answer, unless a person says otherwise."""
+"""The default token limit of one answer."""
 _PART = re.compile(r"(?:x|seed-?|steps|tokens|seconds|rules)\d+|tools|text")
 RULES = "rules"
 
 
 def load_world(argument: str | None, seed: int | None) -> Suite:
-    """The suite of `world:ARGUMENT`.
+    """Load `world:ARGUMENT`.
 
     Args:
         argument: NAME, and behind another colon the number of episodes, the form (`tools`, `text`), the seed, and
             limits of an episode (`steps20`, `tokens4000`, `seconds600`).
-        seed: Where the argument has none.
+        seed: Used if the argument has no seed.
 
     Raises:
-        UnknownName: No such world.
-        UsageError: The rest means nothing.
+        UnknownName: There is no such world.
+        UsageError: A part behind the name is none of these.
     """
     argument = argument or "shop"
     name, _, rest = (
@@ -56,18 +56,18 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
 def world_suite(
     name: str, episodes: int | None = None, *, form: str | None = None, seed: int = 0, limits: Limits | None = None
 ) -> Suite:
-    """So many episodes of a world.
+    """Make a suite of episodes of a world.
 
     Args:
-        name: As `open_world` takes it.
-        episodes: How many, each of a seed of its own; None: the usual number. Of a world of given tasks, these in their
-            order; None: all.
-        form: `tools` or `text`; None: as the world is, tools where it has any.
-        seed: The root of the episodes' seeds.
-        limits: Of one episode; None: the usual ones.
+        name: The world's name, as for `open_world`.
+        episodes: Number of episodes, each with its own seed; None: the usual number. A world of given tasks plays them
+        in their order; None: all.
+        form: `tools` or `text`; None: `tools` if the world has any, else `text`.
+        seed: The seed from which the episodes' seeds derive.
+        limits: Limits of one episode; None: the usual ones.
 
     Raises:
-        UnknownName: No such world.
+        UnknownName: There is no such world.
         UsageError: The number is out of range.
     """
     world, limits = open_world(name), limits or Limits()
@@ -114,7 +114,7 @@ def world_suite(
 
 
 def played_by(suite: Suite, user: str) -> Suite:
-    """The same suite with a model, by name, that plays the users.
+    """Return the suite with a model that plays the users; `user` is its name.
 
     Raises:
         UsageError: A prompt is no episode, or its world has no user.

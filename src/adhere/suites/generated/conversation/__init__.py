@@ -1,1 +1,1 @@
-"""Conversations: several turns, system prompts, ranks of instructions, instructions in quoted text."""
+"""Families about conversations: turns, system prompts, ranks of instructions, instructions in quoted text."""

@@ -1,4 +1,4 @@
-"""Instructions of different rank: the system's rule holds, whatever the user or a pasted text says against it."""
+"""Make instructions of different rank: the system's rule holds, whatever the user or a pasted text says."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adhere.suites.generated.questions import ask
 
 
 class _Pair(NamedTuple):
-    """A rule and one that cannot hold with it.
+    """Holds a rule and one that contradicts it.
 
-    What keeps the first beside the answer, and how the label is then written.
+    `added` is text beside the answer that keeps the rule; `label` is how the answer's label is then written.
     """
 
     rule: Constraint
@@ -29,7 +29,7 @@ class _Pair(NamedTuple):
 
 
 def _draw_pair(rng: random.Random, question: str) -> _Pair:
-    """A pair whose words stand nowhere in the question, where they could be the answer."""
+    """Draw a pair whose words are not in the question, where they could be the answer."""
     one, other, third, fourth = rng.sample([word for word in WORDS if word not in question], 4)
     few, many = rng.sample(range(3, 9), 2)
     return rng.choice(
@@ -44,7 +44,7 @@ def _draw_pair(rng: random.Random, question: str) -> _Pair:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A question; the system's rule; and, by level, who says the opposite."""
+    """Draw a question, the system's rule and, by level, somebody who says the opposite."""
     question = ask(rng)
     rule, opposite, suffix, label = _draw_pair(rng, question.text)
     wording = rng.randrange(4)

@@ -1,6 +1,6 @@
-"""Conversations whose rules accumulate, change and lapse.
+"""Make conversations whose rules are added, changed and revoked.
 
-The answer of every turn must keep the rules that hold then.
+The answer of every turn must keep the rules that hold at that turn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AGAIN = " Write your answer again, with all the rules that hold now."
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Two rules; then one added, one changed, one revoked, and at last another request under what is left."""
+    """Draw a conversation: two rules, then by level one added, one changed, one revoked, and a new request."""
     wording = rng.randrange(4)
 
     def say(one: Constraint) -> str:

@@ -1,4 +1,4 @@
-"""The text against what the model believes: a made-up world states facts, and answers must follow the world."""
+"""Set the text against what the model believes: a made-up world states facts, and answers must follow them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _draw_invented(rng: random.Random) -> tuple[str, str, str]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Three facts of a world, and a question about one of them."""
+    """Draw three facts of a world, and a question about one of them."""
     places = rng.sample(WORDS, 2)
     world = f"the land of {places[0].capitalize()}{places[1]}"
     facts = []

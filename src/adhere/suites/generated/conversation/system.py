@@ -1,4 +1,4 @@
-"""One request under the same rules in many system prompts: does the dress of a rule matter?"""
+"""Put one request under the same rules in different system prompts: does a rule's wrapping matter?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RULES = (1, 2, 4)
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Five system prompts that say the same rules; the user's request and own rule are the same in all."""
+    """Draw five system prompts that say the same rules; the user's request and rule are the same in all."""
     request, name, city = rules.draw_request(rng), rng.choice(NAMES), rng.choice(CITIES)
     drawn_rules = rules.draw_rules(rng, 6)
     own, system = drawn_rules[:1], drawn_rules[1 : 1 + _RULES[level]]

@@ -1,4 +1,4 @@
-"""The `core` suite and the study's prompts.
+"""Make the `core` suite and the prompts of studies.
 
-Everyday questions with drawn constraints, dealt into training and held-out parts.
+They are everyday queries with drawn constraints, dealt into training and held-out parts.
 """

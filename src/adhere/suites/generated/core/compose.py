@@ -1,4 +1,4 @@
-"""One query and some kinds of constraint become one Prompt."""
+"""Make one Prompt from one query and some kinds of constraint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Phrasings = Literal["training", "held-out"]
 
 
 class Manner(Protocol):
-    """How a kind becomes a sentence of a prompt: what it asks for, and in which words."""
+    """Decides how a kind becomes a sentence of a prompt: its parameters and its wording."""
 
     @property
     def phrasings(self) -> str:
@@ -23,20 +23,20 @@ class Manner(Protocol):
         ...
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
-        """A constraint of `kind` for `query`; None where there is none that is allowed."""
+        """Draw a constraint of `kind` for `query`; None if no allowed one is found."""
         ...
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
-        """The sentence that asks for it."""
+        """Return the sentence that asks for `constraint`."""
         ...
 
     def ref(self, constraint: Constraint) -> ConstraintRef:
-        """How it is stored."""
+        """Return the form in which `constraint` is stored."""
         return constraint.ref()
 
 
 class OwnWords(Manner):
-    """The manner of `core`: a kind's own draws and phrasings, of which the last one is kept for held-out prompts."""
+    """Uses a kind's own draws and phrasings, as `core` does; the last phrasing is for held-out prompts."""
 
     def __init__(self, phrasings: Phrasings) -> None:
         self._phrasings = phrasings
@@ -79,7 +79,7 @@ CONTRADICTS: dict[str, frozenset[str]] = {
 
 
 def fits(query: Query, kind: type[Constraint]) -> bool:
-    """Whether the query leaves open what `kind` asks for."""
+    """Tell whether the query leaves open what `kind` asks for."""
     return kind.id not in CONTRADICTS[query.asks]
 
 
@@ -94,17 +94,17 @@ def compose(
     slice: str,  # noqa: A002 - the tag's name
     source: str = "adhere",
 ) -> Prompt:
-    """A Prompt of `query` with `count` drawn constraints, said after the query in a sentence each.
+    """Make a Prompt: `query`, followed by one sentence for each of `count` drawn constraints.
 
     Args:
-        query: What is asked.
-        rng: Where parameters, the order of the sentences and training wordings come from.
-        kinds: Kinds to draw from, in order of preference; earlier ones are given up only where they do not fit.
-        count: How many constraints, each of another kind, no two in conflict.
+        query: What the prompt asks.
+        rng: The source of parameters, of the order of the sentences and of training wordings.
+        kinds: Kinds to draw from, in order of preference; an earlier one is skipped only if it does not fit.
+        count: The number of constraints, all of different kinds and without conflicts.
         manner: How constraints are drawn and said.
         id: The prompt's id.
-        slice: What results are reported by.
-        source: What generated it.
+        slice: The slice that results are reported by.
+        source: The name of what generated the prompt.
 
     Raises:
         AdhereError: No `count` of the kinds go together with this query.
@@ -132,7 +132,7 @@ def compose(
 
 
 class _Drawing(NamedTuple):
-    """The parts that every draw of one prompt has in common."""
+    """Holds what all draws of one prompt have in common."""
 
     query: Query
     rng: random.Random
@@ -142,7 +142,7 @@ class _Drawing(NamedTuple):
 def _choose(
     drawing: _Drawing, kinds: Sequence[type[Constraint]], count: int, chosen: list[Constraint]
 ) -> list[Constraint] | None:
-    """The first `count` kinds, in their order, that can be drawn without conflict; None where no combination can."""
+    """Draw the first `count` kinds, in their order, that go together; None if no combination does."""
     if len(chosen) == count:
         return chosen
     for position, kind in enumerate(kinds):
@@ -154,7 +154,7 @@ def _choose(
 
 
 def _draws(drawing: _Drawing, kind: type[Constraint], chosen: Sequence[Constraint]) -> Iterator[Constraint]:
-    """At most one constraint of `kind` that goes with all of `chosen`."""
+    """Yield at most one constraint of `kind` that conflicts with none of `chosen`."""
     for _ in range(DRAWS_PER_KIND):
         constraint = drawing.manner.draw(kind, drawing.rng, drawing.query)
         if constraint is not None and not any(conflict(constraint, other) for other in chosen):

@@ -1,6 +1,6 @@
-"""Many Prompts from one pack of queries and kinds.
+"""Make many Prompts from one pack of queries and kinds.
 
-Everything in equal shares, and the same for the same seed everywhere.
+Kinds and numbers of constraints come in equal shares. The same seed gives the same prompts on every machine.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ REDRAWS = 20  # a prompt that exists already is drawn again this often
 
 
 def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ...]:
-    """Kinds of one part to generate prompts with, in the order of their ids: those in `only`, else those of CORE_KINDS.
+    """Return the kinds of one part to generate prompts with, sorted by id: those in `only`, else the CORE_KINDS.
 
-    Kinds of plug-ins have to be named: with them the same seed would give other prompts on another machine.
+    Kinds of plug-ins must be named: otherwise the same seed would give other prompts on another machine.
 
     Raises:
         UnknownName: `only` names a kind that does not exist.
-        UsageError: It names one of another part.
+        UsageError: `only` names a kind of another part, or one that prompts cannot be generated with.
     """
     for name in only:
         choice = registry.get(name)
@@ -57,7 +57,7 @@ def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ..
 
 
 def topics_in_turn(queries: Sequence[Query], rng: random.Random) -> list[Query]:
-    """All queries in an order in which every topic has come once before any comes twice."""
+    """Return all queries in an order in which every topic comes once before any comes twice."""
     by_topic: dict[str, list[Query]] = {}
     for query in queries:
         by_topic.setdefault(query.topic, []).append(query)
@@ -73,13 +73,13 @@ def topics_in_turn(queries: Sequence[Query], rng: random.Random) -> list[Query]:
 
 
 class Dealer:
-    """Deals queries in turn; each is used once before any is used again, also across slices.
+    """Deals queries in turn; every query is used once before any is used again, also across slices.
 
     Args:
-        queries: One part of them.
-        seed: The root of everything drawn.
+        queries: The queries of one part.
+        seed: The seed from which all draws derive.
         manner: How constraints are drawn and said (see `compose`).
-        source: The name of what is generated.
+        source: The name of the generated set; draws derive from it too.
     """
 
     def __init__(self, queries: Sequence[Query], *, seed: int, manner: Manner, source: str) -> None:
@@ -96,12 +96,13 @@ class Dealer:
         *,
         counts: Sequence[int] = COUNTS,
     ) -> list[Prompt]:
-        """`count` prompts of one slice, their constraints of `kinds` in equal shares.
+        """Make `count` prompts of one slice, with the `kinds` of constraint in equal shares.
 
-        `counts` says how many constraints a prompt has, in every `len(counts)` prompts.
+        Among any `len(counts)` prompts from the first on, each has a different entry of `counts` as its number of
+        constraints.
 
         Raises:
-            AdhereError: A query for which no prompt, or none that is new, can be made.
+            AdhereError: No new prompt can be made for a query.
         """
         rng = random.Random(derive_seed(self.seed, self.source, slice))
         tally = _Tally(kinds)
@@ -118,7 +119,7 @@ class Dealer:
         return prompts
 
     def _new(self, query: Query, rng: random.Random, tally: _Tally, *, count: int, id: str, slice: str) -> Prompt:  # noqa: A002
-        """A prompt whose text was not dealt before."""
+        """Make a prompt whose text was not dealt before."""
         for _ in range(REDRAWS):
             prompt = compose(
                 query,
@@ -141,7 +142,7 @@ class Dealer:
 
 
 class _Tally:
-    """How often each kind was dealt, and with which query."""
+    """Counts how often each kind was dealt, in all and with each query."""
 
     def __init__(self, kinds: Sequence[type[Constraint]]) -> None:
         self.kinds = kinds
@@ -149,13 +150,13 @@ class _Tally:
         self._with_query: Counter[tuple[str, str]] = Counter()
 
     def rank(self, query: Query, rng: random.Random) -> list[type[Constraint]]:
-        """Kinds new to the query first, then the ones used least, ties by lot."""
+        """Return the kinds, those dealt least with the query first, then those dealt least in all, ties at random."""
         return sorted(
             self.kinds, key=lambda kind: (self._with_query[query.id, kind.id], self._used[kind.id], rng.random())
         )
 
     def count(self, query: Query, prompt: Prompt) -> None:
-        """Remember what was dealt."""
+        """Count the kinds of a dealt prompt."""
         for kind in (twin_kind(ref.id).id for ref in prompt.constraints):
             self._used[kind] += 1
             self._with_query[query.id, kind] += 1

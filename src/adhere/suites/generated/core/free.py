@@ -1,8 +1,9 @@
-"""Training prompts in IFEval's manner, which leave room for long answers.
+"""Make training prompts in IFEval's manner, which leave room for long answers.
 
-A request, then one to three rules in free wording. Their requests are made of templates over the training topics, their
-wordings are those of no other prompt, and their kinds are ours or IFTrain's (`constraints.published.iftrain.twins`). No
-text of IFEval or IFBench is in them; a study compares them with those it measures on.
+A prompt is a request with one to three rules in free wording. The requests are made of templates over the training
+topics, the wordings occur in no other prompts, and the kinds are ours or IFTrain's
+(`constraints.published.iftrain.twins`). No text of IFEval or IFBench is in these prompts; a study compares them with
+the prompts that it measures on.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _DRAWS: Mapping[str, Callable[[random.Random], Constraint]] = {
 
 
 class FreeManner(Manner):
-    """Draws what belongs to training and says it in equal shares of the free wordings of its kind.
+    """Draws constraints for training and says them in the free wordings of their kind, in equal shares.
 
     Args:
         ids: The kinds, ours or IFTrain's; no two may ask for the same thing.
@@ -59,11 +60,11 @@ class FreeManner(Manner):
 
 
 def free_kinds(ids: Sequence[str]) -> dict[str, str]:
-    """Id of our kind -> the id that was asked for, of each of `ids`.
+    """Return id of our kind -> the id in `ids` that names it.
 
     Raises:
-        UnknownName: No free wording is known of a kind.
-        UsageError: None is given, or two ask for the same thing.
+        UnknownName: A kind has no free wording.
+        UsageError: `ids` is empty, or two of them ask for the same thing.
     """
     name_by_kind: dict[str, str] = {}
     for name in ids:
@@ -81,18 +82,18 @@ def free_kinds(ids: Sequence[str]) -> dict[str, str]:
 def free_prompts(
     seed: int, count: int, *, kinds: Sequence[str], name: str, among: Sequence[Query]
 ) -> tuple[Prompt, ...]:
-    """`count` prompts; the same arguments give the same prompts, byte for byte.
+    """Make `count` prompts; the same arguments give the same prompts, byte for byte.
 
     Args:
-        seed: The root of what is drawn.
-        count: How many.
-        kinds: Their kinds, of those that have free wordings.
-        name: Begins the prompts' ids, and is another root of what is drawn.
+        seed: The seed from which all draws derive.
+        count: Number of prompts.
+        kinds: Ids of kinds that have free wordings.
+        name: The start of the prompts' ids; draws derive from it too.
         among: The requests to build on (`templates.longer_queries_of_seed`).
 
     Raises:
-        UnknownName, UsageError: As `free_kinds`.
-        AdhereError: A request for which no prompt can be made.
+        UnknownName, UsageError: `free_kinds` refuses the kinds.
+        AdhereError: No prompt can be made for a request.
     """
     manner = FreeManner(kinds)
     chosen = [twin_kind(one) for one in sorted(set(kinds))]

@@ -1,9 +1,9 @@
-"""The queries that generated prompts are built on: written by us, split by topic into a train and a held-out part.
+"""Read the queries that generated prompts are built on: ours, split by topic into train and held-out parts.
 
 Every query asks for an answer of one to three short sentences and says so, because answers are capped at 64 tokens and
-an answer that is cut counts as failed. It says so in one of two ways, in sentences or in words, and `asks` tells which:
-a constraint on the same quantity would contradict it. A query never uses its own topic words, so that including or
-avoiding one is a choice of the answer.
+an answer that is cut counts as failed. The limit is in sentences or in words, and `asks` tells which:
+a constraint on the same quantity would contradict it. A query never uses its own topic words, so the answer is free to
+include or avoid them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _WORD_LIMIT, _SENTENCES = re.compile(r"\b\d+ words\b"), re.compile(r"\bsentences
 
 
 class Query(Record, frozen=True):
-    """One thing to ask.
+    """Holds one thing to ask.
 
     Attributes:
         id: `q-<topic>-<n>`; never changes meaning.
-        topic: All queries of a topic lie in one part.
+        topic: The topic; all queries of a topic belong to one part.
         text: One request, with how long the answer should be.
         words: 3 to 5 lower-case words that an answer may well use and the query does not.
-        part: Whether training prompts, held-out prompts or those that settings are chosen on are built on it.
+        part: The prompts that are built on the query: training, held-out, or those for choosing settings.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Query(Record, frozen=True):
 
     @property
     def asks(self) -> Literal["sentences", "words", "nothing"]:
-        """The unit in which the query limits its answer; `nothing` where it leaves the length open."""
+        """The unit in which the query limits its answer; `nothing` if it leaves the length open."""
         if _WORD_LIMIT.search(self.text):
             return "words"
         return "sentences" if _SENTENCES.search(self.text) else "nothing"
@@ -55,11 +55,11 @@ def _all() -> tuple[Query, ...]:
 
 
 def queries(part: Part | None = None) -> tuple[Query, ...]:
-    """The queries of one part, or of both, in the order of the file."""
+    """Return the queries of one part, or of all, in the order of the file."""
     return tuple(query for query in _all() if part is None or query.part == part)
 
 
 def uses(text: str, word: str) -> bool:
-    """Whether a text has a word, or a longer form of it."""
+    """Tell whether a text has a word, or a longer word that begins with it."""
     lower = text.lower()
     return word in lower and re.search(rf"\b{re.escape(word)}", lower) is not None

@@ -1,4 +1,4 @@
-"""The prompts of a study: training prompts of one seed, and a held-out suite whose slices each ask one thing.
+"""Make a study's prompts: training prompts of one seed, and a held-out suite whose slices each ask one thing.
 
 | slice | queries, topics, what is asked for | wordings | kinds |
 |---|---|---|---|
@@ -7,8 +7,8 @@
 | `new-family` | never trained on | never trained on | of families that are never trained on |
 | `new-kind` | never trained on | never trained on | of others that are named; their family may be trained on |
 
-Each is dealt twice, apart by the number of constraints: `new-topic/single`, `new-topic/multiple` and so on.
-`audit` proves the table for a set of prompts.
+Each slice is dealt twice, by the number of constraints: `new-topic/single`, `new-topic/multiple` and so on.
+`audit` checks the table for a set of prompts.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ SLICES = tuple(
 
 
 class Sizes(Record, frozen=True):
-    """Prompts of one slice with one constraint and with two or three."""
+    """Number of prompts of one slice with one constraint, and with two or three."""
 
     single: int = 0
     multiple: int = 0
 
 
 class StudyManner(Manner):
-    """Draws what belongs to one part and says it in equal shares of some wordings (see `wordings`).
+    """Draws constraints for one part and says them in equal shares of its wordings (see `wordings`).
 
     Args:
-        part: Whose phrases, keys and words are asked for.
+        part: The part whose phrases, keys and words are used.
         new: Whether the wordings are those that are never trained on.
-        most: How many training wordings a kind has, the first ones; None: all. Part `dev` says the others.
+        most: How many training wordings a kind has, the first ones; None: all. Part `dev` uses the others.
     """
 
     def __init__(self, part: StudyPart, *, new: bool, most: int | None = None) -> None:
@@ -89,22 +89,22 @@ def study_suite(
     kinds: Sequence[str] = (),
     wordings: int | None = None,
 ) -> Suite:
-    """The held-out prompts of a study; the same arguments give the same prompts, byte for byte.
+    """Make the held-out prompts of a study; the same arguments give the same prompts, byte for byte.
 
     Args:
-        seed: The root of what is drawn.
+        seed: The seed from which all draws derive.
         new_topic: Prompts in the wordings of training.
-        new_wording: Prompts in wordings that training never says.
+        new_wording: Prompts in wordings that training never uses.
         new_family: Prompts with kinds of held-out families.
         new_kind: Prompts with kinds of `new_kinds`, of any part.
-        new_kinds: Their ids; none of `kinds`.
+        new_kinds: Ids of kinds; none may be in `kinds`.
         kinds: Ids of the train kinds; empty: those of `core`.
-        wordings: How many wordings a kind has in training.
+        wordings: Number of wordings of a kind in training.
 
     Raises:
-        UsageError: A size is negative, or all are zero.
-        UnknownName: No such kind.
-        AdhereError: A query for which no prompt can be made.
+        UsageError: A size is negative, all are zero, or `new_kinds` is needed and empty or shares an id with `kinds`.
+        UnknownName: There is no such kind.
+        AdhereError: No prompt can be made for a query.
     """
     sizes = {"new-topic": new_topic, "new-wording": new_wording, "new-family": new_family}
     if new_kind.single or new_kind.multiple:
@@ -146,7 +146,10 @@ def study_suite(
 
 
 def _of_part(part: Part, kinds: Sequence[str]) -> tuple[type[Constraint], ...]:
-    """The kinds of one part among some of both; none where there is none, which `kinds_of` takes for all."""
+    """Return those of `kinds` that belong to one part.
+
+    None of them gives an empty result, which `kinds_of` alone would take for all kinds.
+    """
     own = [name for name in kinds if registry.get(name).part == part]
     return kinds_of(part, own) if own else ()
 
@@ -161,21 +164,21 @@ def study_prompts(
     name: str = "train",
     among: Sequence[Query] | None = None,
 ) -> tuple[Prompt, ...]:
-    """`count` training prompts; the same arguments give the same prompts, byte for byte.
+    """Make `count` training prompts; the same arguments give the same prompts, byte for byte.
 
     Args:
-        seed: The root of what is drawn.
-        count: How many.
+        seed: The seed from which all draws derive.
+        count: Number of prompts.
         kinds: Ids of the train kinds to use; empty: those of `core`.
-        wordings: How many wordings a kind has; None: all that training may say.
+        wordings: Number of wordings of a kind; None: all that training may use.
         singles: Of every ten prompts, how many have one constraint; the others have two.
-        name: Begins the prompts' ids, and is another root of what is drawn.
+        name: The start of the prompts' ids; draws derive from it too.
         among: The queries to build on; None: all that were written for training.
 
     Raises:
         UsageError: `count` is below 1, `singles` is not 0 to 10, or a kind is held out.
-        UnknownName: No such kind.
-        AdhereError: A query for which no prompt can be made.
+        UnknownName: There is no such kind.
+        AdhereError: No prompt can be made for a query.
     """
     if count < 1 or not 0 <= singles <= 10:
         raise UsageError(f"study_prompts: count={count} must be at least 1 and singles={singles} from 0 to 10")
@@ -188,20 +191,20 @@ def study_prompts(
 def dev_suite(
     seed: int = 0, *, sizes: Sizes, kinds: Sequence[str] = (), wordings: int | None = None, also: Sequence[Prompt] = ()
 ) -> Suite:
-    """Prompts to choose settings on.
+    """Make prompts to choose settings on.
 
-    Topics, phrases, keys, words and wordings that neither training nor the held-out suite has.
+    Their topics, phrases, keys, words and wordings occur neither in training nor in the held-out suite.
 
     Args:
-        seed: The root of what is drawn.
-        sizes: How many.
-        kinds: As for training.
-        wordings: How many wordings a kind has in training; these prompts are said in the further ones.
-        also: Training and held-out prompts, with which they are compared.
+        seed: The seed from which all draws derive.
+        sizes: Number of prompts, by number of constraints.
+        kinds: Ids of the train kinds; empty: those of `core`.
+        wordings: Number of wordings of a kind in training; these prompts use the further ones.
+        also: Training and held-out prompts, to compare the new ones with.
 
     Raises:
         UsageError: No prompt is asked for, or training uses all wordings.
-        AdhereError: They share what they must not.
+        AdhereError: The new prompts share something with `also`.
     """
     if wordings is None or not (sizes.single or sizes.multiple):
         raise UsageError(
@@ -221,7 +224,7 @@ def dev_suite(
 
 
 class Audit(Record, frozen=True):
-    """The overlap of training and held-out prompts, which must be none; all empty where the split holds."""
+    """Holds what training and held-out prompts share; all fields are empty if the split holds."""
 
     queries: tuple[str, ...]
     topics: tuple[str, ...]
@@ -233,7 +236,7 @@ class Audit(Record, frozen=True):
         """Refuse a broken split.
 
         Raises:
-            AdhereError: Naming what is shared.
+            AdhereError: The two sides share something; the message names it.
         """
         shared = {name: values for name in self.__struct_fields__ if (values := getattr(self, name))}
         if shared:
@@ -242,7 +245,7 @@ class Audit(Record, frozen=True):
 
 
 def audit(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Audit:
-    """Compare the two sides by query, topic, what is asked for (phrases, keys, words), wording and family."""
+    """Compare two sides by query, topic, requested content (phrases, keys, words), wording and family."""
 
     def shared(of: str) -> tuple[str, ...]:
         return tuple(sorted({p.tags[of] for p in training} & {p.tags[of] for p in held_out}))
@@ -266,7 +269,7 @@ def _contents(prompt: Prompt) -> list[str]:
 
 
 def _wordings(prompt: Prompt) -> list[str]:
-    """The wordings (format strings) in which a prompt's constraints are said, found in its text."""
+    """Return the wording (format string) in which a prompt's text says each of its constraints."""
     wordings = []
     for ref in prompt.constraints:
         constraint = as_own(ref)

@@ -1,7 +1,7 @@
-"""The suite `core`: what nothing was trained on.
+"""Make the suite `core`, whose queries, topics and wordings are never trained on.
 
-Its queries, topics and wordings are held out in both slices. `in-family` has the kinds that training prompts have too;
-`new-family` has only kinds of families that are never trained on, so it tells learnt rules from learnt obedience.
+Both slices are held out so. `in-family` has the kinds of training prompts;
+`new-family` has only kinds of families that are never trained on, so it separates learnt rules from learnt obedience.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def core(
     kinds: Sequence[str] = (),
     new_kinds: Sequence[str] = (),
 ) -> Suite:
-    """The suite `core` of these sizes; the same arguments give the same prompts, byte for byte.
+    """Make the suite `core` of these sizes; the same arguments give the same prompts, byte for byte.
 
     Args:
-        seed: The root of what is drawn.
+        seed: The seed from which all draws derive.
         in_family: Prompts with kinds of the train families.
         new_family: Prompts with kinds of the held-out families.
         kinds: Ids of the train kinds that `in-family` uses; empty: those of version 1 (`deal.CORE_KINDS`).
@@ -38,8 +38,8 @@ def core(
 
     Raises:
         UsageError: A size is negative, or both are zero, or a kind is of the other part.
-        UnknownName: No such kind.
-        AdhereError: A query for which no prompt can be made.
+        UnknownName: There is no such kind.
+        AdhereError: No prompt can be made for a query.
     """
     if min(in_family, new_family) < 0 or in_family + new_family == 0:
         raise UsageError(

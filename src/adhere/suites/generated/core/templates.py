@@ -1,9 +1,9 @@
-"""Many more queries, made of topics and templates.
+"""Make many more queries from topics and templates.
 
-So that every seed of a study trains on its own, and tuning has a part to itself. `topics.jsonl` has a thing and
-something to do for each topic; every template asks one small question about one of them. Their topics are none of the
-topics of `queries`. Part `train` widens the queries of training; part `dev` is for choosing settings: nothing is
-trained or tested on it.
+With them every seed of a study trains on its own queries, and tuning has a part to itself. `topics.jsonl` has a thing
+and an activity for each topic; every template asks one small question about one of the two. No topic is one of those of
+`queries`. Part `train` adds to the queries of training. Part `dev` is for choosing settings: nothing is trained or
+tested on it.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ LONGER_ABOUT_THING = (
 
 
 class Topic(Record, frozen=True):
-    """A topic that templates are filled with.
+    """Holds a topic that templates are filled with.
 
-    `thing` with its article, `doing` as a gerund, and words that an answer may well use.
+    `thing` comes with its article, `doing` is a gerund, and `words` are words that an answer may well use.
     """
 
     topic: str
@@ -112,9 +112,9 @@ def _topics() -> tuple[Topic, ...]:
 
 @cache
 def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
-    """The queries of one part: topics in the order of the file, templates in theirs.
+    """Return the queries of one part, by topic in the order of the file, then by template.
 
-    Words of `dev` belong to no other part.
+    The words of `dev` belong to no other part.
     """
     others = {word for query in queries() for word in query.words}
     others |= {word for topic in _topics() if topic.part != "dev" for word in topic.words}
@@ -135,7 +135,10 @@ def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
 
 @cache
 def longer() -> tuple[Query, ...]:
-    """Requests about the training topics that leave the length of the answer open; only training asks them."""
+    """Return requests about the training topics that leave the length of the answer open.
+
+    Only training prompts use them.
+    """
     long_queries = []
     for topic in _topics():
         if topic.part != "train":
@@ -150,7 +153,7 @@ def longer() -> tuple[Query, ...]:
 
 @cache
 def query_texts() -> dict[str, str]:
-    """Query id -> text, of all parts."""
+    """Return query id -> text, for all parts."""
     return {
         query.id: query.text
         for query in (*queries(), *templated_queries("train"), *templated_queries("dev"), *longer())
@@ -158,15 +161,15 @@ def query_texts() -> dict[str, str]:
 
 
 def queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    """The training queries of one seed of a study, in two parts of sizes like `first` to `second` that share none.
+    """Return two disjoint sets of training queries for one seed of a study, sized as `first` to `second`.
 
-    Seeds that differ modulo SEEDS share none either.
+    Seeds that differ modulo SEEDS share no query.
     """
     return _of_seed((*queries("train"), *templated_queries("train")), seed, first, second)
 
 
 def longer_queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    """The same of the requests that leave the length of the answer open."""
+    """Do as `queries_of_seed`, with the requests that leave the length of the answer open."""
     return _of_seed(longer(), seed, first, second)
 
 

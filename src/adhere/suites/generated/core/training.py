@@ -1,4 +1,4 @@
-"""Prompts to train on: the train part of the queries, of the kinds and of the wordings."""
+"""Make prompts to train on, from the train part of queries, kinds and wordings."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from adhere.suites.generated.core.queries import queries
 
 
 def training_prompts(seed: int, count: int, *, kinds: Sequence[str] = ()) -> tuple[Prompt, ...]:
-    """`count` prompts; the same arguments give the same prompts, byte for byte.
+    """Make `count` prompts; the same arguments give the same prompts, byte for byte.
 
     Args:
-        seed: The root of what is drawn.
-        count: How many.
+        seed: The seed from which all draws derive.
+        count: Number of prompts.
         kinds: Ids of the train kinds to use; empty: those of version 1 of `core` (`deal.CORE_KINDS`).
 
     Raises:
         UsageError: `count` is below 1, or a kind is held out.
-        UnknownName: No such kind.
-        AdhereError: A query for which no prompt can be made.
+        UnknownName: There is no such kind.
+        AdhereError: No prompt can be made for a query.
     """
     if count < 1:
         raise UsageError(f"training_prompts: count={count} must be at least 1")

@@ -1,7 +1,7 @@
-"""How a study says each kind of constraint, and which phrases, keys and words its two parts may ask for.
+"""Hold how a study says each kind of constraint, and which phrases, keys and words each part may ask for.
 
 A study measures three things apart (see `slices`): new topics in the wordings of training, new wordings, and new
-families. So every kind has several natural wordings for training and several natural ones that training never says, and
+families. So every kind has several natural wordings for training and several that training never uses, and
 what a constraint asks for (an opening phrase, a JSON key, a keyword) belongs to one part only.
 """
 
@@ -22,7 +22,7 @@ from adhere.suites.generated.core.templates import templated_queries
 
 
 class Wordings(NamedTuple):
-    """Format strings over a kind's `wording()`; the order of `training` is the order in which they are used up."""
+    """Holds format strings over a kind's `wording()`; training uses the first ones first."""
 
     training: tuple[str, ...]
     held_out: tuple[str, ...]
@@ -382,9 +382,9 @@ SHORTEST = 3  # a parameter of fewer letters (a letter, a mark) is no content th
 
 
 def wordings_of(kind: type[Constraint]) -> Wordings:
-    """A kind's wordings: those of the table.
+    """Return a kind's wordings from the table.
 
-    Of other kinds the last two are held out (the last one of three or fewer).
+    Of a kind that is not in the table, the last two phrasings are held out (the last one of three or fewer).
     """
     if kind.id in WORDINGS:
         return WORDINGS[kind.id]
@@ -393,7 +393,7 @@ def wordings_of(kind: type[Constraint]) -> Wordings:
 
 
 def draw_for(part: StudyPart, kind: type[Constraint], rng: random.Random, *, words: Sequence[str]) -> Constraint | None:
-    """A constraint of `kind` that asks only for what belongs to `part`; None where so many draws give none."""
+    """Draw a constraint of `kind` that asks only for content of `part`; None if REDRAWS draws give none."""
     own = _DRAWS.get(kind.id)
     part_words = [word for word in words if _belongs(word, part)]
     for _ in range(REDRAWS):
@@ -411,7 +411,7 @@ def _belongs(content: str, part: StudyPart) -> bool:
 def _of_dev() -> frozenset[str]:
     """Return the texts that only prompts for choosing settings ask for.
 
-    Its own lists and the words of its topics, without what the other parts have.
+    These are the lists and topic words of `dev`, without those that other parts have.
     """
     keys = [key for group in _KEYS["dev"] for key in group]
     words = [word for query in templated_queries("dev") for word in query.words]
@@ -420,7 +420,7 @@ def _of_dev() -> frozenset[str]:
 
 
 def contents(constraint: Constraint) -> list[str]:
-    """The phrases, keys and words that a constraint asks for: its text parameters, without names of a fixed set."""
+    """Return the phrases, keys and words that a constraint asks for: its text parameters, except fixed choices."""
     texts: list[str] = []
     for field in dataclasses.fields(constraint):
         domain = field.metadata["domain"]
@@ -433,9 +433,9 @@ def contents(constraint: Constraint) -> list[str]:
 
 
 def part_of(content: str) -> Part:
-    """The part that a phrase, key or word belongs to.
+    """Return the part that a phrase, key or word belongs to.
 
-    That of the lists and training queries, else by the hash of its text.
+    This is the part whose lists or queries have the text, else it follows from the text's hash.
     """
     part = _parts().get(content.casefold())
     if part is not None:

@@ -1,4 +1,4 @@
-"""Constraint compliance: three templates, one that is copied and two whose rules many answers keep."""
+"""Templates about constraints: one text to copy, and two whose rules many answers keep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FREE = "Any row of letters counts as a word; it need not stand in a dictionary.
 
 
 def exact_output(rng: random.Random) -> Item:
-    """Copy one line, mark by mark."""
+    """Draw an item: copy one line, character by character."""
     first, second, third = distinct_words(rng, 3)
     line = rng.choice(
         (
@@ -44,7 +44,7 @@ def exact_output(rng: random.Random) -> Item:
 
 
 def banned_letters(rng: random.Random) -> Item:
-    """Words of a given length, without two letters, in alphabetical order, one of them with a given first letter."""
+    """Draw an item: sorted words of given lengths without two letters, one with a given first letter."""
     banned = sorted(rng.sample("aeioulnrstdm", 2))
     low = rng.randint(4, 5)
     fitting = [
@@ -74,7 +74,7 @@ def banned_letters(rng: random.Random) -> Item:
 
 
 def shaped_lines(rng: random.Random) -> Item:
-    """Lines with a first letter and a number of words each, and one letter that none may have."""
+    """Draw an item: lines with a given first letter and number of words, without one letter."""
     banned = rng.choice("aeiost")
     usable = [word for word in WORDS if banned not in word]
     letters = rng.sample(sorted({word[0] for word in usable}), rng.randint(4, 5))

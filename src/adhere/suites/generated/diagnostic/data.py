@@ -1,4 +1,4 @@
-"""Data processing: five templates. Every sort order and every tie has a stated rule."""
+"""Templates about data processing, five in all; every sort order and every tie has a stated rule."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _FIELDS = (
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV, quoted where they must be."""
+    """Return rows as CSV, quoted only if necessary."""
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue().rstrip("\n")
 
 
 def rename_keys(rng: random.Random) -> Item:
-    """Rename some keys of a JSON object and leave its values alone."""
+    """Draw an item: rename some keys of a JSON object and keep its values."""
     fields = rng.sample(_FIELDS, 5)
     values: dict[str, object] = {
         "first_name": rng.choice(NAMES), "city": rng.choice(CITIES), "age": rng.randint(18, 90),
@@ -49,7 +49,7 @@ def rename_keys(rng: random.Random) -> Item:
 
 
 def filter_sort_csv(rng: random.Random) -> Item:
-    """Rows of a CSV table that meet a condition, sorted by two columns."""
+    """Draw an item: filter the rows of a CSV table by a condition and sort them by two columns."""
     bound = rng.randint(30, 50)
     scores = rng.sample(range(40, 100), 4)
     fitting = [[rng.randint(bound, 75), score] for score in (scores[0], *scores[:3])]  # two rows share a score
@@ -73,7 +73,7 @@ def filter_sort_csv(rng: random.Random) -> Item:
 
 
 def dates(rng: random.Random) -> Item:
-    """Dates from day/month/year to year-month-day, in the order of time."""
+    """Draw an item: rewrite dates from day/month/year to year-month-day and sort them."""
     days = rng.sample(range(dt.date(1990, 1, 1).toordinal(), dt.date(2029, 12, 31).toordinal()), 6)
     six_dates = [dt.date.fromordinal(day) for day in days]
     listing = "\n".join(f"{date.day:02d}/{date.month:02d}/{date.year}" for date in six_dates)
@@ -87,7 +87,7 @@ def dates(rng: random.Random) -> Item:
 
 
 def group_totals(rng: random.Random) -> Item:
-    """Totals of a product by group, for some rows only, in the order of the totals."""
+    """Draw an item: sum a product by group over some of the rows, and sort by total."""
     regions = rng.sample(_REGIONS, 4)
     rows: list[tuple[str, str, int, int]] = []
     statuses = [*["shipped"] * len(regions), "cancelled", *rng.choices(("shipped", "shipped", "cancelled"), k=7)]
@@ -111,7 +111,7 @@ def group_totals(rng: random.Random) -> Item:
 
 
 def merge_by_key(rng: random.Random) -> Item:
-    """Two lists joined by a number; several rows of the second are added up."""
+    """Draw an item: join two lists by a number and add up repeated rows of the second."""
     numbers = rng.sample(range(101, 999), 8)
     member_ids, payment_ids = (
         numbers[:6],

@@ -1,4 +1,4 @@
-"""Format conversion: three templates. Each says what becomes of types, quotes and order."""
+"""Templates about format conversion, three in all; each states what happens to types, quotes and order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLUMNS = ("name", "city", "age", "team", "points")
 
 
 def markdown_table(rng: random.Random) -> Item:
-    """Records in one order of fields become a table in another."""
+    """Draw an item: turn records into a Markdown table with another order of fields."""
     columns = rng.sample(_COLUMNS, 3)
     records = [
         dict(zip(_COLUMNS, (name, city, str(rng.randint(18, 90)), team, str(rng.randint(100, 999))), strict=True))
@@ -36,7 +36,7 @@ def markdown_table(rng: random.Random) -> Item:
 
 
 def csv_to_json(rng: random.Random) -> Item:
-    """CSV with quoted and empty cells becomes typed JSON."""
+    """Draw an item: turn CSV with quoted and empty cells into typed JSON."""
     notes: list[str | None] = [
         ", ".join(distinct_words(rng, 2)),
         None,
@@ -70,7 +70,7 @@ def csv_to_json(rng: random.Random) -> Item:
 
 
 def paths(value: Any, path: str = "") -> Iterator[str]:
-    """A line "path: value" for each plain value, in the order of the text."""
+    """Yield a line `path: value` for each plain value of a JSON value, in order."""
     if isinstance(value, dict):
         for key, child in value.items():
             yield from paths(child, f"{path}.{key}" if path else key)
@@ -82,7 +82,7 @@ def paths(value: Any, path: str = "") -> Iterator[str]:
 
 
 def json_to_paths(rng: random.Random) -> Item:
-    """Nested JSON becomes one line for each plain value, with its path."""
+    """Draw an item: turn nested JSON into one line for each plain value, with its path."""
     keys, words = iter(distinct_words(rng, 9)), iter(distinct_words(rng, 4))
     inner = {next(keys): next(words), next(keys): rng.choice((True, False))}
     last = {next(keys): rng.choice((None, True, False)), next(keys): next(words)}

@@ -1,7 +1,4 @@
-"""Parts that the templates of the diagnostic suite are made of.
-
-A template, an item, and the words that items are drawn from.
-"""
+"""Define the parts of the diagnostic suite: a template, an item, and the words that items are drawn from."""
 
 from __future__ import annotations
 
@@ -18,25 +15,25 @@ Difficulty = Literal["easy", "typical", "hard"]
 
 
 class Item(NamedTuple):
-    """One question: what the model is told, and what judges its answer."""
+    """Holds one question and the constraint that judges its answer."""
 
     text: str
     answer: Exact
 
 
 class Template(NamedTuple):
-    """One kind of question, from which any number of items are drawn.
+    """Describes one kind of question, from which any number of items are drawn.
 
     Attributes:
-        id: Never changes meaning.
-        category: One of the five published ones.
+        id: The name; it never changes meaning.
+        category: One of the five published categories.
         difficulty: Set by us beforehand, from the number of steps and of things to keep in mind; a property of the
             template.
         what: One line for the guide.
-        draw: An item from a generator. It has one right answer under the rules that its text states (or, for rule sets,
-            one right verdict on every answer); nothing in it is computed with floats.
-        copies: Whether the answer stands in the item, because copying it is the task.
-        version: Raised when its items are worded otherwise; stands in their ids from 2 on.
+        draw: Draws an item. It has one right answer under the rules that its text states (or, for rule sets, one right
+        verdict on every answer); nothing is computed with floats.
+        copies: Whether the item's text holds the answer, because copying it is the task.
+        version: Goes up when the items' wording changes; part of their ids from 2 on.
     """
 
     id: str
@@ -75,15 +72,15 @@ CITIES = (
 
 
 def distinct_words(rng: random.Random, count: int) -> list[str]:
-    """Different words."""
+    """Draw `count` different words."""
     return rng.sample(WORDS, count)
 
 
 def ordinal(number: int) -> str:
-    """`"1st"`, `"2nd"`, `"3rd"`, `"4th"`; up to 20."""
+    """Return `"1st"`, `"2nd"`, `"3rd"`, `"4th"`; for 1 to 20."""
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
 
 
 def with_article(noun: str) -> str:
-    """`"a ladder"`, `"an ocean"`; for the words of this package."""
+    """Return `"a ladder"` or `"an ocean"`; right for the words of this package."""
     return f"an {noun}" if noun[0] in "aeiou" or noun == "hour" else f"a {noun}"

@@ -1,4 +1,4 @@
-"""Mathematical operations: five templates. Everything is exact; where a result is rounded, the item says how."""
+"""Templates about mathematics, five in all; everything is exact, and an item says how a result is rounded."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _HALVES = "a digit 5 to 9 after the last kept decimal rounds up, 0 to 4 rounds d
 
 
 def round_half_up(value: Fraction, decimals: int) -> str:
-    """A value from 0 with so many decimals, halves up."""
+    """Return a value from 0 on with `decimals` decimals; halves are rounded up."""
     scaled = (2 * value.numerator * 10**decimals + value.denominator) // (2 * value.denominator)
     digits = f"{scaled:0{decimals + 1}d}"
     return f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
 
 
 def sequence(rng: random.Random) -> Item:
-    """The first terms of a sequence with a rule."""
+    """Draw an item: the first terms of a sequence with a rule."""
     first, times, plus, count = rng.randint(2, 250), rng.randint(2, 3), rng.randint(1, 99), rng.randint(5, 7)
     terms = [first]
     while len(terms) < count:
@@ -39,7 +39,7 @@ def sequence(rng: random.Random) -> Item:
 
 
 def ordered_arithmetic(rng: random.Random) -> Item:
-    """Five operations in the order given, rounded once at the end."""
+    """Draw an item: five operations in the given order, rounded once at the end."""
     start, times, minus = rng.randint(120, 989), rng.randint(3, 9), rng.randint(11, 99)
     divisor, plus = rng.choice((6, 7, 8, 9, 11, 12, 13)), Decimal(rng.randint(105, 995)) / 100
     value = Fraction(start * times - minus, divisor) + Fraction(plus)
@@ -58,7 +58,7 @@ def ordered_arithmetic(rng: random.Random) -> Item:
 
 
 def in_base(number: int, base: int) -> str:
-    """A positive number in a base up to 16."""
+    """Return a positive number in a base up to 16."""
     digits = ""
     while number:
         number, digit = divmod(number, base)
@@ -67,7 +67,7 @@ def in_base(number: int, base: int) -> str:
 
 
 def base_conversion(rng: random.Random) -> Item:
-    """A decimal number in another base."""
+    """Draw an item: write a decimal number in another base."""
     base = rng.choice(tuple(_BASES))
     number = rng.randint(300, 8191) if base == 2 else rng.randint(1100, 65_000)
     base_name = f" ({_BASES[base]})" if _BASES[base] else ""
@@ -84,7 +84,7 @@ def base_conversion(rng: random.Random) -> Item:
 
 
 def filtered_sum(rng: random.Random) -> Item:
-    """The sum of those numbers of a list that meet two conditions."""
+    """Draw an item: add up the numbers of a list that meet two conditions."""
     divisor, bound = rng.choice((2, 3, 4, 5, 6, 7)), rng.randint(30, 60)
     right = [number for number in range(bound + 1, 100) if number % divisor == 0]
     fitting = rng.sample(right, 4)
@@ -102,7 +102,7 @@ def filtered_sum(rng: random.Random) -> Item:
 
 
 def unit_change(rng: random.Random) -> Item:
-    """An amount in three units, turned into one other and rounded."""
+    """Draw an item: add up an amount in three units, convert it to a fourth and round."""
     (units, one, thousand) = rng.choice(((_LENGTH, "metres", "kilometres"), (_MASS, "grams", "kilograms")))
     chosen = [units[at] for at in sorted(rng.sample(range(len(units)), 3))]
     counts = [rng.randint(2, 12), rng.randint(13, 95), rng.randint(13, 95)]

@@ -1,4 +1,4 @@
-"""String manipulation: four templates."""
+"""Templates about string manipulation, four in all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SEPARATORS = (("hyphens", "-"), ("underscores", "_"), ("plus signs", "+"), ("sl
 
 
 def sort_unique(rng: random.Random) -> Item:
-    """Remove repeated words, sort, join."""
+    """Draw an item: remove repeated words, sort and join them."""
     unique = distinct_words(rng, rng.randint(6, 8))
     with_repeats = [*unique, *rng.sample(unique, 3)]
     rng.shuffle(with_repeats)
@@ -28,7 +28,7 @@ def sort_unique(rng: random.Random) -> Item:
 
 
 def nth_letters(rng: random.Random) -> Item:
-    """Take one letter of each word, the last of some."""
+    """Draw an item: take the letter at the same place of each word."""
     place = rng.randint(2, 4)
     words = distinct_words(rng, rng.randint(8, 10))
     text = (
@@ -41,7 +41,7 @@ def nth_letters(rng: random.Random) -> Item:
 
 
 def shift_then_drop_vowels(rng: random.Random) -> Item:
-    """Caesar's cipher, then vowels removed from what it gave."""
+    """Draw an item: apply Caesar's cipher, then remove the vowels from its result."""
     by = rng.randint(2, 9)
     word = "-".join(distinct_words(rng, 3))
     shifted = word.translate(str.maketrans(_ALPHABET, _ALPHABET[by:] + _ALPHABET[:by]))
@@ -57,7 +57,7 @@ def shift_then_drop_vowels(rng: random.Random) -> Item:
 
 
 def chained_transform(rng: random.Random) -> Item:
-    """Five steps: reverse the words, change case, join, drop every k-th character, reverse the text."""
+    """Draw an item of five steps: reverse words, change case, join, drop every k-th character, reverse text."""
     words = distinct_words(rng, rng.randint(5, 6))
     every = rng.randint(3, 5)
     text = (

@@ -1,4 +1,4 @@
-"""The suite `diagnostic`: twenty templates in five categories whose answers a program checks exactly.
+"""Make the suite `diagnostic`: twenty templates in five categories whose answers a program checks exactly.
 
 The categories and the two stages of scoring follow the study of 256 models (arXiv 2510.18892); the templates, their
 wording and how many a category has (4, 5, 5, 3, 3) are our own. The public seed makes results comparable; a fresh seed
@@ -41,13 +41,13 @@ REDRAWS = 100
 
 
 def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
-    """The suite with `items` items of each template; the same arguments give the same prompts, byte for byte.
+    """Make the suite with `items` items of each template; the same arguments give the same prompts.
 
-    The first prompts of a larger suite are those of a smaller one of the same seed: an item depends on the seed, its
-    template and its number alone. All templates come once before any comes twice.
+    An item depends only on the seed, its template and its number, so a larger suite begins with the prompts of a
+    smaller one. All templates come once before any comes twice.
 
     Args:
-        seed: The root of what is drawn.
+        seed: The seed from which all draws derive.
         items: Items of each template, 1 to MOST_ITEMS.
 
     Raises:
@@ -75,19 +75,19 @@ def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
 
 
 def suite_name(seed: int, items: int) -> str:
-    """The name that `load` knows the suite by: `diagnostic`, `diagnostic:x25`, `diagnostic:x25+seed7`."""
+    """Return the name by which `load` finds the suite: `diagnostic`, `diagnostic:x25`, `diagnostic:x25+seed7`."""
     return name_of("diagnostic", f"x{items}" if items != 1 else "", f"seed{seed}" if seed != PUBLIC_SEED else "")
 
 
 def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
-    """The suite of what stands behind the colon of its name.
+    """Load `diagnostic:ARGUMENT`.
 
     Args:
-        argument: `x25` (items a template), `seed7`, or both with a `+` between; None is one item of each.
-        seed: Used where the name gives none; None is the public seed.
+        argument: `x25` (items a template), `seed7`, or both with a `+` between; None is one item of each template.
+        seed: Used if the argument has no seed; None is the public seed.
 
     Raises:
-        UsageError: The argument is neither.
+        UsageError: A part of the argument is none of these.
     """
     options = read_argument("diagnostic", argument, counts="items of each template")
     default = PUBLIC_SEED if seed is None else seed
@@ -97,10 +97,12 @@ def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
 
 
 def draw_items(template: Template, seed: int, count: int) -> list[Item]:
-    """The first `count` items of a template, no text twice. None holds its answer, but where copying is the task.
+    """Return the first `count` items of a template, each with a different text.
+
+    No text holds its answer, unless the task is to copy it.
 
     Raises:
-        AdhereError: There are not so many different items.
+        AdhereError: `REDRAWS` draws gave no new item.
     """
     items: dict[str, Item] = {}
     for number in range(1, count + 1):

@@ -1,1 +1,1 @@
-"""Long contexts: one file a question, and the text that things are hidden in."""
+"""Families with long contexts."""

@@ -1,8 +1,8 @@
-"""Things hidden in long texts.
+"""Make questions about things hidden in long texts.
 
 Needles at five depths, several needles, look-alikes, a pass key, variables, counts, keywords. A level is a length, from
-1k to 1m tokens; the default suite goes to 8k. `long:32k+128k+x4` takes others. The needle stands at five depths, which
-with the lengths make the grid of the heat map.
+1k to 1m tokens; the default suite goes to 8k. `long:32k+128k+x4` chooses others. Lengths and depths of the needle make
+the grid of the heat map.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ONE = ' Write one line, "Answer: " and the answer.'
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Every task once, the needle at every depth; the same things are hidden at every length."""
+    """Draw every task once, and the needle at every depth; the same things are hidden at every length."""
     facts = _HiddenFacts(rng)
     tokens = _LENGTHS[level] * 1000
     items = [_item(rng, tokens, f"needle {depth}", facts.needle(depth / 100), depth=str(depth)) for depth in DEPTHS]
@@ -34,7 +34,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
 
 class Task(NamedTuple):
-    """A task: what is hidden (each sentence with its depth), what is asked, how it is checked, and what is right."""
+    """Holds what is hidden (sentence -> depth), the question, the constraints on the answer, and a right answer."""
 
     needles: dict[str, float]
     question: str
@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class _HiddenFacts:
-    """The facts that a group hides; each method gives one task."""
+    """Draws the facts that a group hides; each method makes one task."""
 
     def __init__(self, rng: random.Random) -> None:
         self.words = rng.sample(WORDS, 20)

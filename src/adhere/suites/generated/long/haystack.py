@@ -1,4 +1,4 @@
-"""Text that says nothing in particular, of any length, with sentences put in at given depths.
+"""Make filler text of any length, with sentences put in at given depths.
 
 Lengths are in tokens, counted as four characters each; a model's own tokenizer gives 10 to 30 % fewer for this text.
 """
@@ -25,7 +25,7 @@ _SENTENCES = (
 
 
 def haystack(rng: random.Random, tokens: int) -> list[str]:
-    """Sentences of about as many tokens together."""
+    """Draw filler sentences of about `tokens` tokens together."""
     pool = [_draw_sentence(rng) for _ in range(_POOL)]
     mean = sum(map(len, pool)) / _POOL + 1
     return rng.choices(pool, k=max(1, round(tokens * CHARACTERS_PER_TOKEN / mean)))
@@ -37,7 +37,7 @@ def _draw_sentence(rng: random.Random) -> str:
 
 
 def bury(hay: Sequence[str], needles: Mapping[str, float]) -> str:
-    """The text with each needle at its depth, a share of the text before it; 0 is the beginning, 1 the end."""
+    """Return the text with each needle at its depth, from 0 (the beginning) to 1 (the end)."""
     at: dict[int, list[str]] = {}
     for needle, depth in needles.items():
         at.setdefault(round(depth * len(hay)), []).append(needle)

@@ -1,1 +1,1 @@
-"""The same thing asked otherwise: order, wording, number of constraints, names of options, language."""
+"""Families that ask the same thing in other ways: order, wording, number of rules, option names, language."""

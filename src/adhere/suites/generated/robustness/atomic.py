@@ -1,4 +1,4 @@
-"""Changes of format alone: the same choices, with options marked by letters, numbers, numerals or signs."""
+"""Change only the format: the same choices, with options marked by letters, numbers, numerals or signs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _QUESTIONS = 4
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Four questions with four options each, in five formats.
+    """Draw four questions with four options each, in five formats.
 
-    By level, whether the mark or the text of the option is wanted.
+    By level, the mark or the text of the option is asked for, without and with an example.
     """
     drawn_questions = []
     for _ in range(_QUESTIONS):

@@ -1,7 +1,7 @@
-"""More and more instructions at once: a text that must use 1 to 500 given words.
+"""Ask for more and more at once: a text that must use 1 to 500 given words.
 
-Each word is a constraint of its own, so the instruction-level rate of a level is IFScale's accuracy. The measures tell
-words that are missing (omissions) from those that stand there in another form (distortions).
+Each word is a constraint of its own, so the instruction-level rate of a level is IFScale's accuracy. The measures
+separate missing words (omissions) from words in another form (distortions).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REFS = {word: Include((word,)).ref() for word in VOCABULARY}
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """The first words of one shuffled list: a level has those of the level before, and more."""
+    """Draw a list of words to use; a level has the words of the level before, and more."""
     request = rules.draw_request(rng)
     words = rng.sample(VOCABULARY, _COUNTS[-1])[: _COUNTS[level]]
     plural, each = ("s", "each of them") if len(words) > 1 else ("", "it")

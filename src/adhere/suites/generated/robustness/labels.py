@@ -1,4 +1,4 @@
-"""Labels against their meaning: the same sentences classified with natural, arbitrary and flipped label words."""
+"""Set labels against their meaning: the same sentences, with natural, arbitrary and flipped label words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNT = 6
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Six sentences; by level, what the two labels are called."""
+    """Draw six sentences to classify; the level decides what the two labels are called."""
     are_good = [True, True, True, False, False, False]
     rng.shuffle(are_good)
     things = rng.sample(_THINGS, COUNT)

@@ -1,7 +1,7 @@
-"""The same request in fourteen languages and eight scripts, answered in that language. Its rules mean the same in each.
+"""Ask the same request in fourteen languages and eight scripts, to be answered in that language.
 
-A rule that depends on a language (letters, words, commas, capitals) is left out; what remains is the number of parts, a
-reference on the last line, and the language itself, which is judged.
+The rules mean the same in every language. Rules that depend on a language (letters, words, commas, capitals) are left
+out. What remains is the number of parts, a reference on the last line, and the language itself, which is judged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adhere.suites.generated.family import Family, Item, Level, single
 
 
 class Tongue(NamedTuple):
-    """A language: topics, and the sentences of a request."""
+    """Holds the topics and the sentences of a request in one language."""
 
     topics: tuple[str, ...]
     bullets: str
@@ -165,7 +165,7 @@ LANGUAGES = tuple(_TONGUES)
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """The same item in every language; by level, with a reference to copy, and asked in English."""
+    """Draw one item in every language; by level also with a reference to copy, and asked in English."""
     at, count = rng.randrange(len(_TOPICS)), rng.randint(3, 8)
     shape = rng.choice((Bullets, Numbered, Lines))
     code = f"{rng.choice('KMRTX')}{rng.choice('BDFGH')}-{rng.randint(1000, 9999)}"

@@ -1,4 +1,4 @@
-"""The same rules in another order: an answer that keeps them does not depend on it."""
+"""Give the same rules in different orders, on which an answer that keeps them does not depend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EASY_FIRST = (
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Rules from easy to hard, from hard to easy, and shuffled."""
+    """Draw rules in three orders: from easy to hard, from hard to easy, and shuffled."""
     request = rules.draw_request(rng)
     wording = rng.randrange(4)
     drawn_rules = rules.draw_rules(rng, 9)[: _RULES[level]]

@@ -1,4 +1,4 @@
-"""The same item in several wordings: mean, spread and the worst wording."""
+"""Ask the same item in several wordings, to measure mean, spread and the worst wording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RULES = (0, 1, 3)
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """One question in five wordings; on higher levels with rules, which are reworded, too."""
+    """Draw one question in five wordings; higher levels add rules, which are reworded too."""
     question = ask(rng)
     drawn_rules = rules.draw_rules(rng, 3, beside=question.text)[: _RULES[level]]
     answer_line = f"Answer: {question.answer}"

@@ -1,4 +1,4 @@
-"""Words to demand: common English words in their base form, each once."""
+"""List words to ask for: common English words in their base form, without repeats."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ VOCABULARY = tuple(
     nature neck nest night noise north nose note novel number
     """.split()
 )
-"""More than 500, sorted."""
+"""The words, more than 500, sorted."""

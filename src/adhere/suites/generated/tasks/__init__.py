@@ -1,1 +1,1 @@
-"""Tasks with one right answer: rewriting, logic, puzzles, plans, data, mathematics, code."""
+"""Families of tasks with one right answer: rewriting, logic, puzzles, plans, data, mathematics, code."""

@@ -1,7 +1,7 @@
-"""Calls of tools.
+"""Ask for calls of tools.
 
-The right one, several, in order, one that is forbidden, one to ask about first, and one that fits narrow arguments.
-Every prompt offers all tools of a house; what is to be called, and with what, stands in the request word for word.
+By level: one call, several, several in order, one that is forbidden, one to ask about first, and one with narrow
+arguments. Every prompt offers all tools of a house; the request says word for word what is to be called, and with what.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _LEVELS = (
 
 
 def _wish(rng: random.Random, name: str) -> tuple[ToolCall, str]:
-    """A call of a tool, and the words that ask for it."""
+    """Draw a call of the tool `name`; return it with the words that ask for it."""
     good, room, number = rng.choice(GOODS), rng.choice(ROOMS), rng.randint(2, 20)
     arguments: dict[str, Json]
     if name == "set_timer":
@@ -112,7 +112,7 @@ def _answer(text: str, calls: Sequence[ToolCall] = ()) -> str:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """One request to a house."""
+    """Draw one request to a house with tools."""
     safe = rng.sample([tool.name for tool in TOOLS if tool.name not in _RISKY], 4)
     risky = rng.choice(_RISKY)
     wishes = [_wish(rng, name) for name in safe]

@@ -1,7 +1,7 @@
-"""Several steps in one request: independent ones, and ones that each need the result of the step before.
+"""Ask for several steps in one request, either independent or each on the result of the step before.
 
-Each step has its own line and its own verdict, so that results say how far an answer got. Where steps depend on each
-other, a right line behind a wrong one is luck; the dependency-aware score counts steps up to the first that fails.
+Each step has its own line and its own verdict, so that results say how far an answer got. If steps depend on each
+other, a right line after a wrong one is luck. So the dependency-aware score counts steps up to the first that fails.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Operation = tuple[str, Callable[[list[str]], list[str]]]
 
 
 def _operations(rng: random.Random, current: list[str], spare: list[str]) -> list[Operation]:
-    """List what can be done to the list; each operation changes it and leaves at least three words."""
+    """Return the operations that change the list `current` and leave at least three words."""
     new, old = spare[0], rng.choice(current)
     last = current[-1]
     operations: list[Operation] = [
@@ -40,7 +40,7 @@ def _operations(rng: random.Random, current: list[str], spare: list[str]) -> lis
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A list of words and as many steps as the level says, once dependent and once independent."""
+    """Draw a list of words and, by level, a number of steps, once dependent and once independent."""
     words = rng.sample(WORDS, 40)
     start, spare = words[:5], words[5:]
     items = []

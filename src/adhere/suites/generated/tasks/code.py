@@ -1,4 +1,4 @@
-"""Functions to write, with rules for how: right by hidden calls in the sandbox, and as told by the syntax tree."""
+"""Ask for functions: hidden calls in the sandbox check the result, and the syntax tree checks the form."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _run(steps: Sequence[Step], numbers: list[int]) -> list[int]:
 
 
 def _every_step_matters(steps: Sequence[Step], inputs: list[list[int]]) -> bool:
-    """Whether leaving out any one step changes a result, and three results or more differ."""
+    """Tell whether leaving out any one step changes a result, and at least three results differ."""
     outputs = [_run(steps, numbers) for numbers in inputs]
     shorter = ([*steps[:at], *steps[at + 1 :]] for at in range(len(steps)))
     return len({tuple(value) for value in outputs}) >= 3 and all(
@@ -54,7 +54,7 @@ def _every_step_matters(steps: Sequence[Step], inputs: list[list[int]]) -> bool:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A function of two to five steps on a list of numbers, and one or two rules about its form."""
+    """Draw a function of two to five steps on a list of numbers, and one or two rules about its form."""
     name = "_".join(rng.sample(WORDS, 2))
     inputs = [[], [7], *([rng.randint(0, 30) for _ in range(rng.randint(5, 9))] for _ in range(5))]
     while True:  # until no step can be left out at any level, and no constant is right

@@ -1,4 +1,4 @@
-"""Structured data in and out: records from prose, totals of groups, two tables joined, JSON that fits a schema."""
+"""Ask for structured data: records from prose, totals of groups, two joined tables, JSON for a schema."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _TASKS = (_extract, _totals, _join, _schema)
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """One task, by level."""
+    """Draw the task of the level."""
     text, constraints, answer = _TASKS[level](rng)
     return [single(text, constraints, answer)]
 

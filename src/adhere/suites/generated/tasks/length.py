@@ -1,4 +1,4 @@
-"""Length targets: the same target with less and less room for error."""
+"""Ask for a length: the same target with a smaller and smaller tolerance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOLERANCES = (20, 10, 5, 2)  # percent, either side
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A request with a number of words to reach; some with a number of paragraphs, too."""
+    """Draw a request with a number of words to reach, and sometimes a number of paragraphs."""
     request = rules.draw_request(rng)
     target = rng.choice((rng.randint(60, 100), rng.randint(101, 200), rng.randint(201, 400)))
     parts = rng.choice((1, 1, 2, 3, 4))

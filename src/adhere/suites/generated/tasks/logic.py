@@ -1,6 +1,6 @@
-"""Instructions that are programs: conditions and loops in words, whose result a function computes.
+"""Give instructions that are programs: conditions and loops in words, whose result a function computes.
 
-Beside the result the answer says how often a branch was taken, which shows whether the way was followed, too.
+Besides the result, the answer says how often a branch was taken, which shows whether the steps were followed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _ACTS: tuple[Act, ...] = (
 
 
 class _Program(NamedTuple):
-    """The program that is run on each number; the second test stands in the longer programs only."""
+    """Holds the program that is run on each number; only longer programs have a second test."""
 
     tests: list[Test]
     acts: list[Act]
     bound: int
 
     def branch(self, number: int) -> int:
-        """Return which act a number leads to; the last one where no test holds."""
+        """Return the index of the act for a number; the last one if no test holds."""
         return next((at for at, test in enumerate(self.tests) if test[1](number, self.bound)), len(self.tests))
 
 
 def _draw_program(rng: random.Random, numbers: list[int], count: int) -> _Program:
-    """A program of so many tests; every branch is taken by some number, so that none may be skipped."""
+    """Draw a program of `count` tests in which some number takes every branch."""
     while True:
         program = _Program(rng.sample(_TESTS, count), rng.sample(_ACTS, count + 1), rng.randint(10, 20))
         if {program.branch(number) for number in numbers} == set(range(count + 1)):
@@ -52,7 +52,7 @@ def _draw_program(rng: random.Random, numbers: list[int], count: int) -> _Progra
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A loop over numbers with one condition, or two from the third level on, and a last condition on the total."""
+    """Draw a loop over numbers with one or two conditions, and a last condition on the total."""
     count = 1 if level < 2 else 2
     numbers = [rng.randint(1, 30) for _ in range(_SIZES[level])]
     tests, acts, bound = program = _draw_program(rng, numbers, count)

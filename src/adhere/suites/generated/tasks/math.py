@@ -1,4 +1,4 @@
-"""Sums in stories, with rules for the form of the answer: right, as told, and both at once."""
+"""Ask for sums in stories, with rules for the form of the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _THINGS = ("marbles", "stamps", "apples", "coins", "shells", "books", "candles",
 
 
 def _draw_event(rng: random.Random, count: int, things: str) -> tuple[str, int]:
-    """Something happens to a number of things: what is told, and how many there are then."""
+    """Draw an event that changes `count` things; return its words and the new count."""
     gain, loss = rng.randint(11, 98), rng.randint(2, max(3, count // 2))
     bags, each = rng.randint(3, 9), rng.randint(4, 12)
     options = [
@@ -30,7 +30,7 @@ def _draw_event(rng: random.Random, count: int, things: str) -> tuple[str, int]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A story of two to five events, and one to four rules of form."""
+    """Draw a story of two to five events, and one to four rules of form."""
     name, things = rng.choice(NAMES), rng.choice(_THINGS)
     count = rng.randint(24, 120)
     story = [f"{name} has {count} {things}."]

@@ -1,4 +1,4 @@
-"""Plans for a world of blocks: moves that a validator carries out one by one, and a goal that they must reach."""
+"""Ask for plans in a world of blocks: a validator carries out the moves, which must reach a goal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _towers(rng: random.Random, blocks: list[str]) -> list[list[str]]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Two states of the same blocks, at least two moves apart."""
+    """Draw two states of the same blocks, at least two moves apart."""
     blocks = rng.sample([word for word in WORDS if len(word) <= 6 and word != TABLE], _BLOCKS[level])
     while True:
         start, goal = _towers(rng, blocks), _towers(rng, blocks)

@@ -1,4 +1,4 @@
-"""Ordering puzzles: clues from which exactly one order of some people follows."""
+"""Ask ordering puzzles: exactly one order of some people follows from the clues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Clue = tuple[str, _Before | _Apart | _NotAt]  # its words, and whether it holds 
 
 
 def _clues(names: list[str], places: tuple[int, ...]) -> Iterator[Clue]:
-    """Everything of a few forms that is true."""
+    """Yield every true clue of a few forms."""
     for (a, one), (b, other) in itertools.permutations(enumerate(names), 2):
         if places[a] < places[b]:
             yield f"{one} stands somewhere before {other}.", _Before(a, b)
@@ -58,7 +58,7 @@ def _clues(names: list[str], places: tuple[int, ...]) -> Iterator[Clue]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Clues drawn until one order is left, then those dropped that are not needed."""
+    """Draw clues until one order is left, then drop those that are not needed."""
     count = _PEOPLE[level]
     names = rng.sample(NAMES, count)
     places = tuple(rng.sample(range(count), count))

@@ -1,6 +1,6 @@
-"""Answers from given passages: the right fact, the passage it stands in, and a quotation.
+"""Ask for answers from given passages: the fact, its passage and a quotation.
 
-Or the statement that it is not there.
+If no passage has the answer, the answer must say so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NOTHING = "not given"
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Passages about as many bridges, and a question about one of them; on the last level none of them answers it."""
+    """Draw passages about bridges, and a question about one of them; on the last level no passage answers it."""
     count = _PASSAGES[level]
     bridges = [word.capitalize() for word in rng.sample(WORDS, count + 1)]
     facts = []

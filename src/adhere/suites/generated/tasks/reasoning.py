@@ -1,7 +1,7 @@
-"""One rule for the reasoning, another for the answer, scored apart.
+"""Give one rule for the reasoning and another for the answer, and score them separately.
 
-The reasoning is what a model shows apart from its answer: a field of the response, or what stands between <think> and
-</think>. Where it shows none, the rule for it is undecided, which is no score.
+The reasoning is what a model shows separately from its answer: a field of the response, or the text between <think> and
+</think>. If it shows none, the rule for the reasoning is undecided, which is no score.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def _about_reasoning(rng: random.Random) -> list[Constraint]:
 
 
 def _say(constraint: Constraint) -> str:
-    """The rule in a wording that names no answer, because it is about the reasoning."""
+    """Return the rule in a wording without the word "answer", because it is about the reasoning."""
     wordings = map(constraint.describe, range(len(constraint.phrasings)))
     return next(wording for wording in wordings if "answer" not in wording.casefold())
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A question; rules for the reasoning; from the second level on, for the answer, too."""
+    """Draw a question with rules for the reasoning and, from the second level on, rules for the answer."""
     question = ask(rng)
     reasoning_rules = _about_reasoning(rng)[: 2 if level == 2 else 1]
     answer_line = f"Answer: {question.answer}"

@@ -1,7 +1,7 @@
-"""String rewriting: replacement rules, applied until none applies; the answer is the string that is left.
+"""Ask for string rewriting: apply replacement rules until none applies, and give the remaining string.
 
-The rules are a Markov algorithm (first rule that applies, leftmost place). With more different rules the instruction is
-more diverse, which is what the paper varies. A level has more rules and more steps.
+The rules are a Markov algorithm (first rule that applies, leftmost place). More different rules make the instruction
+more diverse, which is what the paper varies. Higher levels have more rules and more steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST = 40
 
 
 def rewrite(text: str, rules: list[tuple[str, str]]) -> tuple[str, int]:
-    """Apply rules until none applies; return the text and the number of steps (more than _MOST: it was given up)."""
+    """Apply rules until none applies; return the text and the number of steps (_MOST + 1: given up)."""
     for step in range(_MOST + 1):
         rule = next((rule for rule in rules if rule[0] in text), None)
         if rule is None:
@@ -27,7 +27,7 @@ def rewrite(text: str, rules: list[tuple[str, str]]) -> tuple[str, int]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """A string and rules that end after as many steps as the level says."""
+    """Draw a string, and rules that end after a number of steps that the level limits."""
     count, fewest, most = _STEPS[level]
     while True:
         rules = []

@@ -1,1 +1,1 @@
-"""Families about what is seen: drawings that a model writes, and pictures that it is shown."""
+"""Families about seeing: drawings that a model writes, and pictures that it is shown."""

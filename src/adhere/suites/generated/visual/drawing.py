@@ -1,6 +1,6 @@
-"""Drawings as SVG text, in the categories of GenEval: one object, two, counting, colours to objects, position.
+"""Ask for drawings as SVG text, in the categories of GenEval.
 
-Any text model can be asked.
+These are one object, two, counting, colours of objects, position. Any text model can be asked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEVELS = (
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """One drawing to be made."""
+    """Draw a request for one drawing."""
     names, colours = rng.choices(NAMES, k=3), rng.sample([*COLOURS], 3)
     relation, number = rng.choice(RELATIONS), rng.randint(2, 6)
     centre = f"{rng.randint(15, 85)} {rng.randint(15, 85)}"

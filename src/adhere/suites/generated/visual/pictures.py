@@ -1,6 +1,6 @@
-"""Questions about pictures of plain shapes and words, whose answers geometry knows.
+"""Ask questions about pictures of plain shapes and words, whose answers follow from geometry.
 
-Count, colour, position, reading order, where to click.
+They are about count, colour, position, reading order, and where to click.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _ENDS = {
 
 
 def _grid(rng: random.Random, count: int) -> list[tuple[float, float]]:
-    """Places of shapes of at most 15 units that do not touch."""
+    """Return `count` places for shapes of at most 15 units that do not touch."""
     cells = rng.sample([(column, row) for column in range(5) for row in range(5)], count)
     return [(3.0 + 19 * column, 3.0 + 19 * row) for column, row in cells]
 
 
 def _apart(rng: random.Random, count: int, *, columns: int, rows: int) -> list[tuple[float, float]]:
-    """Places in rows and columns of their own, so that the eye sees which is the first."""
+    """Return places in different rows and columns, so that the eye sees which comes first."""
     ys, xs = rng.sample(range(rows), count), rng.sample(range(columns), count)
     return [(3.0 + 94 / columns * x, 3.0 + 94 / rows * y) for x, y in zip(xs, ys, strict=True)]
 
@@ -48,7 +48,7 @@ def _ask(question: str, label: str, expected: str, normaliser: str) -> tuple[str
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """One picture and its question."""
+    """Draw one picture and its question."""
     colours, names = [*COLOURS], list(NAMES)
     rng.shuffle(colours)
     rng.shuffle(names)
