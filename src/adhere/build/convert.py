@@ -226,7 +226,7 @@ def read_table(path: Path, table: str = "") -> list[Row]:
     Args:
         path: The file.
         table: `sft`, `pairs` or `rl`: each row is converted from its own shape to TRL's columns (`shapes.rows`). With
-        any other name, or none, rows stay as they are.
+            any other name, or none, rows stay as they are.
 
     Raises:
         SpecError, UsageError: A line is no such row (the message names it), or the file has no rows.

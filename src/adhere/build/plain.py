@@ -71,7 +71,7 @@ def build_plain_pool(
         contamination: The comparison of the queries with the held-out prompts.
         progress: Where to report.
         shortened_ids: Ids of prompts whose cut answers are shortened to their last full sentence. Of other prompts only
-        answers that ended by themselves are kept.
+            answers that ended by themselves are kept.
 
     Raises:
         Incomplete: Some calls failed, or too few answers ended.

@@ -105,11 +105,11 @@ def build_pool(
         repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no
             rows.
         exclude: Held-out prompts; training prompts too similar to them are left out, and an overlap of the parts is an
-        error.
+            error.
         reward: The kind of score behind `score_mean` and `score_variance` of RL rows.
         limits: How much is kept.
         contamination: The comparison with the held-out prompts, if the caller made one by its own rule; None: compare
-        with `exclude`.
+            with `exclude`.
         progress: Where to report.
 
     Raises:

@@ -1,8 +1,8 @@
-"""The Constraint protocol.
+"""Define the Constraint protocol.
 
-A rule with its parameters filled that can check a text, say itself in words and draw itself. A kind is one frozen
-dataclass with its parameters declared by `param(domain)`. The contract suite (`tests/contract/test_constraints.py`)
-runs every registered kind through the same questions.
+A Constraint is a rule with its parameters filled. It can check a text, say itself in words and draw itself. A kind is
+one frozen dataclass with its parameters declared by `param(domain)`. The contract suite
+(`tests/contract/test_constraints.py`) puts every registered kind through the same tests.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from adhere.schema import ConstraintRef, Mode, Part
 
 
 class Domain(Protocol):
-    """The values that a parameter may take."""
+    """Describes the values that a parameter may take."""
 
     def problem(self, value: object) -> str | None:
-        """Say what is wrong with `value`, as "must be …"; None: nothing."""
+        """Say what is wrong with `value`, as "must be …"; None if nothing is."""
 
     def invalid(self) -> Sequence[object]:
-        """Values that `problem` rejects, for tests."""
+        """Return values that `problem` rejects, for tests."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ListOf:
 
 
 Drawn = Sequence[Any] | Callable[[random.Random, Sequence[str]], Any]
-"""Values of which one is drawn, or what draws one, given `rng` and the query's topic words."""
+"""Values to draw one of, or a function that draws one, given `rng` and the query's topic words."""
 
 
 def param(
@@ -110,42 +110,46 @@ def param(
 
     Args:
         domain: The values.
-        default: Its value where none is given.
-        said: False for what the model must not be told.
-        drawn: How `Constraint.draw` draws it, apart from the other parameters; nothing where the kind has its own.
-        noun: What a number counts: of the package's own kinds, "sentence" puts "3 sentences" for {sentences}.
+        default: The value if none is given; without it, the parameter is required.
+        said: False if the model must not be told the value.
+        drawn: How `Constraint.draw` draws the value, independently of other parameters; empty if the kind has its own
+            `draw`.
+        noun: What a number counts: in the package's own kinds, "sentence" makes {sentences} read "3 sentences".
     """
     return dataclasses.field(default=default, metadata={"domain": domain, "said": said, "drawn": drawn, "noun": noun})
 
 
 @dataclasses.dataclass(frozen=True)
 class Constraint(ABC):
-    """Base of every kind. Subclasses are frozen dataclasses registered by `@kind`.
+    """Is the base of every kind; subclasses are frozen dataclasses registered by `@kind`.
 
     Judging needs `check` and `phrasings` (or a `describe` of its own). Generating prompts needs `draw`, `witness`,
     `counter_witness`, the examples and FEWEST_PHRASINGS wordings besides; `generation_problem` says what is missing.
 
     Class attributes:
         id: `family:kind`; never changes meaning.
-        version: Raised when `check` changes its mind on any text.
+        version: Goes up when `check` returns another outcome for any text.
         part: `train` kinds may be trained on; `held-out` kinds never are.
         phrasings: Ways to say the rule, as format strings over the parameters. The last one is for held-out prompts.
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
         right_text, wrong_text: A text that passes and a short one that fails, as format strings over the parameters;
-            empty where `witness` or `counter_witness` builds it.
-        claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …). Two with one conflict.
-        excludes: Ids of other kinds with which it does not go together, whatever they claim.
+            empty if `witness` or `counter_witness` builds it.
+        claims: Aspects of the answer that the kind fixes ("shape", "case", "start", …). Kinds that share one conflict.
+        excludes: Ids of other kinds that conflict with this one, whatever they claim.
         order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends (70-79),
-            case (80-89), marks (90-94), and what stands around the whole answer (95-99).
+            case (80-89), marks (90-94), and text around the whole answer (95-99).
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
-        reads_calls: Whether `check` is given all of an answer, its calls of tools too, as JSON (`schema.Whole`).
-            It has no loose view.
-        runs_code: Whether it runs the answer's code; where nothing isolates code, its verdicts are undecided.
-        is_task: Whether the rule is a request of its own (write this function, make this plan). No other takes it.
-        is_made_of_others: Whether it holds other constraints, on whose versions its verdicts depend (`nested.py`).
+        reads_calls: Whether `check` gets the whole answer with its calls of tools, as JSON (`schema.Whole`). Such a
+        kind has no loose view.
+        runs_code: Whether `check` runs the answer's code; without a sandbox its verdicts are undecided.
+        is_task: Whether the rule is a request of its own (write this function, make this plan). No other request takes
+        it.
+        is_made_of_others: Whether the kind holds other constraints, on whose versions its verdicts depend
+        (`nested.py`).
 
     Raises:
-        BadParameter: On construction, naming the constraint, the parameter, the value got and what is allowed.
+        BadParameter: A parameter is wrong, on construction; the message names constraint, parameter, value and what is
+            allowed.
     """
 
     id: ClassVar[str]
@@ -179,42 +183,42 @@ class Constraint(ABC):
             raise BadParameter(f"{self.id}: {problem}")
 
     def problem(self) -> str | None:
-        """Say what is wrong with the parameters together, as "low=5 must be below high=3"; None: nothing."""
+        """Say what is wrong with the parameters together, as "low=5 must be below high=3"; None if nothing is."""
         return None
 
     @classmethod
     def family(cls) -> str:
-        """The part of the id before the colon."""
+        """Return the part of the id before the colon."""
         return cls.id.partition(":")[0]
 
     @abstractmethod
     def check(self, text: str) -> Finding:
         """Judge `text` (any string, however odd) in linear time.
 
-        Never raises, never says `pass` without having looked.
+        This never raises, and never returns `pass` without having looked.
         """
 
     def check_with(self, text: str, reasoning: str | None) -> Finding:
-        """Check as `check`, with the model's reasoning beside the answer; called where `reads_reasoning` is true."""
+        """Judge `text` as `check` does, given the model's reasoning too; called if `reads_reasoning` is true."""
         return self.check(text)
 
     def with_mode(self, *, mode: Mode, profile: str | None, random_seed: int | None) -> Constraint:
-        """The same with published constraints inside it judged so (see `resolve`); itself where it holds none."""
+        """Return a copy whose inner published constraints are judged in this mode (see `resolve`), else itself."""
         return self
 
     def describe(self, phrasing: int = 0) -> str:
-        """The rule as one sentence addressed to the model; `phrasing` picks the wording (modulo their number)."""
+        """Say the rule as one sentence to the model; `phrasing` chooses the wording (modulo their number)."""
         return self.phrasings[phrasing % len(self.phrasings)].format(**self.wording())
 
     def wording(self) -> dict[str, Any]:
-        """Return what the phrasings are filled with: the parameters, and whatever a kind derives from them."""
+        """Return the values that fill the phrasings: the parameters, and what a kind derives from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """A constraint with parameters drawn for a query whose topic words are `words` (may be empty).
+        """Draw a constraint for a query with the topic words `words` (may be empty).
 
-        By default each as its `param` says, in their order.
+        By default each parameter is drawn as its `param` says, in their order.
         """
         if not cls.says_how_to_draw():
             raise NotImplementedError(f"{cls.id} has no draw(), so no prompt can be generated with it")
@@ -223,30 +227,30 @@ class Constraint(ABC):
 
     @classmethod
     def says_how_to_draw(cls) -> bool:
-        """Whether each parameter says how it is drawn."""
+        """Tell whether each parameter says how it is drawn."""
         return all(field.metadata.get("drawn") for field in dataclasses.fields(cls))
 
     def repair(self, text: str) -> str | None:
-        """A small edit of `text` that passes and keeps its content, or None where no small edit does."""
+        """Return a small edit of `text` that passes and keeps its content, or None if none is found."""
         return next((edited for edited in self.repairs(text) if self.check(edited).outcome == "pass"), None)
 
     def repairs(self, text: str) -> Iterator[str]:
-        """Candidate edits, best first; unverified. A kind overrides this one."""
+        """Yield candidate edits, best first and unverified; kinds override this method."""
         yield from ()
 
     def tightened(self, level: int) -> Constraint:
-        """A stricter one of this kind that leaves room for what other repairs add.
+        """Return a stricter constraint of this kind that leaves room for what other repairs add.
 
-        `level` 0 is itself, 5 the tightest.
+        `level` runs from 0 (unchanged) to 5 (the strictest).
         """
         return self
 
     def witness(self) -> str:
-        """A text that passes, built for these parameters; a kind without parameters has its example."""
+        """Return a text that passes, built for these parameters or, for a kind without parameters, its example."""
         return self._example(self.right_text, self.passing, "witness")
 
     def counter_witness(self) -> str:
-        """A short non-empty text that fails; a kind without parameters has its example."""
+        """Return a short non-empty text that fails, built for these parameters or taken from the example."""
         return self._example(self.wrong_text, self.failing, "counter_witness")
 
     def _example(self, template: str, example: tuple[dict[str, Any], str], method: str) -> str:
@@ -257,26 +261,26 @@ class Constraint(ABC):
         return example[1]
 
     def literals(self) -> tuple[str, ...]:
-        """Texts that every passing answer contains, in some case."""
+        """Return the texts that every passing answer contains, in any case."""
         return ()
 
     def rules_out(self, literal: str) -> bool:
-        """Whether no passing answer can contain `literal`."""
+        """Tell whether no passing answer can contain `literal`."""
         return False
 
     def fewest_words(self) -> int:
-        """Fewer words than this no sensible passing answer has."""
+        """Return the number of words that any sensible passing answer has at least."""
         return 1
 
     def most_words(self) -> int | None:
-        """No passing answer has more words than this (None: no limit)."""
+        """Return the number of words that any passing answer has at most (None: no limit)."""
         return None
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Whether no sensible answer satisfies both, as far as this one knows; `conflict` asks both.
+        """Tell whether no sensible answer satisfies both, as far as this constraint knows; `conflict` asks both.
 
-        By default: the same kind, a shared claim, one that this one excludes, a literal that it rules out, or too few
-        words for the other.
+        By default two conflict if they are of one kind, share a claim, or this one excludes the other, rules out one of
+        its literals or allows too few words for it.
         """
         most = self.most_words()
         return (
@@ -288,7 +292,7 @@ class Constraint(ABC):
         )
 
     def ref(self) -> ConstraintRef:
-        """How this constraint is stored."""
+        """Return the form in which the constraint is stored."""
         params = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return ConstraintRef(
             self.id, {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
@@ -296,14 +300,14 @@ class Constraint(ABC):
 
 
 def conflict(a: Constraint, b: Constraint) -> bool:
-    """Whether no sensible answer satisfies both; symmetric."""
+    """Tell whether no sensible answer satisfies both constraints; the order does not matter."""
     return a.conflicts_with(b) or b.conflicts_with(a)
 
 
 Kind = TypeVar("Kind", bound=type[Constraint])
 
 FEWEST_PHRASINGS = 4
-"""Wordings that a kind needs to generate prompts: training draws among all but the last."""
+"""The wordings that a kind needs to generate prompts: training draws from all but the last."""
 
 # The package's own kinds: the part of the id before the colon, and the module of this room that holds them.
 FAMILIES = {
@@ -336,7 +340,7 @@ FAMILIES = {
 
 
 def kind_problem(name: object, cls: object) -> str | None:
-    """Why `cls` cannot be the kind called `name`, in words for its author, or None."""
+    """Say why `cls` cannot be the kind called `name`, in words for its author; None if it can."""
     if not (isinstance(cls, type) and issubclass(cls, Constraint)):
         return f"must be a subclass of adhere.constraints.Constraint, is {cls!r}"
     return next((f"{cls.__qualname__}{problem}" for problem in _problems(name, cls)), None)
@@ -367,7 +371,7 @@ def _problems(name: object, cls: type[Constraint]) -> Iterator[str]:
 
 
 def generation_problem(cls: type[Constraint]) -> str | None:
-    """Say what a kind that can judge lacks for generating prompts and answers, for its author; None: nothing."""
+    """Say what a kind lacks for generating prompts and answers, in words for its author; None if nothing."""
     bare = vars(Constraint)
     missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
     if dataclasses.fields(cls):
@@ -398,10 +402,10 @@ registry: Registry[type[Constraint]] = Registry(
 
 @dataclass_transform(frozen_default=True, field_specifiers=(param,))
 def kind(cls: Kind) -> Kind:
-    """Register a Constraint class, made a frozen dataclass where it is none yet.
+    """Register a Constraint class; make it a frozen dataclass if it is none yet.
 
     Raises:
-        TypeError: It cannot judge: the message names the methods or attributes that it lacks.
+        TypeError: The class cannot judge; the message names the methods or attributes that it lacks.
     """
     if "__dataclass_params__" not in vars(cls):
         dataclasses.dataclass(frozen=True)(cls)
@@ -413,10 +417,10 @@ def kind(cls: Kind) -> Kind:
 
 
 def make(id: str, **params: Any) -> Constraint:  # noqa: A002 - the field's word
-    """A constraint from its id and parameters.
+    """Make a constraint from its id and parameters.
 
     Raises:
-        UnknownName: No such kind.
+        UnknownName: There is no such kind.
         BadParameter: A parameter is unknown, missing or outside its domain.
     """
     cls = registry.get(id)

@@ -1,7 +1,7 @@
-"""Constraints made of others: all of them, any of them, one if another, one after the other. Never trained on.
+"""Define constraints made of others: all of them, any of them, one if another, one after the other.
 
-What an inner constraint cannot decide stays undecided unless the others settle it: a known fail settles `all_of`, a
-known pass `any_of` and the consequence of `if_then`.
+They are never trained on. If an inner constraint is undecided, so is the whole, unless the others settle it: a fail
+settles `all_of`, a pass settles `any_of` and, as the consequence, `if_then`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _REDRAWS = 50
 def draw_with_witness(
     rng: random.Random, words: Sequence[str], count: int, make: Callable[..., Made], *, among: Sequence[str] = DRAWN
 ) -> Made:
-    """Draw `count` constraints of different plain kinds, and return what `make` makes of them.
+    """Draw `count` constraints of different kinds, and return the composition that `make` makes of them.
 
-    They are drawn again until a text is known that passes.
+    The draw is repeated until a text is known that passes.
 
     Raises:
-        AdhereError: None was found, which the contract suite rules out for the kinds of the package.
+        AdhereError: No such text was found, which the contract suite rules out for the package's kinds.
     """
     for _ in range(_REDRAWS):
         constraints = [registry.get(name).draw(rng, words=words) for name in rng.sample(among, count)]
@@ -53,12 +53,12 @@ def draw_with_witness(
 
 
 def number_rules(sentences: Sequence[str]) -> str:
-    """`"(1) Use no commas. (2) Be brief."`."""
+    """Join sentences with numbers: `"(1) Use no commas. (2) Be brief."`."""
     return " ".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
 
 
 def mean_score(findings: Sequence[Finding]) -> float | None:
-    """The mean of the scores, where all have one."""
+    """Return the mean of the scores, or None if there is no finding or one has no score."""
     scores = [finding.score for finding in findings if finding.score is not None]
     return sum(scores) / len(scores) if len(scores) == len(findings) > 0 else None
 
@@ -211,7 +211,7 @@ class AnyOf(_Several):
         return max(known_limits) if known_limits and len(known_limits) == len(limits) else None
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Only what conflicts with each inner one conflicts with the choice."""
+        """Tell whether `other` conflicts with every inner constraint."""
         own = self.own_inner()
         return super().conflicts_with(other) or (own is not None and all(conflict(one, other) for one in own))
 
@@ -261,7 +261,7 @@ class IfThen(NestedRule):
         return draw_with_witness(rng, words, 2, cls)
 
     def texts(self) -> Iterator[str]:
-        """Answers to which the rule applies come first."""
+        """Yield texts that may pass, first those to which the rule applies."""
         own = self.own_inner()
         if own is not None:
             for one in own:
@@ -327,7 +327,7 @@ class InOrder(_Several):
         return unfit_for_parts(self.inner, f"compose:in_order by {self.parts}")
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
-        """Taking the earliest part for each constraint leaves most to the others, so no plan is missed."""
+        """Judge by taking the earliest part for each constraint, which leaves most parts to the later ones."""
         unit = _UNITS[self.parts][0]
         places = spans(text, unit, most=MOST_SENTENCES)
         findings: dict[tuple[int, int], Finding] = {}
@@ -363,7 +363,7 @@ class InOrder(_Several):
     def _plan(
         self, text: str, places: Sequence[Span], findings: dict[tuple[int, int], Finding], outcomes: set[str]
     ) -> list[int]:
-        """The numbers of the earliest parts that have one of `outcomes`, constraint by constraint."""
+        """Return the numbers of the earliest parts that have one of `outcomes`, for one constraint after the other."""
         part_numbers: list[int] = []
         for number, (start, end) in enumerate(places):
             if len(part_numbers) == len(self.inner):
@@ -387,7 +387,7 @@ class InOrder(_Several):
             yield _UNITS[self.parts][1].join(edits.end_sentence(one.witness()) for one in own)
 
     def repairs(self, text: str) -> Iterator[str]:
-        """Pieces of the answer are made to pass in turn."""
+        """Yield the answer with its first parts repaired, one for each constraint in turn."""
         unit, gap = _UNITS[self.parts]
         pieces = [text[start:end] for start, end in spans(text, unit, most=MOST_SENTENCES)]
         if len(pieces) < len(self.inner):

@@ -1,6 +1,6 @@
-"""The result of one check of one text.
+"""Define the result of one check of one text.
 
-Apart from `base`, whose dataclasses a reward worker with published kinds never needs.
+This stands apart from `base`, whose dataclasses a reward worker with published kinds does not need.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ _PLURAL = re.compile(r"s\b")
 
 
 def amount(count: int, units: str) -> str:
-    """`3 words in capitals`, `1 word in capitals`: the first word in -s is the noun."""
+    """Return `3 words in capitals` or `1 word in capitals`; the first word in -s is the noun."""
     return f"{count} {_PLURAL.sub('', units, count=1) if count == 1 else units}"
 
 
 class Finding(NamedTuple):
-    """The result of one check of one text.
+    """Holds the result of one check of one text.
 
-    `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] is closeness, where
-    it means something; `span` (start, end) is where the decisive piece of the text lies.
+    `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] says how close the
+    text
+    came; None if that has no meaning. `span` (start, end) is the decisive piece of the text.
     """
 
     outcome: Outcome
@@ -34,16 +35,19 @@ class Finding(NamedTuple):
 
 
 class Fault(Finding):
-    """No outcome, for a reason that lies in the verifier or the machine.
+    """Is a Finding without an outcome, for a reason in the verifier or the machine.
 
-    It raised, took too long, or returned what is no Finding.
+    The verifier raised, took too long, or returned something else than a Finding.
     """
 
     __slots__ = ()
 
 
 class FinalFailure(Finding):
-    """A failure that no loose variant can turn into a pass. Without some lines or stars there is only less to count."""
+    """Is a failure that no loose variant can turn into a pass.
+
+    Without some lines or stars there is only less to count.
+    """
 
     __slots__ = ()
 
@@ -56,5 +60,5 @@ def verdict(  # noqa: PLR0917 - in the order of Finding
     span: tuple[int, int] | None = None,
     score: float | None = None,
 ) -> Finding:
-    """Pass or fail, with what was found."""
+    """Make a Finding with outcome pass or fail."""
     return Finding("pass" if holds else "fail", reason, measured, needed, span, score)

@@ -1,12 +1,11 @@
-"""Verifiers of plug-ins, in threads other than the main one.
+"""Run verifiers of plug-ins from threads other than the main one, each thread in a process of its own.
 
-A process of the thread runs them, because it can be ended. Python cannot stop a thread in the middle of a call into C.
-One match of a careless regular expression would hold the interpreter, and with it the whole program, for ever. Our own
-and the published kinds run no such pattern; of a plug-in nobody knows. In the main thread a signal ends such a call, so
-nothing is isolated there.
+A process can be ended, but Python cannot stop a thread in the middle of a call into C. One match of a careless regular
+expression would block the interpreter, and with it the whole program, for ever. Our own and the published kinds run no
+such pattern; a plug-in may. In the main thread a signal ends such a call, so nothing is isolated there.
 
 The process imports the plug-in's module afresh, so a verifier must depend on nothing but its text and its parameters. A
-class that cannot be imported (it was written at a prompt, or in a function) is run in the thread itself.
+class that cannot be imported (written at a prompt, or in a function) is run in the thread itself.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ START_S = 120.0  # to start Python and import the plug-in, which is no time of t
 
 
 class NotHere(Exception):
-    """The process cannot run this verifier; the caller has to."""
+    """Raised if the process cannot run a verifier; the caller then has to run it."""
 
 
 class _Process:
-    """One process that runs verifiers, one after the other."""
+    """Runs verifiers in one process, one after the other."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - this Python, and this module
@@ -49,9 +48,9 @@ class _Process:
         """Send a question to the process, and return what the verifier returned.
 
         Raises:
-            NotHere: The process cannot load it.
-            OverTime: It took too long.
-            Exception: What it raised.
+            NotHere: The process cannot load the verifier.
+            OverTime: The verifier took too long.
+            RuntimeError: The verifier raised.
         """
         to, back = self._process.stdin, self._process.stdout
         if to is None or back is None:
@@ -65,14 +64,14 @@ class _Process:
         raise {"late": OverTime, "not here": NotHere}.get(kind, RuntimeError)(content)
 
     def _hear(self, back: BinaryIO | Any, patience_s: float) -> tuple[str, Any]:
-        """Return what it says next, within so many seconds."""
+        """Return the process's next message, which must come within `patience_s` seconds."""
         if not select.select([back], [], [], patience_s)[0]:
             raise OverTime
         message: tuple[str, Any] = pickle.loads(_receive(back))  # noqa: S301 - from a process of our own
         return message
 
     def end(self) -> None:
-        """End it at once."""
+        """Kill the process and close its pipes."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -89,17 +88,17 @@ _not_here: set[type] = set()
 
 
 def is_needed() -> bool:
-    """Whether a call into C could not be ended here."""
+    """Tell whether this thread could not end a call into C."""
     return threading.current_thread() is not threading.main_thread()
 
 
 def check(constraint: Constraint, text: str, reasoning: str | None) -> Any:
-    """Return what the verifier of a plug-in says of a text, from this thread's process.
+    """Run a plug-in's verifier on a text in this thread's process, and return its result.
 
     Raises:
-        NotHere: It can only be run here.
-        OverTime: It took too long.
-        Exception: What it raised.
+        NotHere: The verifier can only be run in this thread.
+        OverTime: The verifier took too long.
+        RuntimeError: The verifier raised.
     """
     if type(constraint) in _not_here:
         raise NotHere
@@ -122,7 +121,7 @@ def check(constraint: Constraint, text: str, reasoning: str | None) -> Any:
 
 
 def serve() -> None:
-    """Answer the parent's questions until its thread is gone."""
+    """Answer the parent's questions until the parent closes the pipe."""
     source, to = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # what a verifier prints is no answer
     while True:
@@ -167,7 +166,7 @@ def _receive(pipe: BinaryIO | Any) -> bytes:
 
 
 def _read(pipe: BinaryIO | Any, size: int) -> bytes:
-    """Read just so many bytes; a pipe gives them in parts."""
+    """Read exactly `size` bytes, although a pipe returns them in parts."""
     parts = bytearray()
     while len(parts) < size:
         part = pipe.read(size - len(parts))

@@ -38,7 +38,7 @@ class Source(NamedTuple):
 
     Attributes:
         load: Makes the suite from the text behind the colon of its name (None: no colon) and the seed (None: not
-        given).
+            given).
         what: One sentence for `adhere list suites`.
         usage: The names by which it is loaded.
         needs_path: Whether the name must give a file that holds the prompts.
@@ -159,7 +159,7 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     Raises:
         UnknownName: There is no such suite, or a file has an unknown constraint.
         UsageError: The suite cannot use the limit or the text behind the colon, or a file cannot be used; the message
-        names file, line and key.
+            names file, line and key.
     """
     prefix, colon, argument = name.partition(":")
     source = source_of(prefix)

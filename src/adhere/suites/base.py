@@ -24,7 +24,7 @@ class Suite(Record, frozen=True):
         settings: What the suite was generated from, e.g. the seed.
         citation: The citation of its paper.
         whole: All prompts of a suite that was cut to a limit, so that batches do not depend on the limit; empty: not
-        cut.
+            cut.
         sampling: How answers are drawn by default: token limit, temperature, top-p. A published
             suite has its published setting. `sha256` does not cover the sampling, as a Run's spec has its own.
     """

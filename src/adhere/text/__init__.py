@@ -1,4 +1,4 @@
-"""The judge's knowledge of text: words, sentences, paragraphs, lines, views, reasoning.
+"""Measure text for the judge: words, sentences, paragraphs, lines, views, reasoning.
 
 Every function is linear in time.
 """

@@ -1,10 +1,10 @@
-"""The one definition of the pieces of Markdown that a program can count: fenced code, headings, bullets, tables.
+"""Define the pieces of Markdown that a program can count: fenced code, headings, bullets, tables.
 
-Everything is found line by line. What stands in a closed fence is code and nothing else; a fence that nothing closes is
-text. A heading has one to six `#` and a blank behind them. A table is a header row, a row of dashes with as many cells,
-and the rows below it up to the first line without a `|`.
+Everything is found line by line. Text in a closed fence is code and nothing else; a fence that is never closed is text.
+A heading has one to six `#` and a blank behind them. A table is a header row, a row of dashes with as many cells, and
+the rows below it up to the first line without a `|`.
 
-Past MOST_PIECES headings, bullets or rows nobody looks on: only a hostile text has more.
+At most MOST_PIECES headings, bullets or rows are found: only a hostile text has more.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _DASHES = re.compile(r":?-+:?\Z")
 
 
 class CodeBlock(NamedTuple):
-    """A closed fence: the first word behind the opening marks, in small letters, and the lines between the fences."""
+    """Holds a closed fence: the first word behind the opening marks, in lower case, and the lines between."""
 
     language: str
     body: str
 
 
 class Heading(NamedTuple):
-    """A heading: its level from 1 to 6 and its text without marks around it."""
+    """Holds a heading: its level from 1 to 6 and its text without marks around it."""
 
     level: int
     text: str
 
 
 class Bullet(NamedTuple):
-    """A line behind a bullet that holds a word; `indent` is the width of the blanks before it (a tab is four)."""
+    """Holds a bullet point with a word; `indent` is the width of the blanks before it (a tab is four)."""
 
     indent: int
     marker: str
@@ -44,14 +44,14 @@ class Bullet(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: the cells of its header and of each row below the dashes, blanks around them gone."""
+    """Holds the cells of a table's header and of each row below the dashes, without blanks around them."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 def code_blocks(text: str) -> list[CodeBlock]:
-    """The closed fences, in order."""
+    """Return the closed fences, in order."""
     return [
         CodeBlock(block.info.split()[0].lower() if block.info else "", "\n".join(lines(text[slice(*block.span)])[:-1]))
         for block in parts.code_blocks(text)
@@ -59,7 +59,7 @@ def code_blocks(text: str) -> list[CodeBlock]:
 
 
 def prose_lines(text: str) -> list[str]:
-    """The lines that are neither a closed fence nor inside one."""
+    """Return the lines outside closed fences, without the fences themselves."""
     prose: list[str] = []
     at = 0
     for block in parts.code_blocks(text):
@@ -69,20 +69,20 @@ def prose_lines(text: str) -> list[str]:
 
 
 def headings(text: str) -> list[Heading]:
-    """The headings outside code, in order; one without a word is none."""
+    """Return the headings outside code, in order; a heading without a word does not count."""
     hits = (_HEADING.match(line) for line in prose_lines(text) if "#" in line)
     every = (Heading(len(hit[1]), hit[2].rstrip().rstrip("#").strip().strip("*_")) for hit in hits if hit)
     return list(itertools.islice((heading for heading in every if has_words(heading.text)), MOST_PIECES))
 
 
 def bullets(text: str) -> list[Bullet]:
-    """The bullets outside code, in order."""
+    """Return the bullets outside code, in order."""
     every = (Bullet(len(hit[1].expandtabs(4)), hit[2], text[slice(*span)]) for hit, span in parts.bullets(text))
     return list(itertools.islice(every, MOST_PIECES))
 
 
 def tables(text: str) -> list[Table]:
-    """The tables outside code, in order."""
+    """Return the tables outside code, in order."""
     all_tables: list[Table] = []
     every = prose_lines(text)
     if "|" not in text:
@@ -107,7 +107,7 @@ def tables(text: str) -> list[Table]:
 
 
 def cells(line: str) -> tuple[str, ...]:
-    r"""The cells of one row of a table; a `\|` does not divide."""
+    r"""Return the cells of one row of a table; a `\|` does not divide."""
     bare = line.strip().replace(r"\|", "\0").removeprefix("|").removesuffix("|")
     return tuple(cell.strip().replace("\0", "|") for cell in bare.split("|"))
 

@@ -1,7 +1,7 @@
-"""The parts of an answer, as spans of the text: paragraphs, lines, sentences, bullet points, code blocks.
+"""Find the parts of an answer as spans: paragraphs, lines, sentences, bullet points, code blocks.
 
-They are those of `text.words` (paragraph, line, sentence) and `text.markdown` (bullet point, without its marker, and
-code block, without its fences), which give the texts only. All but code blocks count only where they hold a letter or
+The parts are defined as in `text.words` (paragraph, line, sentence) and `text.markdown` (bullet point without its
+marker, code block without its fences), which return texts. All but code blocks count only if they hold a letter or
 digit.
 """
 
@@ -23,16 +23,16 @@ _NOT_BLANK = re.compile(r"\S")
 # The possessive `?+` keeps CRLF one line break.
 _BLANK_LINES = re.compile(r"(?:\r\n?+|\n)\s*[\r\n]\s*")
 LINE_START = r"(?:^|(?<=\r)(?!\n))"
-"""Where a line begins, in a pattern with re.MULTILINE; CRLF is one break."""
+"""A pattern for the beginning of a line, for re.MULTILINE; CRLF is one break."""
 BULLET_MARK = r"([ \t]*+)([-*•+])[ \t]++"
-"""What stands before a bullet point: how far it is indented, its mark, and a blank."""
+"""A pattern for the start of a bullet point: its indent, its mark, and a blank."""
 _BULLET = re.compile(LINE_START + BULLET_MARK + r"(?=[^\r\n]*[^\W_])", re.MULTILINE)
 _FENCE = re.compile(LINE_START + r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r\n]*)(?:\r\n?+|\n|\Z)", re.MULTILINE)
 _FIRST_WINDOW = 4096
 
 
 class FencedBlock(NamedTuple):
-    """A code block: `span` is the code, `outer` includes the fences and the line break behind them, `info` opens it."""
+    """Holds a code block: `span` is the code, `outer` adds fences and last line break, `info` is the opening text."""
 
     span: Span
     outer: Span
@@ -40,16 +40,16 @@ class FencedBlock(NamedTuple):
 
 
 def spans(text: str, unit: Unit, *, most: int | None = None) -> list[Span]:
-    """(start, end) of each part, in order, without the blanks around it; it stops looking after `most` of them."""
+    """Return (start, end) of each part, in order and without blanks around it, for at most `most` parts."""
     if unit == "sentence":
         return sentence_spans(text, most=most)
     return list(islice(_FINDERS[unit](text), most))
 
 
 def last_span(text: str, unit: Unit) -> Span | None:
-    """(start, end) of the last part, or None where there is none.
+    """Return (start, end) of the last part, or None if there is none.
 
-    It looks at ever longer ends of the text: a part that is not the first of such an end is whole.
+    The search goes over longer and longer ends of the text; a part that is not the first in such an end is whole.
     """
     window = _FIRST_WINDOW
     while window < len(text) and unit in {"paragraph", "line", "sentence"}:
@@ -63,7 +63,7 @@ def last_span(text: str, unit: Unit) -> Span | None:
 
 
 def code_blocks(text: str) -> Iterator[FencedBlock]:
-    """The closed fences, in order."""
+    """Yield the closed fences, in order."""
     if "```" not in text and "~~~" not in text:
         return
     opening: re.Match[str] | None = None
@@ -102,9 +102,9 @@ def _paragraphs(text: str) -> Iterator[Span]:
 
 
 def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
-    """The bullet points outside code, in order: the match of BULLET_MARK, and the span of what it marks.
+    """Yield the bullet points outside code, in order: the match of BULLET_MARK, and the span of the text behind it.
 
-    What a bullet is stands here and nowhere else; `text.markdown` and the kinds that count bullets ask this.
+    Only this function defines a bullet; `text.markdown` and the kinds that count bullets use it.
     """
     for marker in outside_code(text, _BULLET):
         stop = _BREAK.search(text, marker.end())
@@ -112,7 +112,7 @@ def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
 
 
 def outside_code(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """The matches that begin in no closed fence, in order."""
+    """Yield the matches that do not begin in a closed fence, in order."""
     blocks = code_blocks(text)
     block = next(blocks, None)
     for hit in pattern.finditer(text):
@@ -123,7 +123,7 @@ def outside_code(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]
 
 
 def _trim(text: str, start: int, end: int) -> Span:
-    """The span without the blanks at its ends; it holds a letter."""
+    """Return the span without blanks at its ends; it must hold a visible character."""
     first = _NOT_BLANK.search(text, start, end)
     return (first.start() if first else start), start + len(text[start:end].rstrip())
 

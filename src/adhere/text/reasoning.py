@@ -1,4 +1,4 @@
-"""Separates a model's reasoning from its answer: one rule for evaluation, sweeps, `verify`, rewards and environments.
+"""Separate a model's reasoning from its answer: one rule for evaluation, sweeps, `verify`, rewards, environments.
 
 | form | where it comes from |
 |---|---|
@@ -8,7 +8,7 @@
 | `<|channel|>analysis<|message|>…<|end|>…final…` | gpt-oss (harmony), with its marks or decoded without them |
 | what `ADHERE_REASONING_TAGS` holds: `OPEN CLOSE`, more pairs after blanks | anything else |
 
-A field of its own (`reasoning`, `reasoning_content`) is read where it arrives: `models/http/values.py`,
+Reasoning in a separate field (`reasoning`, `reasoning_content`) is read elsewhere: `models/http/values.py`,
 `verify/rows.py`.
 """
 
@@ -23,9 +23,9 @@ from adhere.errors import UsageError
 from adhere.schema import Status
 
 TAGS = "ADHERE_REASONING_TAGS"
-"""The variable with a person's own pairs.
+"""The environment variable that holds a person's own pairs of tags.
 
-A variable, because trainers and the processes that judge have no other way in.
+Trainers and the processes that judge can be given the tags in no other way.
 """
 _NAMES = ("think", "thinking", "reasoning", "thought", "seed:think")
 _PAIRS = (
@@ -60,7 +60,7 @@ _ONLY_FINAL = re.compile("(?:assistant)?final" + _SENTENCE)
 
 
 class SplitAnswer(NamedTuple):
-    """A model's output in parts: the answer, its reasoning (None: it showed none), and how it ended."""
+    """Holds a model's output in parts: the answer, its reasoning (None: none shown), and how it ended."""
 
     text: str
     reasoning: str | None
@@ -74,11 +74,10 @@ class _Split(NamedTuple):
 
 
 def split_reasoning(text: str) -> tuple[str | None, str]:
-    """(reasoning, answer); reasoning is None where there is none.
+    """Return (reasoning, answer); reasoning is None if there is none.
 
-    Leading blocks are reasoning, and so is everything before a closing tag that nothing before it opens (chat templates
-    often supply the opening one). A leading block that is never closed leaves no answer: "". A block inside the answer
-    is part of the answer.
+    Leading blocks are reasoning, and so is everything before a closing tag without an opening one (chat templates often
+    supply that). If a leading block is never closed, the answer is "". A block inside the answer is part of the answer.
 
     Raises:
         UsageError: `ADHERE_REASONING_TAGS` holds no pairs.
@@ -87,14 +86,14 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
 
 
 def split_answer(text: str, status: Status = "ok") -> SplitAnswer:
-    """Split what a model wrote, reasoning and all, as it is judged: see `split_reasoning`.
+    """Split a model's output into the parts that are judged, as `split_reasoning` does, and set its status.
 
     Reasoning that is never closed was cut before the answer began: the status is then `truncated`, and the text empty.
     An answer without visible text is `empty`.
 
     Args:
         text: What the model wrote.
-        status: How the call ended.
+        status: How the call ended; only `ok` can change.
     """
     reasoning, answer, is_cut = _split(text)
     if status == "ok":
@@ -103,10 +102,10 @@ def split_answer(text: str, status: Status = "ok") -> SplitAnswer:
 
 
 def own_tags() -> tuple[str, ...]:
-    """A person's own tags, as `ADHERE_REASONING_TAGS` has them: opening and closing ones in turn.
+    """Return the tags in `ADHERE_REASONING_TAGS`: opening and closing ones in turn.
 
     Raises:
-        UsageError: They are no pairs.
+        UsageError: The number of tags is odd.
     """
     tags = tuple(os.environ.get(TAGS, "").split())
     if len(tags) % 2:
@@ -157,7 +156,7 @@ def _split(text: str) -> _Split:
 
 
 def _without_frame(answer: str) -> str:
-    """An answer without what its model writes around it."""
+    """Return an answer without the marks that its model writes around it."""
     for start, end in _ANSWERS:
         if answer.startswith(start):
             return answer.removeprefix(start).rstrip().removesuffix(end).strip()
@@ -165,7 +164,7 @@ def _without_frame(answer: str) -> str:
 
 
 def _split_bare(text: str) -> _Split | None:
-    """Harmony without its marks; None: it is something else."""
+    """Split harmony output decoded without its marks; None if the text is something else."""
     bare = _BARE_ANALYSIS.match(text)
     if bare is not None and _BARE_FINAL in text:
         before, _, after = text[bare.end() :].partition(_BARE_FINAL)
@@ -177,7 +176,7 @@ def _split_bare(text: str) -> _Split | None:
 
 
 def _split_unopened(text: str, tags: _Tags) -> _Split:
-    """At the first closing tag that nothing before it opens."""
+    """Split at the first closing tag that has no opening tag before it."""
     if not any(hint in text for hint in tags.hints):  # nearly every answer, so this comes first
         return _Split(None, text)
     ends = sorted(
@@ -192,7 +191,7 @@ def _split_unopened(text: str, tags: _Tags) -> _Split:
 
 
 def _split_channels(text: str) -> _Split:
-    """Harmony: the channel `final` is the answer, every other one is reasoning.
+    """Split harmony output: the channel `final` is the answer, every other channel is reasoning.
 
     Without `final` the answer never began.
     """

@@ -1,4 +1,4 @@
-"""The two rules that say whether a text repeats a test item, each exact and each behind a filter that loses nothing.
+"""Tell whether a text repeats a test item, by two exact rules; a filter before each loses no match.
 
 * **lcs**, for training data (Qwen2 and Qwen2.5 reports): the longest common *subsequence* of tokens has at least 13
   tokens and at least 0.6 of the tokens of the shorter text.
@@ -40,7 +40,7 @@ _MASKS = np.array([(1 << 8 * length) - 1 for length in range(8)] + [2**64 - 1], 
 
 
 class _Blanks(dict[int, str | None]):
-    """A table for `str.translate` of what becomes of each character; filled as characters are met."""
+    """Maps each character for `str.translate`: kept, dropped or a blank; filled as characters are met."""
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
@@ -62,9 +62,9 @@ _ASCII = bytes(
 
 
 class _Runs(dict[str, str]):
-    """A cache of what `_BLANKS` makes of a run of characters beyond ASCII: a dash, an accented letter, a word.
+    """Caches what `_BLANKS` makes of a run of characters beyond ASCII: a dash, an accented letter, a word.
 
-    Common ones are kept.
+    Common runs are kept.
     """
 
     def __missing__(self, run: str) -> str:
@@ -78,7 +78,7 @@ _RUNS = _Runs()
 
 
 def blank_out(text: str) -> bytes:
-    """The text in lower case, with a blank for whatever is no part of a token."""
+    """Return the text in lower case, with a blank for every character that is no part of a token."""
     if not text.isascii():
         parts = _NOT_ASCII.split(text)
         parts[1::2] = map(_RUNS.__getitem__, parts[1::2])
@@ -87,24 +87,27 @@ def blank_out(text: str) -> bytes:
 
 
 def tokens(text: str) -> list[bytes]:
-    """The tokens of a text, as the module's docstring says, in UTF-8."""
+    """Return the tokens of a text, as the module's docstring defines them, in UTF-8."""
     return blank_out(text).split()
 
 
 def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """The length of the longest common subsequence of two lists of tokens."""
+    """Return the length of the longest common subsequence of two lists of tokens."""
     return LCSseq.similarity(*_number(left, right))
 
 
 def _number(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[list[int], list[int]]:
-    """Both with a small number for each token, because rapidfuzz compares by hash and small numbers are their own."""
+    """Replace each token by a small number, the same in both lists.
+
+    rapidfuzz compares by hash, and a small number is its own hash.
+    """
     numbers: dict[Hashable, int] = {}
     first, second = ([numbers.setdefault(token, len(numbers)) for token in side] for side in (left, right))
     return first, second
 
 
 def is_near(common: int, shorter: int) -> bool:
-    """Whether a common subsequence of `common` tokens makes two texts near-duplicates.
+    """Tell whether `common` tokens in order make two texts near-duplicates, if the shorter has `shorter` tokens.
 
     The shorter one has `shorter`.
     """
@@ -112,10 +115,10 @@ def is_near(common: int, shorter: int) -> bool:
 
 
 class Match(NamedTuple):
-    """The test item that a text repeats most.
+    """Holds the test item that a text repeats most.
 
     Attributes:
-        item: Its place among the items.
+        item: The item's place among the items.
         common: Tokens of the longest common subsequence.
         shorter: Tokens of the shorter text.
     """
@@ -131,10 +134,10 @@ class Match(NamedTuple):
 
 
 class BlockRule(abc.ABC):
-    """A rule that compares texts with the test items a block at a time."""
+    """Compares texts with the test items by a rule, a block of texts at a time."""
 
     def matches(self, texts: Sequence[str]) -> list[Match | None]:
-        """For each text the item that it is nearest to by the rule (the largest ratio, then the first), or None."""
+        """Return for each text its nearest item by the rule (the largest ratio, then the first), or None."""
         nearest: list[Match | None] = []
         for start in range(0, len(texts), _BLOCK):
             nearest += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
@@ -145,11 +148,11 @@ class BlockRule(abc.ABC):
 
 
 class SubsequenceRule(BlockRule):
-    """An index of test items that finds those a text is near to. Texts under 13 tokens, on either side, match nothing.
+    """Finds the test items that a text is near to; texts or items of fewer than 13 tokens match nothing.
 
-    Four steps, each for fewer pairs. The first three are on hashes of tokens, so they may let too much in and never
-    leave a match out: (1) a text must have some of an item's rarest tokens; (2) enough of all of its tokens; (3) a long
-    enough common subsequence of hashes; (4) of tokens.
+    There are four steps, each for fewer pairs. The first three compare hashes of tokens, so they may pass too many
+    pairs but never lose a match: (1) a text must have some of an item's rarest tokens; (2) enough of all of its tokens;
+    (3) a long enough common subsequence of hashes; (4) of tokens.
 
     Args:
         items: The texts of the test items.
@@ -205,7 +208,7 @@ class SubsequenceRule(BlockRule):
         return nearest
 
     def _candidates(self, numbers: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[int, int]]:
-        """(text, item) of all pairs that may match, in order of the texts within a class."""
+        """Yield (text, item) of all pairs that may match, by class of length and then in order of the texts."""
         rows = np.repeat(np.arange(len(lengths)), lengths)
         has = np.zeros((len(lengths), self._size), dtype=bool)  # (text, token)
         has[rows, numbers] = True
@@ -229,7 +232,7 @@ class SubsequenceRule(BlockRule):
                 yield from zip(texts[likely].tolist(), items[likely].tolist(), strict=True)
 
     def _in_common(self, has: np.ndarray, texts: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """For each pair at least the number of the item's tokens that the text has."""
+        """Return for each pair an upper bound of the number of the item's tokens that the text has."""
         begins, ends = self._bag_begins[items], self._bag_begins[items + 1]
         sizes = ends - begins
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -238,7 +241,7 @@ class SubsequenceRule(BlockRule):
         return np.add.reduceat(hits, first)
 
     def _classes(self, lengths: np.ndarray) -> np.ndarray:
-        """For each length of a text one of few lengths that is at most that; 0 for texts that match nothing."""
+        """Round each text's length down to one of few lengths; 0 for texts that match nothing."""
         steps = [0, FEWEST_TOKENS]
         while steps[-1] < self._longest:
             steps.append(min(self._longest, max(steps[-1] + 1, int(steps[-1] * _STEP))))
@@ -246,10 +249,10 @@ class SubsequenceRule(BlockRule):
         return borders[np.searchsorted(borders, lengths, side="right") - 1]
 
     def _prefix(self, length: int) -> _Prefixes:
-        """The rarest tokens of every item, for texts of at least `length` tokens.
+        """Return the rarest tokens of every item, for texts of at least `length` tokens.
 
         Such a text that matches has `n` tokens in common with the item, so of its rarest `m - n + k` it has at least
-        `k`. A token is counted as often as both have it, which only lets more in.
+        `k`. A token is counted as often as both have it, which can only add pairs.
         """
         if length not in self._prefixes:
             numbers, owners = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
@@ -266,7 +269,7 @@ class SubsequenceRule(BlockRule):
 
 
 class _Prefixes(NamedTuple):
-    """(token) -> items that have it among their rarest ones, once for each time.
+    """Holds, for each token, the items that have it among their rarest, and how many of these a text must share.
 
     And how many of those a text must have.
     """
@@ -283,9 +286,9 @@ class _Prefixes(NamedTuple):
         return cls(begins, owners[order], enough, np.diff(begins) > 0)
 
     def shared(self, texts: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """(texts, items) of the pairs that share enough, in order.
+        """Return (texts, items) of the pairs that share enough rare tokens, in order.
 
-        `texts` and `numbers` say which text has which token.
+        Text `texts[i]` has the token `numbers[i]`; `count` is the number of texts.
         """
         begins = self.begins[numbers]
         sizes = self.begins[numbers + 1] - begins
@@ -298,17 +301,16 @@ class _Prefixes(NamedTuple):
 
 
 def _slots(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """(slot of every token of all texts, as `token_keys`): equal tokens have equal slots."""
+    """Return (slot of every token of all texts, where each text begins); equal tokens have equal slots."""
     keys, begins = token_keys(texts)
     slots = ((keys ^ (keys >> np.uint64(29))) * _MULTIPLIER) >> np.uint64(64 - _SLOT_BITS)
     return slots.view(np.int64), begins
 
 
 def token_keys(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """(key of every token of all texts, where each text's tokens begin; one more for the end).
+    """Return (key of every token of all texts, where each text's tokens begin); the second has one entry more, the end.
 
-    Equal tokens have equal keys. A key is of the token's first eight bytes and its length; it is taken from all texts
-    at once.
+    Equal tokens have equal keys. A key is made of the token's first eight bytes and its length, for all texts at once.
     """
     joined = b" ".join([*texts, b" " * 9])
     data = np.frombuffer(joined, dtype=np.uint8)
@@ -330,19 +332,19 @@ def _needed_all(shorter: np.ndarray) -> np.ndarray:
 
 
 def _fewest_common(shorter: int) -> int:
-    """The fewest common tokens that make a match where the shorter text has `shorter`."""
+    """Return the fewest common tokens that make a match if the shorter text has `shorter`."""
     return max(FEWEST_TOKENS, -(-3 * shorter // 5))
 
 
 class Ngram(NamedTuple):
-    """An item and the first 13 tokens in a row that a text shares with it."""
+    """Holds an item and the first 13 tokens in a row that a text shares with it."""
 
     item: int
     ngram: str
 
 
 class NgramRule:
-    """An index of test items that finds those with 13 tokens in a row that a text has, too.
+    """Finds the test items that share 13 tokens in a row with a text.
 
     Args:
         items: The texts of the test items.
@@ -358,13 +360,13 @@ class NgramRule:
                 self._items.setdefault(gram, []).append(item)
 
     def first(self, text: str) -> Ngram | None:
-        """The first shared run and the first item that has it, or None."""
+        """Return the first shared run and the first item that has it, or None."""
         for gram in self._shared(text):
             return Ngram(self._items[gram][0], b" ".join(gram).decode("utf-8", "replace"))
         return None
 
     def items(self, text: str) -> set[int]:
-        """All items that share a run with the text."""
+        """Return all items that share a run with the text."""
         return {item for gram in self._shared(text) for item in self._items[gram]}
 
     def _shared(self, text: str) -> Iterator[tuple[bytes, ...]]:

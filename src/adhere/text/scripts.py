@@ -1,8 +1,8 @@
-r"""Letters, and which writing system they belong to, by Unicode block.
+r"""Tell letters from other characters, and which writing system they belong to, by Unicode block.
 
 A letter is what Unicode calls one (general category L), and belongs to a writing system. So `①`, `⅓`, `²` and `Ⅻ` are
-none, though Python's `\w` takes them, and neither are the modifiers that no writing system has for itself, such as the
-ʻ of Hawaiʻi.
+no letters, though Python's `\w` matches them. Nor are modifiers that belong to no single writing system, such as the ʻ
+of Hawaiʻi.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def _run(script: str) -> re.Pattern[str]:
 
 
 def is_letter(character: str) -> bool:
-    """Whether a character is a letter of some writing system."""
+    """Tell whether a character is a letter of some writing system."""
     return character.isalpha() and character not in _MODIFIERS
 
 
 def letters(text: str) -> str:
-    """The letters of a text, without what stands between them."""
+    """Return the letters of a text, without the characters between them."""
     all_letters = "".join(_RUNS.findall(text))
     if not all_letters.isalpha():
         all_letters = "".join(filter(str.isalpha, all_letters))
@@ -58,15 +58,15 @@ def letters(text: str) -> str:
 
 
 def count_letters(text: str, script: str | None = None) -> tuple[int, int]:
-    """How many letters belong to `script`, one of SCRIPTS (None: to any), and how many letters there are."""
+    """Return (letters that belong to `script`, one of SCRIPTS, or to any if None; all letters)."""
     all_letters = letters(text)
     return len(all_letters) if script is None else sum(map(len, _run(script).findall(all_letters))), len(all_letters)
 
 
 def writes_words(text: str) -> bool:
-    """Whether words can be counted in a text: most of it is in scripts that put blanks between words.
+    """Tell whether words can be counted in a text: most of it is in scripts with blanks between words.
 
-    Mixed texts are weighed by about how many words each part has, so `Python 是什么？` is Chinese.
+    In mixed texts each part counts by its approximate number of words, so `Python 是什么？` is Chinese.
     """
     all_letters = letters(text)
     unspaced = len(_SYLLABIC.findall(all_letters)) + len(_UNSPACED.findall(all_letters)) / _LETTERS_A_WORD
@@ -77,13 +77,13 @@ def writes_words(text: str) -> bool:
 
 
 def ends_sentences(text: str) -> bool:
-    """Whether most of a text is in scripts whose sentences end in the marks that `text.words` knows."""
+    """Tell whether most of a text is in scripts whose sentences end in the marks that `text.words` knows."""
     all_letters = letters(text)
     return 2 * len(_OTHER_STOPS.findall(all_letters)) <= len(all_letters)
 
 
 def letters_beyond_ascii(text: str) -> Iterator[re.Match[str]]:
-    """The letters other than A to Z and the ordinals ª and º, each as a match."""
+    """Return a match for each letter other than A to Z and the ordinals ª and º."""
     return (hit for hit in _BEYOND_ASCII.finditer(text) if is_letter(hit.group()))
 
 
@@ -91,7 +91,7 @@ _BEYOND_ASCII = re.compile(r"[^\W\d_\x00-\x7fªº]")
 
 
 def first_foreign(text: str, script: str) -> tuple[int, int] | None:
-    """(start, end) of the first letter that does not belong to `script`."""
+    """Return (start, end) of the first letter that does not belong to `script`, or None."""
     foreign = (hit for hit in _foreign(script).finditer(text) if is_letter(hit.group()))
     first = next(foreign, None)
     return first.span() if first else None

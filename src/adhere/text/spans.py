@@ -1,18 +1,17 @@
-"""A third rule that says whether a text repeats a test item.
+"""Tell whether some place of a text holds at least half of a test item, in order: a third rule.
 
-In one place of the text at least half of the item is there, in order. The rule `lcs` (`text.repeats`) compares whole
-texts, so a long document matches by the words that all texts have, and an item in the middle of one is lost among them;
-`ngram` needs 13 tokens untouched. Here an item of `n` tokens is sought in windows of about `n` tokens, so neither the
-length of the document nor a changed word in each line matters.
+The rule `lcs` (`text.repeats`) compares whole texts, so a long document matches by the words that all texts have, and
+an item in the middle of it is lost; `ngram` needs 13 unchanged tokens. This rule seeks an item of `n` tokens in windows
+of about `n` tokens, so neither the length of the document nor a changed word in each line matters.
 
-1. Of each item its rarest runs of four tokens are indexed, as 64-bit hashes. A table of bits tells for nearly all runs
+1. The rarest runs of four tokens of each item are indexed, as 64-bit hashes. A table of bits tells for nearly all runs
    of a text that no item has them.
-2. An item is looked at where a text has two of its runs (one, where the item has few) near each other.
-3. There the longest common subsequence, of tokens' slots first and then of real tokens, decides: half of the shorter
-   text, or all of it where that has fewer than 13 tokens.
+2. An item is compared where a text has two of its runs near each other (one, if the item has few).
+3. There the longest common subsequence decides, first of tokens' slots and then of real tokens: half of the shorter
+   text, or all of it if that has fewer than 13 tokens.
 
-Unlike the other two rules this one may miss a match that a scan of all windows would find: one that has no two of the
-runs. How often is measured (docs/reference/decontaminate.md).
+Unlike the other two rules, this one may miss a match that a scan of all windows would find: one without two of the
+runs. How often this happens is measured (docs/reference/decontaminate.md).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from adhere.text.repeats import FEWEST_TOKENS, BlockRule, Match, blank_out, toke
 
 RUN = 4
 FEWEST = 5
-"""Tokens of the shorter text; below, nothing matches."""
+"""The fewest tokens of the shorter text; below, nothing matches."""
 _INDEXED = 24  # runs of an item; more cost memory and find no more (measured)
 _SLOT_BITS = 18  # of a token's number where windows are compared roughly
 _MOST_OWNERS = 64  # items of a run that is looked at; a run of more says nothing
@@ -35,7 +34,7 @@ _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD
 
 
 class SpanRule(BlockRule):
-    """An index of test items that finds those a text has somewhere.
+    """Finds the test items that some place of a text repeats.
 
     Args:
         items: The texts of the test items.
@@ -69,7 +68,7 @@ class SpanRule(BlockRule):
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes that the index holds, without the interpreter's own objects."""
+        """Bytes that the index holds, without the interpreter's own objects."""
         arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack, self._has_slot)
         places = 16 * sum(map(len, self._items))
         return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))
@@ -114,9 +113,9 @@ class SpanRule(BlockRule):
         return nearest
 
     def _places(self, rows: np.ndarray, items: np.ndarray, starts: np.ndarray) -> list[tuple[int, int, int]]:
-        """(text, item, where it would begin) of what has enough runs near each other.
+        """Return (text, item, estimated start of the item in the text) for each place with enough runs near each other.
 
-        The middle one of each such place.
+        The start is that of the middle run of the place.
         """
         if not len(rows):
             return []
@@ -131,7 +130,7 @@ class SpanRule(BlockRule):
 
 
 def _runs(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(hash of every run of tokens, its first token's place among all, where each text's begin, each token's slot)."""
+    """Return (hash of every run, place of its first token, where each text begins, slot of each token)."""
     keys, begins = token_keys(texts)
     n = max(0, len(keys) - RUN + 1)
     keys ^= keys >> np.uint64(31)

@@ -1,7 +1,7 @@
-"""An estimate of how many syllables an English word has, and of how hard a text is to read.
+"""Estimate how many syllables an English word has, and how hard a text is to read.
 
-It is an estimate: groups of vowel letters are counted, with corrections for a silent `e` and for the endings that most
-often mislead. Nothing is looked up, so rare words are as good as common ones and every text has one answer.
+Groups of vowel letters are counted, with corrections for a silent `e` and for the endings that most often mislead. No
+dictionary is used, so rare words are treated as common ones and every text has one result.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def _estimate(word: str) -> int:
 
 
 def syllables(word: str) -> int:
-    """About how many syllables the word has, at least 1; past 60 letters one for every three."""
+    """Estimate the number of syllables, at least 1; above 60 letters, one for every three letters."""
     return _estimate(word.lower()) if len(word) <= _LONGEST else len(word) // 3
 
 
 def reading_ease(text: str, *, most_sentences: int) -> float | None:
-    """The Flesch reading ease (higher is easier; plain English is 60 to 70), or None for a text without words.
+    """Return the Flesch reading ease (higher is easier; plain English is 60 to 70), or None without words.
 
-    206.835 - 1.015 words per sentence - 84.6 syllables per word, with estimated syllables. Past `most_sentences`
-    sentences the rest of the text is left out.
+    206.835 - 1.015 words per sentence - 84.6 syllables per word, with estimated syllables. Only the first
+    `most_sentences` sentences count.
 
     Source: R. Flesch, "A new readability yardstick", Journal of Applied Psychology 32 (1948).
     """

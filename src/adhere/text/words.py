@@ -1,10 +1,10 @@
-"""The one definition of a word, a sentence, a paragraph and a line.
+"""Define what a word, a sentence, a paragraph and a line is.
 
 Word: a longest run of letters, digits and combining marks; an apostrophe or hyphen between two such runs joins them
 ("don't", "well-known"), and so does a point or comma between digits ("3.5", "1,000"). Underscores and all other
 characters separate. Sentence: a stretch of one line that ends in `.`, `!`, `?` or `…` (or a full-width one) followed by
 a blank, or at the end of the line, and that holds a word; a line break always ends it. Lower-case texts have sentences
-too, so a capital is not needed after a full stop. Paragraph: lines with no blank line between them. Line: what stands
+too, so a capital is not needed after a full stop. Paragraph: lines with no blank line between them. Line: the text
 between line breaks.
 """
 
@@ -55,7 +55,7 @@ _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
 
 
 def has_words(text: str) -> bool:
-    """Whether the text holds at least one letter or digit."""
+    """Tell whether the text holds at least one letter or digit."""
     return _LETTER_OR_DIGIT.search(text) is not None
 
 
@@ -64,22 +64,22 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words, in order, as written."""
+    """Return the words, in order, as written."""
     return _pattern(text).findall(text)
 
 
 def word_spans(text: str, *, most: int | None = None) -> list[tuple[int, int]]:
-    """(start, end) of each word; it stops looking after `most` of them."""
+    """Return (start, end), in characters, of each word, for at most `most` words."""
     return [match.span() for match in itertools.islice(_pattern(text).finditer(text), most)]
 
 
 def count_words(text: str) -> int:
-    """The number of words."""
+    """Return the number of words."""
     return len(_pattern(text).findall(text))
 
 
 def sentence_spans(text: str, *, most: int | None = None) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, without the blanks around it; it stops looking after `most` of them."""
+    """Return (start, end) of each sentence, without blanks around it, for at most `most` sentences."""
     spans: list[tuple[int, int]] = []
     start = points = 0
     first = _LETTER_OR_DIGIT.search(text)
@@ -108,9 +108,10 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _goes_on(text: str, start: int, mark: int, end: int) -> bool:
-    """Whether full stops do not end the sentence: an abbreviation, an initial, a list number, "..." before lower case.
+    """Tell whether the sentence goes on after a full stop.
 
-    `start` is where the sentence began, `mark` and `end` bound the stop and its closing quotes.
+    This is so after an abbreviation, an initial, a list number, or "..." before lower case. `start` is the start of the
+    sentence; `mark` and `end` bound the stop and its closing quotes.
     """
     if text[end : end + 1] in {"", "\n"}:
         return False
@@ -122,7 +123,7 @@ def _goes_on(text: str, start: int, mark: int, end: int) -> bool:
 
 
 def _abbreviates(text: str, start: int, mark: int, end: int) -> bool:
-    """Whether the word before a full stop is an abbreviation there, by itself or by what stands around it."""
+    """Tell whether the word before a full stop is an abbreviation, by itself or by the words around it."""
     *earlier, last = text[max(start, mark - 30) : mark].split(" ")
     word = last.lstrip("(\"'“‘[")
     lower = word.lower()
@@ -138,7 +139,7 @@ def _abbreviates(text: str, start: int, mark: int, end: int) -> bool:
 
 
 def _is_initial(letter: str, before: str, after: str) -> bool:
-    """Whether a letter with a full stop is part of a name, by the words before and after it."""
+    """Tell whether a letter with a full stop is part of a name, by the words before and after it."""
     return (
         letter.isupper()
         and after[:1].isupper()
@@ -148,22 +149,22 @@ def _is_initial(letter: str, before: str, after: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences, in order, with their closing marks."""
+    """Return the sentences, in order, with their closing marks."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def lines(text: str) -> list[str]:
-    """The lines, empty ones too; CRLF and CR count as one line break."""
+    """Return the lines, empty ones too; CRLF and CR count as one line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def word_lines(text: str, *, most: int | None = None) -> list[str]:
-    """The lines that hold a word; it stops looking after `most` of them."""
+    """Return the lines that hold a word, at most `most` of them."""
     return list(itertools.islice((line for line in lines(text) if line and has_words(line)), most))
 
 
 def paragraphs(text: str) -> list[str]:
-    """The stretches of lines between blank lines, each with at least one visible character."""
+    """Return the stretches of lines between blank lines, each with at least one visible character."""
     all_paragraphs: list[str] = []
     current: list[str] = []
     for line in lines(text):

@@ -28,7 +28,7 @@ class AreaSpec(Record, frozen=True):
         area: The area's name.
         count: Number of prompts.
         max_new_tokens: Limit of new tokens of their answers; None: the suite's limit, or that of `sampling` for prompts
-        made from queries.
+            made from queries.
     """
 
     area: Area
@@ -48,7 +48,7 @@ class Queries(Record, frozen=True):
         name: Of `hub`: the data set.
         split: Of `hub`.
         similarity: Of `bootstrap`: a new query is dropped if its ROUGE-L (tokens in common, in order) with another one
-        is larger (self-instruct: 0.7).
+            is larger (self-instruct: 0.7).
         license: What the card says about a file or data set.
     """
 
@@ -70,7 +70,7 @@ class Constraints(Record, frozen=True):
         kinds: Ids of the train kinds to use; empty: those of `core`, and all of `checks`.
         checks: A file of model-written checks (`adhere build checks`).
         language_bound: Whether kinds that mean nothing in some scripts (letters, capitals) are used with queries in
-        such scripts.
+            such scripts.
     """
 
     fewest: int = 1

@@ -5,10 +5,9 @@ What is compared:
 * **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split
   itself is broken, and so does a shared topic: both are *overlaps*, which fail the report.
 * **Near-duplicates**, by the subsequence rule (`rules.py`). The training prompt is *dropped*. The rule is applied
-twice: to query parts, and to whole prompts. In whole prompts a match can also come from the constraint sentences, which
-are templates; such a training prompt is dropped as well, because a drop costs little. `rule` says which of the two
-matched. A text of fewer than 13 tokens can never match; short queries are what the exact
-  comparison is for.
+  twice: to query parts, and to whole prompts. In whole prompts a match can also come from the constraint sentences,
+  which are templates; such a training prompt is dropped as well, because a drop costs little. `rule` says which of the
+  two matched. A text of fewer than 13 tokens can never match; short queries are what the exact comparison is for.
 * **Families.** A training prompt with a kind that is held out, or of a family that a held-out prompt of the slice
   `new-family` has: an overlap.
 * **Wordings.** A training prompt that says a constraint in the wording kept for held-out prompts: an overlap.

@@ -1,1 +1,1 @@
-"""Our own kinds: families that training may use, families that it never sees, and what they share."""
+"""Our own kinds: families that training may use, families that training never sees, and shared helpers."""

@@ -102,8 +102,8 @@ def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> 
         rng: The source of randomness.
         count: Number of rules.
         beside: The text of a question, if the answer must also end with a line "Answer: " and a result; None: no such
-        line. The shape is then a number of lines, and no rule is about case, letters or the end. No rule asks for a
-        word of the question, because it may be the result.
+            line. The shape is then a number of lines, and no rule is about case, letters or the end. No rule asks for a
+            word of the question, because it may be the result.
     """
     free = [word for word in WORDS if not set(word) & set("jqxzkv") and (beside is None or word not in beside)]
     rng.shuffle(free)

@@ -61,7 +61,7 @@ def world_suite(
     Args:
         name: The world's name, as for `open_world`.
         episodes: Number of episodes, each with its own seed; None: the usual number. A world of given tasks plays them
-        in their order; None: all.
+            in their order; None: all.
         form: `tools` or `text`; None: `tools` if the world has any, else `text`.
         seed: The seed from which the episodes' seeds derive.
         limits: Limits of one episode; None: the usual ones.

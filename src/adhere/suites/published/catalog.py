@@ -1,6 +1,7 @@
-"""Facts about the published suites that need none of their files.
+"""List the facts about the published suites that need none of their files.
 
-What they ask, where the files lie, and under which licence. One row a suite. Loaders are imported when a file is read.
+These are what a suite asks, where its files are, and under which licence. One row describes one suite. Loaders are
+imported when a file is read.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from typing import NamedTuple
 
 
 class HubFile(NamedTuple):
-    """One file of a data set on the Hugging Face hub or of a repository on GitHub, of one revision.
+    """Names one file of a data set on the Hugging Face hub or of a repository on GitHub, at one revision.
 
-    `revision` is `main` where none is known to us. `host` is `hub` or `github`.
+    `revision` is `main` if we know no other. `host` is `hub` or `github`.
     """
 
     repository: str
@@ -21,14 +22,14 @@ class HubFile(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a suite's file is published.
+    """Says where a suite's file is published.
 
     Attributes:
-        url: Of the official repository or data set.
-        files: Which files there.
-        licence: Of the data, as stated there.
-        given: What stands behind the colon of the suite's name then.
-        hub: The files that `adhere fetch` gets; none: a person gets them from `url`.
+        url: The address of the official repository or data set.
+        files: The files of the suite in that place.
+        licence: The licence of the data, as stated there.
+        given: What to write behind the colon of the suite's name.
+        hub: The files that `adhere fetch` downloads; empty: a person gets them from `url`.
     """
 
     url: str
@@ -39,7 +40,7 @@ class Origin(NamedTuple):
 
     @property
     def short(self) -> str:
-        """`hub: google/IFEval` or `GitHub: allenai/IFBench`."""
+        """The origin in short: `hub: google/IFEval` or `GitHub: allenai/IFBench`."""
         if self.hub and self.hub[0].host == "hub":
             return f"hub: {self.hub[0].repository}"
         place, slash, name = self.url.removeprefix("https://").partition("/")
@@ -47,9 +48,9 @@ class Origin(NamedTuple):
 
 
 class ListedSuite(NamedTuple):
-    """One published suite; fields as in `suites.Source`.
+    """Describes one published suite; fields as in `suites.Source`.
 
-    Its loader is `function` of `module`, or reads rows as `constant` says.
+    Its loader is `function` of `module`, or, if `constant` is given, a reader of rows as that constant says.
     """
 
     name: str
@@ -66,7 +67,7 @@ class ListedSuite(NamedTuple):
 
     @property
     def needs_judge(self) -> bool:
-        """Whether some of it is undecided until `adhere judge` asked a model."""
+        """Whether some constraints are undecided until `adhere judge` has asked a model."""
         return self.module.startswith("judged.") or self.name.endswith("-judged")
 
 
@@ -538,4 +539,4 @@ CATALOG = (
         "judged.inverse_ifeval",
     ),
 )  # the end of CATALOG
-"""In the order of `docs/guide/suites.md`."""
+"""All published suites, in the order of `docs/guide/suites.md`."""

@@ -1,7 +1,7 @@
-"""Prompt texts that a suite keeps in its own code: read from the user's copy of that code, never run and never shipped.
+"""Read prompt texts that a suite keeps in its own code, from the user's copy of that code.
 
-A text is a constant of the module, or the text that a function gives a variable under stated conditions. A file that
-does not have it is another version, and an error.
+The code is never run and never shipped. A text is a constant of the module, or the text that a function assigns to a
+variable under stated conditions. A file without that text is another version, and an error.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from adhere.errors import SpecError
 
 
 class Template(NamedTuple):
-    """A text with gaps: what stands there, or the name of a gap, in order."""
+    """Holds a text with gaps: pairs of (literal text, False) or (name of a gap, True), in order."""
 
     parts: tuple[tuple[str, bool], ...]
 
     def filled(self, gaps: Mapping[str, str]) -> str:
-        """The text; `gaps` has a value for each name."""
+        """Return the text; `gaps` has a value for each name."""
         return "".join(gaps[part] if is_gap else part for part, is_gap in self.parts)
 
 
 class Code(NamedTuple):
-    """A module of Python, as a tree."""
+    """Holds a Python module as a syntax tree."""
 
     path: Path
     tree: ast.Module
 
     @classmethod
     def read(cls, path: Path) -> Code:
-        """A file's code.
+        """Read a file's code.
 
         Raises:
-            SpecError: It is no Python.
+            SpecError: The file is not Python.
         """
         try:
             return cls(path, ast.parse(path.read_text(encoding="utf-8")))
@@ -46,7 +46,7 @@ class Code(NamedTuple):
         """Return the constant of type `kind` that the module calls `name`.
 
         Raises:
-            SpecError: It has no such constant.
+            SpecError: The module has no such constant.
         """
         literal: Any = None
         for node in self.tree.body:
@@ -64,10 +64,10 @@ class Code(NamedTuple):
         return literal
 
     def template(self, function: str, variable: str, *, gaps: Iterable[str], **values: str) -> Template:
-        """The text that a function gives a variable where names have these `values`, with exactly the gaps named.
+        """Return the text that `function` assigns to `variable` if names have these `values`.
 
         Raises:
-            SpecError: There is no such text, or it has other gaps.
+            SpecError: There is not exactly one such text, or its gaps are not `gaps`.
         """
         texts = [
             _parts(value)
@@ -90,9 +90,9 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def _values(body: Iterable[ast.stmt], variable: str, values: Mapping[str, str]) -> Iterator[ast.expr]:
-    """Yield what is assigned to the variable on the way that `values` take; both ways where they do not say.
+    """Yield what is assigned to the variable on the branches that `values` decide, or on both if they do not.
 
-    Inner functions are others.
+    Inner functions are not searched.
     """
     for node in body:
         if isinstance(node, ast.Assign) and _names(node) == [variable]:
@@ -106,7 +106,7 @@ def _values(body: Iterable[ast.stmt], variable: str, values: Mapping[str, str]) 
 
 
 def _is_taken(test: ast.expr, values: Mapping[str, str]) -> bool | None:
-    """Whether `name == "value"` holds; None where the test is another."""
+    """Tell whether a test `name == "value"` holds; None if the test is of another form."""
     if (
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
@@ -119,7 +119,7 @@ def _is_taken(test: ast.expr, values: Mapping[str, str]) -> bool | None:
 
 
 def _parts(value: ast.expr) -> list[tuple[str, bool]] | None:
-    """A constant text, an f-string of names, or a sum of these; None where it is anything else."""
+    """Return the parts of a constant text, an f-string of names, or a sum of these; None for anything else."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return [(value.value, False)]
     if isinstance(value, ast.Name):

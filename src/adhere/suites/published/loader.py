@@ -1,4 +1,7 @@
-"""Reading a published suite's file: imported when it is called, for the published kinds load with it."""
+"""Read a published suite's file.
+
+Loaders are imported only when they are called, because they import the published kinds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from adhere.suites.published.catalog import ListedSuite
 
 
 def loader(listed_suite: ListedSuite) -> Callable[[str | None, int | None], Suite]:
-    """The loader of one suite. Its seed is ignored: published suites draw nothing."""
+    """Return the loader of one suite; it ignores the seed, as published suites draw nothing."""
 
     def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - the protocol of `Source.load`
         module = importlib.import_module(f"adhere.suites.published.{listed_suite.module}")

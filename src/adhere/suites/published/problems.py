@@ -1,8 +1,8 @@
-"""Known problems of published data sets.
+"""List known problems of published data sets, and find such problems in any prompts.
 
-Rows whose constraints contradict each other, or the prompt that they belong to. `problems` lists what is known of a
-published suite, with its source. `find_problems` looks for such rows in any prompts, by rules that read constraints and
-prompt text. Neither changes a row: reference mode judges the data as published.
+A problem is a row whose constraints contradict each other, or the prompt that they belong to. `problems` lists what is
+known of a published suite, with its source. `find_problems` applies rules that read constraints and prompt text.
+Neither changes a row: reference mode judges the data as published.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from adhere.schema import ConstraintRef, Prompt, Record
 
 
 class Problem(Record, frozen=True):
-    """One thing that is wrong with one row.
+    """Describes one thing that is wrong with one row.
 
-    `index` is the constraint's position in the row; None where it is the row as a whole.
+    `index` is the constraint's position in the row; None if the problem is about the row as a whole.
     """
 
     suite: str
@@ -75,7 +75,7 @@ def problems(suite: str) -> tuple[Problem, ...]:
     """Return the known problems in the data of `ifeval`, `ifbench` or `iftrain`, by key.
 
     Raises:
-        UnknownName: No such published suite.
+        UnknownName: No problems are listed for this suite.
     """
     if suite not in _KNOWN:
         raise UnknownName(f"No published suite {suite!r}.{nearest(suite, _KNOWN)} There are: {', '.join(_KNOWN)}")
@@ -83,9 +83,9 @@ def problems(suite: str) -> tuple[Problem, ...]:
 
 
 def find_problems(prompts: Iterable[Prompt], *, suite: str) -> list[Problem]:
-    """The rows whose constraints contradict each other or their prompt, as far as rules can tell.
+    """Find the prompts whose constraints contradict each other or the text, as far as rules can tell.
 
-    A row that is found deserves a look; a row that is not may still be wrong.
+    A prompt that is found deserves a look; one that is not may still be wrong.
     """
     problems = []
     for prompt in prompts:
@@ -122,7 +122,7 @@ _RANGES = {
 
 
 def _ranges(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
-    """At least as many as must not be reached."""
+    """Yield constraints that ask for less than another of the same kind requires, as (index, problem)."""
     for index, ref in enumerate(refs):
         threshold, relation, subject = _RANGES.get(ref.id, ("", "", ()))
         if not threshold or ref.params.get(relation) != "less than":
@@ -140,7 +140,7 @@ def _number(value: Any) -> float:
 
 
 def _repeated_text(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
-    """Find clashes of the text that the answer must begin with and what the other constraints forbid."""
+    """Yield constraints that forbid the text that the answer must begin with, as (index, problem)."""
     for repeat_ref in (ref for ref in refs if ref.id == "combination:repeat_prompt"):
         text = Text(str(repeat_ref.params.get("prompt_to_repeat") or ""))
         for index, ref in enumerate(refs):
@@ -188,7 +188,7 @@ _ASKED = {
 
 
 def _asked_phrases(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]:
-    """(phrase, id of the constraint that asks for it)."""
+    """Yield (phrase, id of the constraint that asks for it)."""
     for ref in refs:
         if ref.id in _ASKED and ref.params.get("relation") != "less than":
             phrases: Any = ref.params.get(_ASKED[ref.id]) or []
@@ -197,7 +197,7 @@ def _asked_phrases(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]
 
 
 def _words(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
-    """A word that one constraint asks for and another forbids."""
+    """Yield constraints that forbid a word or comma that another asks for, as (index, problem)."""
     phrases = list(_asked_phrases(refs))
     for index, ref in enumerate(refs):
         forbidden: Any = ref.params.get("forbidden_words") if ref.id == "keywords:forbidden_words" else None
@@ -250,7 +250,7 @@ _DOWN, _UP = {"less than", "fewer than", "at most", "no more than"}, {"at least"
 
 
 def _numbers(text: str, refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
-    """Numbers that the prompt names with the unit, none of which is the parameter's; or in the other direction."""
+    """Yield constraints whose number or direction differs from what the prompt says, as (index, problem)."""
     lower = text.lower()
     for index, ref in enumerate(refs):
         if ref.id not in _UNITS:

@@ -1,7 +1,7 @@
-"""IFEval's row format: `key`, `prompt`, `instruction_id_list`, `kwargs`; other columns are ignored.
+"""Read IFEval's row format: `key`, `prompt`, `instruction_id_list`, `kwargs`; other columns are ignored.
 
-A prompt that cannot be judged as it was published is an error, with file, line and key: it never becomes a prompt with
-fewer constraints, other parameters or another id.
+A prompt that cannot be judged as it was published is an error, with file, line and key: it is never changed into a
+prompt with fewer constraints, other parameters or another id.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from adhere.suites.published.table import kind_of_file, read_rows, where
 
 
 class PublishedFile(NamedTuple):
-    """Facts about a suite that others publish.
+    """Describes a suite that others publish in IFEval's row format.
 
     Attributes:
-        name: Of the suite, without a path.
-        profile: Whose semantics its constraints have.
-        citation: Of the paper.
-        prompts, instructions: How many the published file holds; None where there is no one published file.
-        sha256: Of the published file's bytes; None where its bytes are not known to us.
-        content_sha256: Of what its rows say, whatever their layout.
-        max_new_tokens: The token limit of its answers, greedy.
-        where: Where the file can be had, of one that the catalog does not have.
-        key: How the rows call their key.
+        name: The suite's name, without a path.
+        profile: The profile whose semantics its constraints have.
+        citation: The citation of the paper.
+        prompts, instructions: Their numbers in the published file; None if there is no single published file.
+        sha256: The hash of the published file's bytes; None if we do not know them.
+        content_sha256: The hash of what the rows say, whatever their layout; None if we do not know it.
+        max_new_tokens: The token limit of an answer; answers are greedy.
+        where: Where the file can be had, if the catalog does not say it.
+        key: The column that holds the key.
     """
 
     name: str
@@ -50,9 +50,9 @@ class PublishedFile(NamedTuple):
 
 
 class PromptRow(msgspec.Struct, gc=False):
-    """One line of the file.
+    """Holds one line of the file.
 
-    `media`: files (relative to this one) or data URLs of pictures and sounds that are shown after the prompt.
+    `media` lists files (relative to this one) or data URLs of pictures and sounds that are shown after the prompt.
     """
 
     key: int | str
@@ -70,7 +70,7 @@ _ROWS: dict[str, type[PromptRow]] = {"key": PromptRow, "id": _RowWithId}
 
 
 def load(published_file: PublishedFile, argument: str | None) -> Suite:
-    """The suite of the file that `argument` names.
+    """Load the suite of the file that `argument` names.
 
     Raises:
         UsageError: No path was given, or there is no such file.
@@ -107,12 +107,12 @@ def load(published_file: PublishedFile, argument: str | None) -> Suite:
 
 
 def content_sha256(prompts: Sequence[Prompt]) -> str:
-    """The hash of what a file's rows say: equal for two layouts of the same rows (other columns, null parameters)."""
+    """Hash what a file's rows say, whatever their layout (other columns, null parameters)."""
     return content_hash([[prompt.key, prompt.text, list(prompt.constraints)] for prompt in prompts])
 
 
 def _note(published_file: PublishedFile, prompts: Sequence[Prompt], sha256: str) -> str:
-    """How the file stands to the published one."""
+    """Say how the file compares with the published one."""
     counts = _counts(len(prompts), sum(len(prompt.constraints) for prompt in prompts))
     if published_file.prompts is None or published_file.instructions is None:
         return counts
@@ -133,7 +133,7 @@ def _counts(prompts: int, instructions: int) -> str:
 
 
 def _lines(file: LineFile, kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
-    """(where it stands, row) of each line."""
+    """Yield (place, row) of each line; the place is `FILE:LINE`."""
     for block in file.blocks():
         for number, line in block.lines():
             try:
@@ -143,7 +143,7 @@ def _lines(file: LineFile, kind: type[PromptRow]) -> Iterator[tuple[str, PromptR
 
 
 def _convert(rows: Iterable[tuple[str, dict[str, Any]]], kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
-    """(where it stands, row) of each row of a table."""
+    """Yield (place, row) of each row of a table."""
     for at, row in rows:
         try:
             yield at, convert(row, kind)
@@ -169,10 +169,10 @@ def _prompts(rows: Iterable[tuple[str, PromptRow]], published_file: PublishedFil
 
 
 def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...] | msgspec.UnsetType:
-    """The pictures and sounds of a row, kept.
+    """Store the pictures and sounds of a row; UNSET if it has none.
 
     Raises:
-        SpecError: One cannot be read; `at` says where the row stands.
+        SpecError: A picture or sound cannot be read; `at` is the row's place, for the message.
     """
     try:
         return tuple(media.read(source, base=base) for source in sources) or msgspec.UNSET
@@ -183,12 +183,13 @@ def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...]
 def constraints_of(
     row: PromptRow, at: str, profile: str, shared_refs: dict[bytes, tuple[ConstraintRef, ...]]
 ) -> tuple[ConstraintRef, ...]:
-    """The row's constraints.
+    """Return the row's constraints.
 
-    Rows that say the same share them (`shared_refs`), so that a large file is checked once a kind of row.
+    Rows with equal constraints share one tuple in `shared_refs`, so that equal rows of a large file are checked once.
 
     Raises:
-        SpecError, UnknownName, BadParameter: They cannot be judged as they were published; `at` says where they stand.
+        SpecError, UnknownName, BadParameter: The constraints cannot be judged as published; `at` is the row's place,
+            for the message.
     """
     if not row.instruction_id_list:
         raise SpecError(f"{at}: instruction_id_list is empty, so there is nothing to judge. Delete the row")
@@ -210,7 +211,7 @@ def constraints_of(
 
 
 def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:
-    """The same, if it can be judged as published; `at` says where it stands, for the message.
+    """Return `ref` unchanged if it can be judged as published; `at` is its place, for the message.
 
     Raises:
         UnknownName: The profile has no such id.

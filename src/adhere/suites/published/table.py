@@ -1,11 +1,11 @@
-"""Helpers that the loaders share.
+"""Read the files of published suites: rows, and columns with their types.
 
-The rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types. A
-row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the
-file is never read as if it were this one.
+Files are JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed. A row that lacks a column, or has one of
+another type, is an error that names file, row and column: another version of the file is never read as if it were this
+one.
 
-A loader raises UsageError where no path was given or nothing lies there, and SpecError, UnknownName or BadParameter for
-a row that cannot be used; the message names file and row.
+A loader raises UsageError if no path was given or there is no such file. It raises SpecError, UnknownName or
+BadParameter for a row that cannot be used; the message names file and row.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _WORDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object
 
 
 class Rows(NamedTuple):
-    """The rows of one file, each with where it stands, and the file's hash."""
+    """Holds the rows of one file as (place, row), and the file's hash."""
 
     rows: list[tuple[str, Row]]
     sha256: str
 
 
 def where(suite: str) -> str:
-    """Say which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
+    """Say which files a suite is published as, where, and under which licence, in one line from the catalog."""
     origin = next((listed_suite.origin for listed_suite in CATALOG if listed_suite.name == suite), None)
     if origin is None:
         return "a file of one's own"
@@ -48,10 +48,10 @@ def where(suite: str) -> str:
 
 
 def need_path(suite: str, argument: str | None) -> Path:
-    """The path behind the colon.
+    """Return the path behind the colon.
 
     Raises:
-        UsageError: There is none, or nothing lies there.
+        UsageError: No path was given, or there is no such file.
     """
     if not argument:
         raise UsageError(
@@ -67,13 +67,13 @@ def need_path(suite: str, argument: str | None) -> Path:
 
 
 def read_rows(path: Path) -> Rows:
-    """The objects of a file, which its ending says, in any case and behind it `.gz` or `.zst`.
+    """Read the objects of a file by its ending, in any case, also with `.gz` or `.zst` behind it.
 
-    `.csv` and `.tsv` have a header, `.json` is a list, `.parquet` is never compressed again; anything else is JSON
-    lines.
+    `.csv` and `.tsv` have a header, `.json` is a list, `.parquet` cannot have a second ending; any other ending means
+    JSON lines.
 
     Raises:
-        SpecError: It is none of these; the message names file and row.
+        SpecError: The content does not fit the ending; the message names file and row.
         MissingExtra: Parquet needs duckdb, which is not installed.
     """
     kind = kind_of_file(path)
@@ -92,7 +92,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def kind_of_file(path: Path) -> str:
-    """The ending of a name without what compresses it, in lower case: `.csv` of `ROWS.CSV.gz`."""
+    """Return the ending of a name without that of its compression, in lower case: `.csv` for `ROWS.CSV.gz`."""
     name = path.name.lower()
     return Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
 
@@ -164,7 +164,7 @@ def _object(at: str, row: object) -> Row:
 
 
 def need_columns(at: str, row: Row, columns: Mapping[str, type]) -> None:
-    """Raises SpecError for a column that is absent or of another type: the file is of another version."""
+    """Raise SpecError for a column that is missing or of another type: the file is another version."""
     for name, kind in columns.items():
         value = row.get(name)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -176,10 +176,10 @@ def need_columns(at: str, row: Row, columns: Mapping[str, type]) -> None:
 
 
 def loaded_json(at: str, name: str, text: str, kind: type) -> Any:
-    """JSON inside a cell, of a type.
+    """Read the JSON in a cell, which must be of type `kind`.
 
     Raises:
-        SpecError: It is something else.
+        SpecError: The text is no JSON, or of another type.
     """
     try:
         value = json.loads(text)
@@ -191,7 +191,7 @@ def loaded_json(at: str, name: str, text: str, kind: type) -> Any:
 
 
 def note(counts: Mapping[str, int], published_counts: Mapping[str, int]) -> str:
-    """How the counts of a file stand to those of the published one, in words; both map what is counted to how many."""
+    """Say how the counts of a file compare with the published ones; both map a name to a number."""
     ours = ", ".join(f"{count:,} {name if count != 1 else name.removesuffix('s')}" for name, count in counts.items())
     if not published_counts:
         return ours
@@ -214,19 +214,19 @@ def make_suite(
     version: str = "1",
     nothing: str = "no rows",
 ) -> Suite:
-    """The suite `name:argument` of a file's prompts.
+    """Make the suite `name:argument` of a file's prompts.
 
     Args:
         name: As in the catalog.
-        argument: What stood behind the colon.
+        argument: The text behind the colon.
         prompts: One a row, in the file's order.
-        sha256: Of the file.
-        note: How it stands to the published file, in words, and who decides.
-        citation: Of its paper.
-        sampling: The published one.
-        slices: In the order of pages; None: as the prompts first name them.
-        version: Raised when the same file would give other prompts.
-        nothing: What the error says where there are no prompts.
+        sha256: The file's hash.
+        note: How the file compares with the published one, and who decides its constraints.
+        citation: The citation of its paper.
+        sampling: The published settings.
+        slices: In the order of report pages; None: in the order of the prompts.
+        version: Goes up when the same file gives other prompts.
+        nothing: What the error says if there are no prompts.
 
     Raises:
         SpecError: There are no prompts, or two have one id.
@@ -249,7 +249,7 @@ def make_suite(
 
 
 def need_unique(suite: str, ids: Sequence[str]) -> None:
-    """Raises SpecError where two rows have one id."""
+    """Raise SpecError if two rows have one id."""
     seen: set[str] = set()
     for one in ids:
         if one in seen:

@@ -1,7 +1,7 @@
-"""Held-out family: one part of a longer answer is right, whatever stands around it. Never trained on.
+"""Held-out family: one part of a longer answer is right, whatever else it says. Never trained on.
 
-Where `exact` compares the whole answer, these find the piece that was asked for: a labelled line, a quotation. So that
-a right answer in the wrong format, and a wrong one in the right format, can be told apart.
+`exact` compares the whole answer; these kinds find the piece that was asked for: a labelled line, a quotation. So a
+right answer in the wrong format differs from a wrong one in the right format.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _text(piece: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text in small letters, with one form of apostrophe."""
+    """Return the text in lower case, with one form of apostrophe."""
     return text.lower().replace("’", "'")
 
 
@@ -87,7 +87,7 @@ class Labelled(HeldOut):
         return decide(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
 
     def _find_results(self, texts: Iterable[str]) -> Iterator[str]:
-        """Yield what stands behind the label on each line that begins with it."""
+        """Yield the text behind the label on each line that begins with the label."""
         label = self.label.casefold()
         for line in texts:
             if ":" not in line:

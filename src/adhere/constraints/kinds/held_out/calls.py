@@ -1,8 +1,8 @@
 """Constraints on the tools that an answer calls: which, with what, in which order, and whether it asks first.
 
-Never trained on. They are given the whole answer as JSON (`schema.Whole`): its text and its calls. A text that is no
-such JSON calls nothing. A call stands in parameters as a text, `refund({"order":7})`; so does a tool with the JSON
-schema of its arguments.
+Never trained on. They get the whole answer as JSON (`schema.Whole`): its text and its calls. A text that is no such
+JSON calls nothing. Parameters write a call as a text, `refund({"order":7})`, and a tool with the JSON schema of its
+arguments likewise.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def _named_object(text: str) -> tuple[str, dict[str, Json]]:
 
 
 def _canonical(name: str, arguments: Json) -> str:
-    """One text for equal calls: 7 and 7.0 are one number, and the order of names means nothing."""
+    """Return a text that is the same for equal calls.
+
+    7 equals 7.0, and the order of arguments does not matter.
+    """
     return f"{name}({encode(_even(arguments)).decode()})"
 
 
@@ -72,7 +75,7 @@ def _even(value: Json) -> Json:
 
 
 class CallRule(Constraint):
-    """Base of these kinds: an answer of no word and no call fails."""
+    """Is the base of these kinds; an answer without a word or a call fails."""
 
     part: ClassVar[Part] = "held-out"
     is_task = True
@@ -88,11 +91,11 @@ class CallRule(Constraint):
 
     @abstractmethod
     def judge(self, answer: Whole) -> Finding:
-        """Judge an answer that says or calls something, as `check` does any answer."""
+        """Judge an answer that says or calls something; `check` fails all others."""
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """The example: real ones come from suites, which have the tools."""
+        """Return the example; real constraints come from suites, which have the tools."""
         return cls(**cls.passing[0])
 
     def witness(self) -> str:

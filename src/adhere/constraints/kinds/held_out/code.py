@@ -1,7 +1,7 @@
 """Held-out family: Python that a model wrote.
 
-`code:passes` runs it in the sandbox, `code:form` reads its syntax tree. Never trained on. Where this machine cannot
-isolate code nothing runs, and the verdict of `code:passes` is undecided.
+`code:passes` runs it in the sandbox, `code:form` reads its syntax tree. Never trained on. If this machine cannot
+isolate code, nothing runs and the verdict of `code:passes` is undecided.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adhere.constraints.rule import HeldOut, accept, decide, reject
 from adhere.text.parts import code_blocks
 
 LONGEST = 20_000
-"""Characters of code that are read."""
+"""The most characters of code that are read."""
 _NAME = Words(60)
 _CALLER = """
 
@@ -37,7 +37,7 @@ def __adhere_calls(cases):
 
 
 def code_of(text: str, function: str) -> str | None:
-    """The first fenced block that defines the function, or the whole answer where it does; None: nothing does."""
+    """Return the first fenced block (or, without blocks, the answer) that defines the function; None if none does."""
     header = f"def {function}("
     if header not in text:
         return None
@@ -47,7 +47,7 @@ def code_of(text: str, function: str) -> str | None:
 
 
 def _trees(code: str, function: str) -> tuple[ast.Module, ast.FunctionDef] | None:
-    """All of the code, and the function in it."""
+    """Return the syntax trees of all the code and of the function; None if the code has no such function."""
     try:
         with warnings.catch_warnings():  # an invalid escape in the answer is no concern of ours
             warnings.simplefilter("ignore")
@@ -72,7 +72,7 @@ class _Code(HeldOut):
         return self.judge_code(code)
 
     def judge_code(self, code: str) -> Finding:
-        """Judge code that seems to define the function, as `judge` does any answer."""
+        """Judge code that seems to define the function; `judge` fails other answers."""
         raise NotImplementedError
 
     def counter_witness(self) -> str:
@@ -149,7 +149,10 @@ class Passes(_Code):
 
 
 def _final(finding: Finding) -> FinalFailure:
-    """A failure that is not tried again without stars or without some lines: that breaks code, and each try runs it."""
+    """Return a failure that the loose view does not try again.
+
+    Without stars or some lines code breaks, and each try would run it.
+    """
     return FinalFailure(*finding)
 
 
@@ -176,7 +179,7 @@ FORMS: dict[str, Callable[[Any], bool]] = {
     "type hints for every argument and for the result": _has_hints,
     "exactly one return statement": _one_return,
 }
-"""Rules about the form of a function, as they are said, and what judges its syntax tree."""
+"""Rules about the form of a function: the rule's words -> a judge of the syntax tree."""
 
 
 @kind

@@ -35,7 +35,7 @@ _NEAR = 2  # units by which a centre may be off
 
 @dataclasses.dataclass(frozen=True)
 class ShapeCount:
-    """Domain: a number, a colour and a shape, "2 red circle"."""
+    """Describes the domain of texts with a number, a colour and a shape: "2 red circle"."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and _ITEM.fullmatch(value):
@@ -48,7 +48,7 @@ class ShapeCount:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Domain: a point well inside the view, "40 60", or nothing."""
+    """Describes the domain of points well inside the view, "40 60", or an empty text."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and re.fullmatch(r"(?:[1-8]\d|90) (?:[1-8]\d|90)|", value):
@@ -195,9 +195,9 @@ class Shows(HeldOut):
 
 
 def place(shapes: Sequence[str], relation: str) -> list[Shape]:
-    """The shapes in a grid of three by three, the first two as the relation says.
+    """Place the shapes in a grid of three by three, the first two as `relation` says.
 
-    What another lies in is drawn before it.
+    A shape that another lies in is drawn before it.
     """
     cells = [(6.0 + 33 * column, 6.0 + 33 * row) for row in range(3) for column in range(3)]
     pairs = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
@@ -257,7 +257,7 @@ class PointIn(HeldOut):
 
     @property
     def place(self) -> Shape:
-        """The shape where it stands."""
+        """The shape at its place."""
         colour, name = self.shape.split()
         return make_shape(name, colour, self.left, self.top, self.size)
 

@@ -4,8 +4,8 @@ Two stages, as in the study of 256 models (arXiv 2510.18892). Strict: the answer
 (`adhere.constraints.kinds.shared.normalisers`), is the expected one; that alone decides the outcome. Partial: how close
 a wrong answer came, in `Finding.score` and at the end of its reason ("partial: 0.67"), never merged into the outcome.
 
-`expected` is the answer key: stored with a prompt, shown in a verdict, and said by no wording, since a wording is for
-the model. What an item asks is the suite's text (`adhere.suites.generated.diagnostic.suite`).
+`expected` is the answer key: stored with a prompt, shown in a verdict, and not said by any wording, as wordings are for
+the model. The suite's text says what an item asks (`adhere.suites.generated.diagnostic.suite`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ AMONG_TEXT = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class AnswerText:
-    """Domain: an answer key, which has a letter or digit and not too many characters."""
+    """Describes the domain of answer keys: texts with a letter or digit and not too many characters."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and len(value) <= LONGEST_EXPECTED and has_words(value):
@@ -55,10 +55,10 @@ def _shorten(answer: object) -> str:
 
 
 class Exact(HeldOut):
-    """Base of the kinds that compare an answer with the expected one.
+    """Is the base of the kinds that compare an answer with the expected one.
 
     Raises:
-        BadParameter: On construction; also where the expected answer is not what its own normaliser makes of it.
+        BadParameter: A parameter is wrong, on construction; also if the normaliser changes the expected answer.
     """
 
     claims = WHOLE
@@ -75,7 +75,7 @@ class Exact(HeldOut):
 
     @abstractmethod
     def form_problem(self) -> str | None:
-        """Why the expected answer cannot be one of this kind, as "must be …", or None."""
+        """Say why the expected answer is none of this kind, as "must be …"; None if it is one."""
 
     def judge(self, text: str) -> Finding:
         if len(text.strip()) > LONGEST_ANSWER:
@@ -84,14 +84,14 @@ class Exact(HeldOut):
 
     @abstractmethod
     def compare(self, text: str) -> Finding:
-        """Judge a text of at most LONGEST_ANSWER characters, as `judge` does any text."""
+        """Judge a text of at most LONGEST_ANSWER characters."""
 
     def right(self) -> Finding:
-        """The finding about the expected answer."""
+        """Return the finding about the expected answer."""
         return accept(f"the answer is the expected one (normaliser {self.normaliser})", score=1.0)
 
     def wrong(self, what: str, score: float, measured: Json = None, needed: Json = None) -> Finding:
-        """The finding about any other answer; `score` is how close it came."""
+        """Return the finding about any other answer; `score` is how close it came."""
         finding = reject(f"{what} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
         partial = f"; partial: {finding.score:.2f}" if finding.score else ""
         return finding._replace(reason=finding.reason + partial)
@@ -124,7 +124,7 @@ class Text(Exact):
         return None if normal == self.expected else f"must be as the normaliser leaves it, {_shorten(normal)}"
 
     def compare(self, text: str) -> Finding:
-        """Partial: the share of characters that need no edit."""
+        """Compare with `expected`; the partial score is the share of characters that need no edit."""
         answer = TEXTS[self.normaliser](text)
         if answer == self.expected:
             return self.right()
@@ -159,10 +159,11 @@ class Number(Exact):
         return None if re.fullmatch(_NUMBER, self.expected, re.ASCII) else "must be a number such as -12 or 0.50"
 
     def compare(self, text: str) -> Finding:
-        """How close a number is.
+        """Compare with `expected`; the partial score says how close a number is.
 
-        Partial: 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 where the right value is the
-        last number of a longer answer; for another number alone half of 1 - 10 |difference| / the larger amount, or 0.
+        It is 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 if the right value is the last
+        number of
+        a longer answer; for another number alone, half of 1 - 10 |difference| / the larger amount, or 0.
         """
         answer = normalisers.number(text)
         if answer == self.expected:
@@ -226,7 +227,7 @@ class Lines(Exact):
         return PIECES[self.normaliser](text)
 
     def compare(self, text: str) -> Finding:
-        """Partial: pieces that are right and in the right order, as a share of the longer list."""
+        """Compare with `expected`; the partial score is the share of pieces that are right and in order."""
         pieces, expected = self._pieces(text), self._pieces(self.expected)
         if pieces == expected:
             return self.right()
@@ -281,10 +282,11 @@ class JsonValue(Exact):
         return None if problem is None else f"must be JSON; it is {problem}"
 
     def compare(self, text: str) -> Finding:
-        """How close a JSON value is.
+        """Compare with `expected`; the partial score says how close a JSON value is.
 
-        Partial: plain values that are right and in their place, as a share of those of the value that has more; half of
-        that where the JSON stands in other text.
+        It is the number of plain values that are right and in their place, divided by the plain values of the larger
+        value;
+        half of that if other text surrounds the JSON.
         """
         expected = closeness.leaves(normalisers.json(self.expected)[0])
         value, problem = normalisers.json(text)
@@ -314,7 +316,7 @@ class JsonValue(Exact):
 
 
 def _innermost(text: str) -> str:
-    """From the first bracket to the last one: where JSON lies in an answer that says more."""
+    """Return the text from the first bracket to the last one, which may be JSON within an answer."""
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=0)
     return text[start : max(text.rfind("}"), text.rfind("]")) + 1]
 
@@ -350,10 +352,11 @@ class TableRows(Exact):
         return f"must be a table ({self.normaliser}) whose rows are equally long"
 
     def compare(self, text: str) -> Finding:
-        """How close a table is.
+        """Compare with `expected`; the partial score says how close a table is.
 
-        Partial: the larger of two shares, rows that are right and in the right order, and cells that are right in their
-        place; half of that where the table has no ruler or stands in other text.
+        It is the larger of two shares, rows that are right and in the right order, and cells that are right in their
+        place;
+        half of that if the table has no ruler or other text surrounds it.
         """
         table, problem = self._table(text)
         expected = self._table(self.expected)[0]
@@ -413,7 +416,7 @@ class RuleSet(Exact):
         return None
 
     def compare(self, text: str) -> Finding:
-        """Partial: the share of rules that hold."""
+        """Judge the answer by the rules; the partial score is the share of rules that hold."""
         pieces = PIECES[self.normaliser](text)
         results = {rule: judge_rule(rule, pieces) for rule in self.rules}
         broken_rules = [f"{rule} (found {one.found})" for rule, one in results.items() if not one.holds]

@@ -1,4 +1,4 @@
-"""The rules of `exact:rule_set`: English sentences of a few fixed forms, about the words or the lines of an answer."""
+"""Judge the rules of `exact:rule_set`: sentences of fixed forms about the words or lines of an answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBER = r"(\d{1,3})"
 
 
 class RuleResult(NamedTuple):
-    """The result of a rule: whether it holds, and what it found, in words."""
+    """Holds whether a rule holds, and what it found, in words."""
 
     holds: bool
     found: str
@@ -98,13 +98,13 @@ def judge_rule(rule: str, pieces: Pieces) -> RuleResult:
 
 
 def is_rule(rule: object) -> bool:
-    """Whether the sentence has one of the FORMS."""
+    """Tell whether the sentence has one of the FORMS."""
     return isinstance(rule, str) and any(form.fullmatch(rule) for form, _ in _COMPILED)
 
 
 @dataclasses.dataclass(frozen=True)
 class RuleText:
-    """Domain: one sentence of a form in FORMS."""
+    """Describes the domain of sentences of a form in FORMS."""
 
     def problem(self, value: object) -> str | None:
         return None if is_rule(value) else "must be a rule such as 'exactly 3 words' or 'line 2 starts with k'"
@@ -114,25 +114,25 @@ class RuleText:
 
 
 def exactly(count: int, piece: str) -> str:
-    """The rule that the answer has so many words, or lines."""
+    """Return the rule that the answer has `count` words, or lines."""
     return f"exactly {count} {piece}{'' if count == 1 else 's'}"
 
 
 def sizes(low: int, high: int) -> str:
-    """The rule that each word has so many letters."""
+    """Return the rule that each word has `low` to `high` letters."""
     return f"each word has {low} to {high} letters"
 
 
 def without(letters: Sequence[str], piece: str) -> str:
-    """The rule that no word, or line, contains one of some letters."""
+    """Return the rule that no word, or line, contains one of some letters."""
     return f"no {piece} contains {' or '.join(letters)}"
 
 
 def starts(place: int, letter: str, piece: str) -> str:
-    """The rule about the first letter of one word, or line."""
+    """Return the rule about the first letter of one word, or line."""
     return f"{piece} {place} starts with {letter}"
 
 
 def line_words(line: int, count: int) -> str:
-    """The rule about the number of words of a line."""
+    """Return the rule about the number of words of a line."""
     return f"line {line} has {count} word{'' if count == 1 else 's'}"

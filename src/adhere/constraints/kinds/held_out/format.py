@@ -22,7 +22,7 @@ _HASHTAG = re.compile(r"(?<![^\s])#[^\W\d_]\w*")
 
 
 class _AtLeast(HeldOut):
-    """Base of the kinds that ask for at least `count` pieces of markup."""
+    """Is the base of the kinds that ask for at least `count` pieces of markup."""
 
     _unit = ""
     _pattern: ClassVar[re.Pattern[str]]

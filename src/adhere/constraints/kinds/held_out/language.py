@@ -46,13 +46,13 @@ _SAMPLES = {
     "Thai": ("th", "แมวนอนเกือบทั้งวันเพราะการล่าสัตว์ต้องใช้พลังงานมาก"),
 }
 SAMPLES: Mapping[str, str] = {name: sample for name, (_, sample) in _SAMPLES.items()}
-"""A sentence in each language that can be asked for."""
+"""Language -> a sentence in it, for every language that can be asked for."""
 _LANGUAGES = tuple(_SAMPLES)
 _FEWEST_LETTERS = 20
 
 
 def _in_language(text: str, language: str) -> tuple[bool, str]:
-    """Whether the text is in that language, and what is said about it; too few letters are in none."""
+    """Return (whether the text is in that language, why); a text with too few letters is in none."""
     letters = count_letters(text[:10_000])[1]
     if letters < _FEWEST_LETTERS:
         return False, f"{plural(letters, 'letter')} are too few to tell the language (at least {_FEWEST_LETTERS})"

@@ -1,6 +1,6 @@
 """Held-out family: Markdown that an answer is built of: tables, code, headings, lists. Never trained on.
 
-What counts as which piece is defined in `adhere.text.markdown`.
+`adhere.text.markdown` defines these pieces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kinds of `markdown` that are lists or quotes, and the base of all of them."""
+"""Kinds of the family `markdown` about lists or quotes, and the base of all kinds of the family."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _QUOTE = re.compile(r" {0,3}>[ \t]?")
 
 
 class Markdown(HeldOut):
-    """Base of the kinds of the family: held out, and in conflict with plain text."""
+    """Is the base of the family's kinds: held out, and in conflict with plain text."""
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """`markdown:plain` conflicts with all the others."""
+        """Tell whether the two conflict; `markdown:plain` conflicts with all kinds of the family."""
         return super().conflicts_with(other) or other.id == "markdown:plain"
 
 

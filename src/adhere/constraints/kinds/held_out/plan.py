@@ -25,9 +25,11 @@ _LONGEST = 500  # lines that are read
 
 
 def solve(start: Sequence[Sequence[str]], goal: Sequence[Sequence[str]]) -> list[str]:
-    """Moves from `start` to `goal`: blocks that stand wrongly go to the table, then the goal is built from below.
+    """Return moves from `start` to `goal`.
 
-    At most twice as many moves as blocks; not always the fewest.
+    Blocks in the wrong place go to the table, then the goal is built from below. There are at most twice as many moves
+    as
+    blocks, though not always the fewest.
     """
     under_goal = {block: below for tower in goal for below, block in zip((TABLE, *tower), tower, strict=False)}
     moves = []
@@ -127,7 +129,7 @@ class Reaches(HeldOut):
         )
 
     def _score(self, towers: list[list[str]], goal: list[list[str]]) -> float:
-        """The share of blocks that stand where they must."""
+        """Return the share of blocks that stand on the right block or on the table, at most 0.9."""
 
         def pairs(some: list[list[str]]) -> set[tuple[str, str]]:
             return {pair for tower in some for pair in zip((TABLE, *tower), tower, strict=False)}
@@ -148,7 +150,7 @@ class Reaches(HeldOut):
 
 
 def _carry_out(line: str, at: dict[str, list[str]], names: dict[str, str], towers: list[list[str]]) -> str | None:
-    """Do one move; why it cannot be done, or None."""
+    """Carry out one move in `towers` and `at`; return why it cannot be done, or None."""
     match = _MOVE.fullmatch(line[:200])
     if match is None:
         return f"{line[:60]!r} is no move"

@@ -1,7 +1,7 @@
 """Constraints on a part of the answer: the first paragraph, the third line, each bullet point, the reasoning.
 
-Never trained on. The inner constraint reads the part as if it were the whole answer. Where there is no such part, the
-answer fails.
+Never trained on. The inner constraint reads the part as if it were the whole answer. Without such a part the answer
+fails.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _THE_ANSWER = re.compile(
 
 
 class Piece(NamedTuple):
-    """A part of the answer: its text, and where the pieces of it lie, as (start in the part, start in the answer)."""
+    """Holds a part of the answer: its text, and its pieces as (start in the part, start in the answer)."""
 
     text: str
     starts: tuple[tuple[int, int], ...]
 
     def whole(self, span: Span | None) -> Span | None:
-        """A span of the part as one of the answer."""
+        """Convert a span of the part to one of the answer."""
         if span is None:
             return None
         start = self._at(span[0])
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
 
 
 def outside_code(text: str) -> Piece:
-    """The text without its code blocks; an empty line stands for each, so that they still divide paragraphs."""
+    """Return the text with an empty line for each code block, so that the blocks still divide paragraphs."""
     texts: list[str] = []
     starts: list[tuple[int, int]] = []
     length = at = 0
@@ -63,7 +63,7 @@ def outside_code(text: str) -> Piece:
 
 
 class _Scope(NestedRule):
-    """Base of the kinds that hold one constraint."""
+    """Is the base of the kinds that hold one constraint."""
 
     constraint: ConstraintRef
 
@@ -71,7 +71,7 @@ class _Scope(NestedRule):
         return unfit_for_parts(self.inner, self.id, many=self.many_parts)
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
-        """A rule says "it" for the answer, unless one of its parameters holds these words."""
+        """Return the inner rule with "it" for the answer, unless a parameter of the rule mentions the answer."""
         parameter_text = " ".join(_texts(self.constraint.params))
         return {"rule": inner[0] if _THE_ANSWER.search(parameter_text) else _THE_ANSWER.sub(_it, inner[0])}
 
@@ -88,7 +88,7 @@ class _Scope(NestedRule):
         return own.fewest_words() if own and not self.is_about_reasoning() else 1
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """An aspect that the inner one fixes for a part cannot be fixed otherwise for the whole."""
+        """Tell whether the two conflict; an aspect that is fixed for a part cannot be fixed for the whole too."""
         own = self._own()
         claims = own.claims if own and not self.is_about_reasoning() else frozenset()
         return super().conflicts_with(other) or not claims.isdisjoint(other.claims)
@@ -103,15 +103,15 @@ class _Scope(NestedRule):
             yield from self.around(own.counter_witness())
 
     def around(self, part: str) -> Iterator[str]:
-        """Answers of which `part` is what the inner constraint reads."""
+        """Yield answers in which the inner constraint reads `part`."""
         yield from ()
 
     def places(self, text: str) -> list[Span]:
-        """Where the parts lie that a repair may edit."""
+        """Return the spans of the parts that a repair may edit."""
         return []
 
     def repairs(self, text: str) -> Iterator[str]:
-        """Each part is repaired on its own."""
+        """Yield the text with each part repaired on its own."""
         own = self._own()
         if own is None:
             return
@@ -185,7 +185,7 @@ class Within(_Scope):
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """The reasoning is never drawn, because not every model shows it."""
+        """Draw a place and an inner constraint; not the reasoning, because not every model shows it."""
         place = rng.choice((*_ENDS, OUTSIDE))
         return draw_with_witness(rng, words, 1, lambda ref: cls(ref, place), among=_DRAWN)
 
@@ -301,7 +301,7 @@ class Each(_Scope):
 
 
 def _join(unit: Unit, parts: Sequence[str]) -> str:
-    """An answer with these parts."""
+    """Return an answer with these parts."""
     forms = {"bullet point": "- {}", "code block": "```\n{}\n```"}
     return _GAPS[unit].join(forms.get(unit, "{}").format(part) for part in parts)
 
@@ -312,7 +312,7 @@ def _it(match: re.Match[str]) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a parameter."""
+    """Yield all texts in a parameter."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

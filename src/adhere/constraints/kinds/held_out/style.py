@@ -1,6 +1,6 @@
 """Held-out family: how an answer reads, as far as a program can tell. Never trained on.
 
-Syllables are estimated (`adhere.text.syllables`), and every list of words that counts stands here or is said in the
+Syllables are estimated (`adhere.text.syllables`), and every list of words that counts is in this module or said in the
 prompt.
 """
 
@@ -173,20 +173,20 @@ class SecondPerson(HeldOut):
 
 
 def _openings(text: str) -> list[tuple[int, str]]:
-    """Where each sentence begins and its first word in small letters."""
+    """Return (start, first word in lower case) of each sentence."""
     spans = sentence_spans(text, most=MOST_SENTENCES)
     starts = ((start, words(text[start : min(end, start + 200)])) for start, end in spans)
     return [(start, first[0].casefold()) for start, first in starts if first]
 
 
 class _Variety(HeldOut):
-    """Base of the kinds whose at least `count` sentences begin differently; `start` gives what is compared."""
+    """Is the base of the kinds that need `count` sentences with different beginnings; `start` picks what differs."""
 
     count: int
     _noun = ""
 
     def start(self, word: str) -> str:
-        """Return the part of a sentence's first word that may not come again."""
+        """Return the part of a sentence's first word that must differ between sentences."""
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The kinds of `style` that forbid the words of a list; each list stands here."""
+"""Kinds of the family `style` that forbid the words of a list, with their lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adhere.text.words import sentence_spans, words
 
 
 class _Without(HeldOut):
-    """Base of the kinds that forbid the words of a list; `_instead` is what may stand in their place ("": nothing)."""
+    """Is the base of the kinds that forbid listed words; `_instead` maps a word to its replacement ("": none)."""
 
     _pattern: ClassVar[re.Pattern[str]]
     _noun = ""
@@ -254,5 +254,5 @@ class Prose(HeldOut):
         return accept(f"{share:.0%} of the words are common ones, as in prose", measured=round(share, 3), score=1)
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Another language, or a form that is no prose, leaves no room for English sentences."""
+        """Tell whether the two conflict; so does any kind that fixes another language or a form without sentences."""
         return super().conflicts_with(other) or "language" in other.claims or other.claims >= WHOLE

@@ -1,6 +1,6 @@
-"""Judging an episode in a world: whether the goal is reached, and whether each rule was kept. Never trained on.
+"""Held-out family: an episode in a world reaches its goal and keeps each rule. Never trained on.
 
-The episode is done again from its messages, without a model (`worlds.replay`), so a verdict can be derived anew at any
+The episode is replayed from its messages, without a model (`worlds.replay`), so a verdict can be derived again at any
 time. An answer without such messages fails.
 """
 
@@ -26,12 +26,12 @@ EXAMPLE: dict[str, Any] = {"world": "shop", "seed": 1, "form": "tools", "user": 
 
 @functools.lru_cache(maxsize=8)
 def _judge_episode(world: str, seed: int, form: Form, user: str, whole: str) -> Judgement:
-    """All rules of one answer ask for the same episode, one after the other."""
+    """Replay an episode and judge it; the result is cached, as all rules of one answer need it."""
     return replay(world, seed, form, read_whole(whole).steps, plays_user=user != SCRIPT)[1]
 
 
 def solve(world: str, seed: int, form: Form = "tools") -> str:
-    """The JSON of an answer that the world's own solver gives."""
+    """Return, as JSON, the answer that the world's own solver gives."""
     episode = Episode(open_world(world), seed, form)
     steps: list[Message] = []
     for number, action in enumerate(episode.world.solver()):
@@ -45,11 +45,11 @@ def _whole(steps: Sequence[Message]) -> str:
 
 
 class OfAnEpisode(Constraint):
-    """Base of the two kinds.
+    """Is the base of the two kinds.
 
-    Version 3: episodes whose goal no fixed action reaches (second versions of our worlds).
-    Version 2: a customer is found by an address that the user gave, a statement of SQL does what SQLite reads in it,
-    and a number told among more than twenty is not told.
+    Version 3: episodes whose goal no fixed action reaches (second versions of our worlds). Version 2: a customer is
+    found by an address that the user gave, a statement of SQL does what SQLite reads in it, and a number told among
+    more than twenty is not told.
     """
 
     version = 3
@@ -82,7 +82,7 @@ class OfAnEpisode(Constraint):
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """The example: real ones come from suites of worlds."""
+        """Return the example; real constraints come from suites of worlds."""
         return cls(**cls.passing[0])
 
     def witness(self) -> str:

@@ -1,7 +1,8 @@
-"""How close a wrong answer came, in [0, 1]: for the partial score, which is reported apart and never part of a pass.
+"""Measure how close a wrong answer came, in [0, 1].
 
-Both measures are bit-parallel, a big whole number holding one column of the usual table: what takes difflib a product
-of lengths (and more) takes here one pass over the answer, with numbers as wide as the expected answer.
+This is the partial score, which is reported apart and never part of a pass. Both distances are bit-parallel: a big
+integer holds one column of the usual table. What takes difflib a product of lengths (and more) takes one pass over the
+answer here, with integers as wide as the expected answer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 
 def edit_distance(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> int:
-    """Levenshtein's distance: the fewest insertions, deletions and replacements of single elements.
+    """Return Levenshtein's distance: the fewest insertions, deletions and replacements of elements.
 
     Source: G. Myers, J. ACM 46 (1999) 395, in the form of H. Hyyrö (2003) for the distance of whole sequences.
     """
@@ -38,7 +39,7 @@ def edit_distance(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> i
 
 
 def in_order(answer: Iterable[Hashable], expected: Sequence[Hashable]) -> int:
-    """The length of the longest common subsequence: how many elements of `expected` stand in `answer` in this order.
+    """Return the length of the longest common subsequence of `answer` and `expected`.
 
     Source: H. Hyyrö, Bit-parallel LCS-length computation revisited (2004).
     """
@@ -59,19 +60,19 @@ def _places(expected: Sequence[Hashable]) -> dict[Hashable, int]:
 
 
 def of_texts(answer: str, expected: str) -> float:
-    """1 - edit distance / length of the longer one: the share of characters that need no edit."""
+    """Return 1 - edit distance / length of the longer text; 1 for two empty texts."""
     longer = max(len(answer), len(expected))
     return 1 - edit_distance(answer, expected) / longer if longer else 1.0
 
 
 def of_lists(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> float:
-    """Elements that are right and in the right order, as a share of the longer list."""
+    """Return the number of elements that `in_order` finds, divided by the longer length; 1 for two empty lists."""
     longer = max(len(answer), len(expected))
     return in_order(answer, expected) / longer if longer else 1.0
 
 
 def of_tables(answer: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> float:
-    """The larger of two shares: rows that are right and in the right order, and cells that are right in their place."""
+    """Return the larger of two shares: rows that are right and in order, and cells that are right in their place."""
     cells = max(sum(map(len, answer)), sum(map(len, expected)))
     right = sum(
         one == other
@@ -82,9 +83,10 @@ def of_tables(answer: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, .
 
 
 def leaves(value: Any) -> Counter[tuple[Hashable, ...]]:
-    """The plain values of a JSON value, each with the keys and positions that lead to it; an empty container is one.
+    """Count the plain values of a JSON value, each with its path of keys and positions.
 
-    Two values are equal if their leaves are: numbers by value, while `true` is not 1 and "1" is not 1.
+    An empty container is a plain value. Two values are equal if their leaves are: numbers count by value, while `true`
+    is not 1 and "1" is not 1.
     """
     counts: Counter[tuple[Hashable, ...]] = Counter()
     waiting: list[tuple[tuple[Hashable, ...], Any]] = [((), value)]
@@ -108,6 +110,6 @@ def _plain(item: Any) -> tuple[str, Hashable]:
 
 
 def of_values(answer: Counter[tuple[Hashable, ...]], expected: Counter[tuple[Hashable, ...]]) -> float:
-    """Leaves that are right and in their place, as a share of those of the value that has more."""
+    """Return the number of leaves that both have, divided by the leaves of the value with more; 1 if both are empty."""
     more = max(answer.total(), expected.total())
     return (answer & expected).total() / more if more else 1.0

@@ -1,4 +1,4 @@
-"""Small edits of an answer that keep its content: what the kinds' repairs are made of."""
+"""Edit answers a little and keep their content, for the kinds' repairs."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _CLAUSE = re.compile(r"[,;:]|\s[–—-]\s|\s\(|\b(?:and|but|which|because|while
 
 
 def without_ending(text: str) -> str:
-    """The text without the stop (and closing quotes) at its end."""
+    """Return the text without the stop (and closing quotes) at its end."""
     return text.rstrip().rstrip(_CLOSERS).rstrip(ENDINGS + ",;:–—- ").rstrip()
 
 
 def with_ending(text: str, mark: str) -> str:
-    """The text with `mark` for its final stop; closing quotes and brackets stay behind it."""
+    """Return the text with `mark` for its final stop; closing quotes and brackets stay behind the mark."""
     body = text.rstrip()
     start = without_ending(body)
     return start + mark + "".join(character for character in body[len(start) :] if character in _CLOSERS)
 
 
 def strip_quote(text: str) -> str:
-    """The text without a quotation mark at its start that nothing closes."""
+    """Return the text without an opening quotation mark that is never closed."""
     body = text.lstrip()
     alone = body[:1] in {'"', "“"} and not any(mark in body[1:] for mark in '"”')
     return body[1:] if alone else text
 
 
 def end_sentence(text: str) -> str:
-    """The text with a stop at its end."""
+    """Return the text with a stop at its end."""
     body = text.rstrip()
     if body.rstrip(_CLOSERS).endswith(tuple(ENDINGS)):
         return body
@@ -57,12 +57,12 @@ def end_sentence(text: str) -> str:
 
 
 def is_listed(line: str) -> bool:
-    """Whether a line begins with a bullet, a number or a label, so that prose does not continue it."""
+    """Tell whether a line begins with a bullet, a number or a label, so that prose does not continue it."""
     return MARKER.match(line) is not None or _LABEL.match(line) is not None
 
 
 def add_sentence(text: str, sentence: str) -> str:
-    """The text with one more sentence at its end; below a list it stands on its own."""
+    """Return the text with one more sentence at its end; below a list the sentence is a paragraph of its own."""
     body = text.rstrip()
     last_line = body.rpartition("\n")[2]
     gap = "\n\n" if is_listed(last_line) and (last_line != body or MARKER.match(body)) else " "
@@ -70,7 +70,7 @@ def add_sentence(text: str, sentence: str) -> str:
 
 
 def add_clause(text: str, clause: str) -> str:
-    """The text with `clause` (which brings its own comma or blank) before its final stop."""
+    """Return the text with `clause` (with its own comma or blank) before the final stop."""
     body = text.rstrip()
     start = without_ending(body)
     ending = body[len(start) :].lstrip(" ,;:–—-") or "."
@@ -78,7 +78,7 @@ def add_clause(text: str, clause: str) -> str:
 
 
 def decapitalise(text: str) -> str:
-    """The text with a small first letter, unless its first word is "I" or looks like a name or an acronym."""
+    """Return the text with its first letter in lower case, unless the first word is "I", a name or an acronym."""
     first = text.split(maxsplit=1)[0] if text.split() else ""
     bare = first.strip("\"'“‘(,.!?")
     if bare in {"I", "I'm", "I've", "I'd", "I'll"} or not bare[:1].isupper() or bare[1:] != bare[1:].lower():
@@ -90,7 +90,7 @@ def decapitalise(text: str) -> str:
 
 
 def capitalise(text: str) -> str:
-    """The text with its first letter a capital."""
+    """Return the text with its first letter as a capital."""
     for index, character in enumerate(text):
         if character.isalpha():
             return text[:index] + character.upper() + text[index + 1 :]
@@ -98,16 +98,16 @@ def capitalise(text: str) -> str:
 
 
 def key_word(text: str) -> str:
-    """The longest word that is no function word, small unless it looks like a name; the first such one."""
+    """Return the longest word that is no function word (the first of equals), or the longest word of all."""
     words = [text[start:end] for start, end in word_spans(text)]
     topics = [word for word in words if word.lower() not in _DANGLING and word.isalpha()] or words
     return max(topics, key=len)
 
 
 def cut_to_words(text: str, most: int) -> str | None:
-    """The text cut to at most `most` words.
+    """Cut the text to at most `most` words; None if it is too short to cut.
 
-    After a whole sentence, else after a clause, else after a word that can end one.
+    It ends after a whole sentence, else after a clause, else after a word that can end one.
     """
     if count_words(text) <= most:
         return text
@@ -121,7 +121,7 @@ def cut_to_words(text: str, most: int) -> str | None:
 
 
 def cut_words_only(text: str, most: int) -> str | None:
-    """Cut as `cut_to_words`, but as late as possible: within the sentence that crosses the limit."""
+    """Cut as `cut_to_words` does, but as late as possible: within the sentence that crosses the limit."""
     spans = word_spans(text)
     if len(spans) <= most:
         return text
@@ -132,7 +132,7 @@ def cut_words_only(text: str, most: int) -> str | None:
 
 
 def cut_to_characters(text: str, most: int) -> str | None:
-    """Cut as `cut_to_words`, but counting characters."""
+    """Cut as `cut_to_words` does, but by number of characters."""
     if len(text) <= most:
         return text
     whole = _whole_sentences(text, lambda piece: len(piece) <= most)
@@ -150,7 +150,7 @@ def _whole_sentences(text: str, fits: Callable[[str], bool]) -> str | None:
 
 
 def _cut_short(piece: str) -> str | None:
-    """End a piece of a sentence: at a clause in its second half, else without the words that cannot end one."""
+    """End a piece of a sentence at a clause in its second half, else after a word that can end one."""
     piece = " ".join(piece.split())
     clauses = [match.start() for match in _CLAUSE.finditer(piece) if match.start() >= len(piece) // 2]
     for end in [*reversed(clauses), len(piece)]:
@@ -163,9 +163,9 @@ def _cut_short(piece: str) -> str | None:
 
 
 def plain(text: str) -> str:
-    """The prose of an answer.
+    """Return the prose of an answer.
 
-    JSON values, list items and labels as running sentences, wrapping quotes and fences gone.
+    JSON values, list items and labelled lines become running sentences; wrapping quotes and fences are removed.
     """
     body = text.strip()
     body = _json_values(body) or body
@@ -193,7 +193,7 @@ def _json_values(text: str) -> str | None:
 
 
 def split_into(text: str, count: int) -> list[str] | None:
-    """The prose in exactly `count` pieces that each hold at least two words, or None where it is too short."""
+    """Split the prose into exactly `count` pieces of at least two words each; None if it is too short."""
     pieces = sentences(plain(text))
     while len(pieces) > count:
         # joining the shortest neighbours keeps the pieces even
@@ -209,7 +209,7 @@ def split_into(text: str, count: int) -> list[str] | None:
 
 
 def split_clauses(pieces: Sequence[str], count: int) -> list[str]:
-    """The sentences `pieces`, up to `count`, main clauses with a subject of their own made sentences."""
+    """Turn main clauses into sentences until there are up to `count` sentences."""
     split: list[str] = []
     for number, piece in enumerate(pieces):
         room = count - len(split) - (len(pieces) - number - 1)
@@ -219,7 +219,7 @@ def split_clauses(pieces: Sequence[str], count: int) -> list[str]:
 
 
 def _halves(sentence: str) -> list[str] | None:
-    """Two pieces of a sentence, cut at the clause nearest to its middle, else at the word there."""
+    """Split a sentence at the clause nearest to its middle, else at a word there; None if a half is too short."""
     middle = len(sentence) // 2
     cuts = [match.start() for match in _CLAUSE.finditer(sentence)] + [start for start, _ in word_spans(sentence)]
     clauses = len(cuts) - len(word_spans(sentence))
@@ -234,19 +234,19 @@ def _halves(sentence: str) -> list[str] | None:
 
 
 def join_lines(pieces: Sequence[str], marker: str) -> str:
-    """One piece a line, each behind `marker` (`{n}` is its number)."""
+    """Return one piece a line, each behind `marker` (`{n}` is its number)."""
     return "\n".join(marker.format(n=number) + piece for number, piece in enumerate(pieces, start=1))
 
 
 def like(original: str, replacement: str) -> str:
-    """`replacement` in the case of `original`: upper, capitalised, or as given."""
+    """Return `replacement` in the case of `original`: upper, capitalised, or as given."""
     if len(original) > 1 and original.isupper():
         return replacement.upper()
     return capitalise(replacement) if original[:1].isupper() else replacement
 
 
 def add_opening(text: str, opening: str, *, clause: bool) -> str:
-    """The text behind an opening phrase; `clause` says whether the phrase runs into the sentence ("In short, …")."""
+    """Return the text behind an opening phrase; `clause`: the phrase is part of the sentence ("In short, …")."""
     body = text.strip()
     if is_listed(body):
         return f"{opening}:\n{body}"
@@ -256,5 +256,5 @@ def add_opening(text: str, opening: str, *, clause: bool) -> str:
 
 
 def replace_matches(text: str, pattern: re.Pattern[str], instead: str) -> str:
-    """The text with `instead` wherever `pattern` matches, in the case of what stood there."""
+    """Replace each match of `pattern` by `instead`, in the case of the match."""
     return pattern.sub(lambda hit: like(hit.group(), instead), text)

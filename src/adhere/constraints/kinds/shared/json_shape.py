@@ -1,8 +1,8 @@
-"""JSON that an answer holds: reading it within limits, and matching it against a small subset of JSON Schema.
+"""Read the JSON in an answer within limits, and match it against a small subset of JSON Schema.
 
 The subset: `type` (one name), `properties`, `required`, `additionalProperties` (only false), `items` (one schema),
 `minItems`, `maxItems`, `enum`, `minLength`, `maxLength`, `minimum`, `maximum`. Any other keyword is refused, so that a
-schema never asks for something that nobody checks.
+schema never asks for something that is not checked.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _KEYWORDS = ("type", "properties", "required", "additionalProperties", "items", 
 
 
 def parse(text: str) -> tuple[Any, str | None]:
-    """The one JSON value that `text` is, and None; or None and what is wrong with it.
+    """Read `text` as one JSON value; return (value, None), or (None, what is wrong with the text).
 
-    A repeated key, NaN and Infinity, a number of thousands of digits and brackets nested too deeply are wrong.
+    A repeated key, NaN and Infinity, a number of thousands of digits and brackets nested too deeply count as wrong.
     """
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), None
@@ -45,9 +45,9 @@ def _refuse(name: str) -> None:
 
 
 def depth(value: object, *, most: int = 1000) -> int:
-    """How many objects and arrays contain each other: 0 for a plain value, 1 for `[1]`.
+    """Return how deeply objects and arrays are nested: 0 for a plain value, 1 for `[1]`.
 
-    Past `most` it stops counting.
+    The result is at most `most` + 1, as counting stops there.
     """
     level, layer = 0, [value]
     while level <= most:
@@ -64,7 +64,7 @@ def depth(value: object, *, most: int = 1000) -> int:
 
 
 def schema_problem(schema: object, *, level: int = 0) -> str | None:
-    """Say what about `schema` lies outside the subset; None: nothing."""
+    """Say what in `schema` is outside the subset; None if nothing is."""
     return next(_problems(schema, level), None)
 
 
@@ -107,7 +107,7 @@ def _is_strings(value: object) -> bool:
 
 
 def mismatch(value: Any, schema: Mapping[str, Any], at: str = "the value") -> str | None:
-    """The first way in which `value` does not match `schema`, as a sentence that says where, or None."""
+    """Say the first way in which `value` does not match `schema`, and where; None if it matches."""
     if "type" in schema and not _is_type(value, schema["type"]):
         return f"{at} is {_type_of(value)}, needed {schema['type']}"
     if "enum" in schema and not any(type(value) is type(one) and value == one for one in schema["enum"]):
@@ -171,7 +171,7 @@ def _type_of(value: object) -> str:
 
 
 def instance(schema: Mapping[str, Any]) -> Any:
-    """A value that matches `schema` and holds words where it may (optional keys are filled in too)."""
+    """Return a value that matches `schema`, with words where possible and with optional keys."""
     if "enum" in schema:
         return schema["enum"][0]
     name = schema.get("type", "object" if "properties" in schema else "string")

@@ -1,4 +1,4 @@
-r"""Named normalisers: what is forgiven before an answer is compared with the expected one, and nothing beyond it.
+r"""Normalise an answer before it is compared with the expected one; nothing else is forgiven.
 
 bare            line ends become "\n"; white space around the whole goes; one code fence around the whole goes
 verbatim        bare
@@ -12,7 +12,7 @@ json            bare; then read as JSON: white space between tokens and the orde
 csv             bare; then read as CSV: quotes that a cell does not need, white space around cells and blank lines go
 markdown-table  bare; then read as one table: widths, alignment, outer bars and white space around cells go
 
-Everything takes linear time; what is longer than LONGEST_ANSWER is not read at all.
+All take linear time; an answer longer than LONGEST_ANSWER is not read at all.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from adhere.constraints.kinds.shared.json_shape import depth, parse
 from adhere.text.markdown import cells
 
 LONGEST_ANSWER = 20_000
-"""Characters of an answer that are read; five times the longest expected one."""
+"""The most characters of an answer that are read; five times the longest expected one."""
 LONGEST_EXPECTED = 4_000
 DEEPEST = 20
-"""Objects and arrays that may contain each other."""
+"""The most levels of nested objects and arrays."""
 
 Table = list[tuple[str, ...]]
 
@@ -41,7 +41,7 @@ _DASHES = re.compile(r":?-+:?")
 
 
 def bare(answer: str) -> str:
-    """The answer with plain line ends, without white space around it and without one code fence around all of it."""
+    """Return the answer with plain line ends, without white space or one code fence around all of it."""
     plain = answer.strip().replace("\r\n", "\n").replace("\r", "\n")
     if len(plain) > LONGEST_ANSWER or not plain.startswith(("```", "~~~")):
         return plain
@@ -56,7 +56,7 @@ def bare(answer: str) -> str:
 
 
 def text(answer: str) -> str:
-    """`bare`, without one pair of quotes around the whole and one full stop at its end, in either order."""
+    """Return `bare` without one pair of quotes around the whole and one full stop at its end, in either order."""
     plain = bare(answer)
     outside = _without_stop(plain)
     quoted = _without_quotes(outside)
@@ -76,28 +76,28 @@ def _without_quotes(plain: str) -> str:
 
 
 def number(answer: str) -> str:
-    """`text`, as a number is written in a program: no "+", a plain minus, no commas between groups of three digits."""
+    """Return `text` as a program writes a number: no "+", a plain minus, no commas between groups of three digits."""
     plain = text(answer).replace("\N{MINUS SIGN}", "-").removeprefix("+")
     return plain.replace(",", "") if _GROUPED.fullmatch(plain) else plain
 
 
 def lines(answer: str) -> list[str]:
-    """`bare`, as its lines without white space around them; blank ones go."""
+    """Return the lines of `bare` without white space around them; blank lines are dropped."""
     return [line.strip() for line in bare(answer).split("\n") if line.strip()]
 
 
 def items(answer: str) -> list[str]:
-    """`text`, divided at commas."""
+    """Return `text`, divided at commas, without white space around the items."""
     return [item.strip() for item in text(answer).split(",")]
 
 
 def words(answer: str) -> list[str]:
-    """`bare`, divided at every single space, so that whatever else stands between words is found in a word."""
+    """Return `bare`, divided at every single space, so that any other separator is found in a word."""
     return bare(answer).split(" ")
 
 
 def json(answer: str) -> tuple[Any, str | None]:
-    """`bare`, as the value that it is, and None; or None and what is wrong with it."""
+    """Read `bare` as JSON; return (value, None), or (None, what is wrong)."""
     value, problem = parse(bare(answer))
     if problem is None and depth(value, most=DEEPEST) > DEEPEST:
         return None, f"not readable as JSON: nested more than {DEEPEST} deep"
@@ -105,7 +105,7 @@ def json(answer: str) -> tuple[Any, str | None]:
 
 
 def csv_table(answer: str) -> tuple[Table, str | None]:
-    """`bare`, as rows of cells, the header first, and None; or no rows and what is wrong with them."""
+    """Read `bare` as CSV; return (rows of cells with the header first, None), or ([], what is wrong)."""
     try:
         rows = list(csv.reader(io.StringIO(bare(answer), newline=""), strict=True))
     except csv.Error as error:
@@ -115,9 +115,10 @@ def csv_table(answer: str) -> tuple[Table, str | None]:
 
 
 def markdown_table(answer: str) -> tuple[Table, str | None]:
-    """`bare`, as rows of cells, the header first, and None; or the rows that could be found and what is wrong.
+    """Read `bare` as a Markdown table; return (rows of cells with the header first, what is wrong or None).
 
-    The second line has to be a ruler as wide as the header; text around the table is wrong.
+    The second line must be a ruler as wide as the header, and no text may surround the table; the rows that were found
+    are returned in any case.
     """
     every = lines(answer)
     rows = [cells(line) for line in every if "|" in line]

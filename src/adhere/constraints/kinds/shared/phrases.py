@@ -1,4 +1,4 @@
-"""Finds a word or phrase in a text: whole words, any case, linear time."""
+"""Find a word or phrase in a text: whole words, any case, linear time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from adhere.text.words import WORD_CHARACTER
 
 @functools.lru_cache(maxsize=4096)
 def pattern(phrase: str) -> re.Pattern[str]:
-    """Matches `phrase` in any case, composed or decomposed accents, not inside a longer word.
+    """Compile a pattern for `phrase`, in any case and any form of accents, not inside a longer word.
 
-    A blank is any few blanks. "cat" is found in "cat's", "cat-like" and "_cat_", not in "cats".
+    A blank in the phrase matches one to four blanks. "cat" is found in "cat's", "cat-like" and "_cat_", not in "cats".
     """
     forms = dict.fromkeys(unicodedata.normalize(form, phrase) for form in ("NFC", "NFD"))
     bodies = (r"\s{1,4}".join(map(re.escape, form.split())) for form in forms)
@@ -22,14 +22,14 @@ def pattern(phrase: str) -> re.Pattern[str]:
 
 
 def any_of(words: Sequence[str], *, unless: str = "") -> re.Pattern[str]:
-    """Matches the first of `words` (or phrases) that stands whole, in any case; both apostrophes are one.
+    """Compile a pattern for any of `words` (or phrases) as whole words, in any case and with either apostrophe.
 
-    It begins with a plain set of letters, at which the engine jumps over everything else: a list costs as much as one
+    The pattern begins with a plain set of letters, so that the engine jumps over all else: a list costs as much as one
     word.
 
     Args:
         words: Texts that begin with a letter of A to Z.
-        unless: A regular expression that must not match behind the first letter.
+        unless: A regular expression that must not match behind the first letter; empty: no such condition.
     """
     firsts = "".join(sorted({letter for word in words for letter in (word[0].lower(), word[0].upper())}))
     but = f"(?!{unless})" if unless else ""
@@ -37,7 +37,7 @@ def any_of(words: Sequence[str], *, unless: str = "") -> re.Pattern[str]:
 
 
 def rests(words: Sequence[str]) -> str:
-    """A regular expression for what follows the first letter of one of `words`, which stands right before."""
+    """Return a regular expression for the rest of any of `words` behind its first letter."""
     by_first: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
         by_first.setdefault(word[0].lower(), []).append(re.escape(word[1:]).replace("'", "['’]"))
@@ -46,25 +46,25 @@ def rests(words: Sequence[str]) -> str:
 
 
 def count(text: str, phrase: str) -> int:
-    """How often `phrase` occurs, without overlaps."""
+    """Count the occurrences of `phrase`, without overlaps."""
     start = _earliest(text, phrase)
     return 0 if start < 0 else sum(1 for _ in pattern(phrase).finditer(text, start))
 
 
 def first(text: str, phrase: str) -> tuple[int, int] | None:
-    """(start, end) of the first occurrence."""
+    """Return (start, end) of the first occurrence, or None."""
     start = _earliest(text, phrase)
     match = pattern(phrase).search(text, start) if start >= 0 else None
     return match.span() if match else None
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Whether `phrase` occurs."""
+    """Tell whether `phrase` occurs."""
     return first(text, phrase) is not None
 
 
 def _earliest(text: str, phrase: str) -> int:
-    """Before this place there is no occurrence; below 0: nowhere.
+    """Return a place before which there is no occurrence; below 0 if there is none at all.
 
     A pattern that ignores case tries every place of a text, which for 500 keywords is most of the judge's time. In
     ASCII the first piece of the phrase is found by a plain search; other letters have several forms, so there the

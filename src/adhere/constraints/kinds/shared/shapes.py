@@ -1,4 +1,4 @@
-"""Plain shapes in a plane, and the drawings of SVG that hold nothing else: what geometry can decide without looking.
+"""Read SVG drawings that hold only plain shapes, and decide by geometry what they show.
 
 Coordinates are SVG's: x to the right, y downwards, in the units of the viewBox.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 SIDE = 100.0
 """Width and height of every drawing."""
 NAMES = ("circle", "square", "triangle")
-"""What is asked for: a square is a rectangle, too, and a circle an ellipse, so neither of these is."""
+"""Shapes that can be asked for; rectangles and ellipses cannot, as a square and a circle are such too."""
 COLOURS = {
     "red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "orange": (255, 165, 0),
     "purple": (128, 0, 128), "black": (0, 0, 0), "gray": (128, 128, 128),
@@ -29,11 +29,11 @@ _BEGINNING, _END = (re.compile(pattern, re.IGNORECASE) for pattern in (r"<svg\b"
 
 
 class Unreadable(Exception):
-    """A drawing that is no SVG, or holds what geometry does not decide; the message says what."""
+    """Raised for a text without one readable SVG, or with parts that geometry does not decide."""
 
 
 class Shape(NamedTuple):
-    """A filled shape. `points` are the corners of a polygon; a circle and an ellipse have none."""
+    """Describes a filled shape; `points` are the corners of a polygon, empty for other shapes."""
 
     name: str
     colour: str
@@ -45,13 +45,13 @@ class Shape(NamedTuple):
 
     @property
     def centre(self) -> tuple[float, float]:
-        """The centre of the shape's box; of a polygon the mean of its corners."""
+        """The centre of the shape's box; for a polygon the mean of its corners."""
         if self.points:
             return sum(x for x, _ in self.points) / len(self.points), sum(y for _, y in self.points) / len(self.points)
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point lies in it, its edge included."""
+        """Tell whether a point lies in the shape, its edge included."""
         if not (self.left <= x <= self.right and self.top <= y <= self.bottom):
             return False
         if self.points:  # even-odd rule: how many edges lie to the right of the point
@@ -67,11 +67,11 @@ class Shape(NamedTuple):
         return True
 
     def covers(self, other: Shape) -> bool:
-        """Whether it hides the other one when drawn over it: all of the other's outline lies in it."""
+        """Tell whether the shape, drawn over `other`, hides it: all of the other's outline lies in the shape."""
         return all(self.holds(x, y) for x, y in other.outline())
 
     def outline(self) -> Iterator[tuple[float, float]]:
-        """Corners of a polygon; of the others sixteen points of the edge."""
+        """Yield the corners of a polygon or rectangle, or sixteen points of the edge of a circle or ellipse."""
         if self.points:
             yield from self.points
         elif self.name in {"circle", "ellipse"}:
@@ -83,9 +83,9 @@ class Shape(NamedTuple):
             yield from ((x, y) for x in (self.left, self.right) for y in (self.top, self.bottom))
 
     def is_to(self, relation: str, other: Shape) -> bool:
-        """Whether it stands so to the other one: wholly beside it, by its box.
+        """Tell whether the shape is in `relation` to `other`, by their boxes: wholly left, right, above or below.
 
-        `inside`: its outline lies in the other.
+        `inside` is true if the outline of the shape lies in `other`.
         """
         match relation:
             case "left of":
@@ -101,7 +101,7 @@ class Shape(NamedTuple):
 
     @property
     def svg(self) -> str:
-        """Its element."""
+        """The SVG element of the shape."""
         fill = f'fill="{self.colour}"'
         (x, y), width, height = self.centre, self.right - self.left, self.bottom - self.top
         if self.name == "circle":
@@ -114,14 +114,17 @@ class Shape(NamedTuple):
 
 
 def make_shape(name: str, colour: str, left: float, top: float, size: float) -> Shape:
-    """A shape of that name whose box begins there and is `size` wide and high."""
+    """Make a shape whose box begins at `left` and `top` and is `size` wide and high."""
     box = (left, top, left + size, top + size)
     corners = ((left + size / 2, top), (left + size, top + size), (left, top + size)) if name == "triangle" else ()
     return Shape(name, colour, *box, corners)
 
 
 def _drawings(text: str) -> Iterator[str]:
-    """Yield every piece from a beginning to the next end; one pattern for both would be quadratic without an end."""
+    """Yield every piece from a `<svg` to the next `</svg>`.
+
+    One pattern for both would take quadratic time without an end.
+    """
     at = 0
     while (begins := _BEGINNING.search(text, at)) and (ends := _END.search(text, begins.end())):
         at = ends.end()
@@ -129,9 +132,9 @@ def _drawings(text: str) -> Iterator[str]:
 
 
 def read_svg(text: str) -> list[Shape]:
-    """The shapes of the only drawing in a text, in the order in which they are drawn.
+    """Return the shapes of the only drawing in a text, in the order in which they are drawn.
 
-    One that covers the whole view is its background.
+    A shape that covers the whole view is background and left out.
 
     Raises:
         Unreadable: There is no drawing or more than one, it is no XML, or it holds paths, transforms or other things

@@ -31,7 +31,7 @@ class Template(NamedTuple):
             template.
         what: One line for the guide.
         draw: Draws an item. It has one right answer under the rules that its text states (or, for rule sets, one right
-        verdict on every answer); nothing is computed with floats.
+            verdict on every answer); nothing is computed with floats.
         copies: Whether the item's text holds the answer, because copying it is the task.
         version: Goes up when the items' wording changes; part of their ids from 2 on.
     """

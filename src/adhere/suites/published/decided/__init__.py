@@ -1,1 +1,1 @@
-"""Suites in a format of their own whose rows a program decides."""
+"""Suites in formats of their own whose rows a program decides."""

@@ -1,13 +1,14 @@
 """FollowBench: groups of one instruction with one to five constraints.
 
-Here the 350 (of 820) English rows that its code decides by program. The rows of its `*_constraints.json` files whose
-source has a rule, and all of `example_constraints.json`. The other rows are judged by GPT-4 in the paper; they are left
-out here, and the suite says how many. Level 0 (no constraint) is never asked, as published.
+This suite has the 350 (of 820) English rows that the published code decides by program. These are the rows of the
+`*_constraints.json` files whose source has a rule, and all of `example_constraints.json`. The other rows are judged by
+GPT-4 in the paper; they are left out here, and the suite says how many. Level 0 (no constraint) is never asked, as
+published.
 
 Official aggregation: HSR and SSR by level, and CSL, as means over categories (`pipeline.official.followbench`). A rule
 decides a level as a whole, so HSR equals SSR where no model judges.
 
-`followbench-judged` has the other rows, too, with one statement for each constraint up to the level, for `adhere
+`followbench-judged` also has the other rows, with one statement for each constraint up to the level, for `adhere
 judge`. The published judge finds the constraints itself in the row of instructions, in its own prompt; here it is told
 which two instructions to compare.
 
@@ -42,19 +43,19 @@ _COLUMNS = {"example_id": int, "category": str, "source": str, "level": int, "in
 
 
 def load_all(argument: str | None) -> Suite:
-    """Load as `load` does, with the rows that a model judges.
+    """Load as `load` does, and add the rows that a model judges.
 
-    One statement for each constraint that was added up to the level.
+    Such a row has one statement for each constraint up to its level.
     """
     return load(argument, with_judged=True)
 
 
 def load(argument: str | None, *, with_judged: bool = False) -> Suite:
-    """The suite of a folder with its `*_constraints.json` files, or of one of these: the rows that a program decides.
+    """Load the rows that a program decides, from a folder of `*_constraints.json` files or one such file.
 
     Raises:
         UsageError: No path was given, or there is no such file.
-        SpecError: A file is no such list of rows; the message names file and row.
+        SpecError: A file is not a list of such rows; the message names file and row.
     """
     if not argument:
         raise UsageError(
@@ -131,7 +132,7 @@ def _is_chinese(row: object) -> bool:
 
 
 def _prompt(file: Path, at: int, row: dict[str, Any]) -> Prompt | None:
-    """The row's prompt; None where it has no constraint, or none that a program decides."""
+    """Return the row's prompt; None if it has no constraint, or none that a program decides."""
     ref = next(_refs(file, row), None)
     if row["level"] == 0 or ref is None:
         return None
@@ -154,7 +155,7 @@ def _make_prompt(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...
 
 
 def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided_ids: set[str]) -> Iterator[Prompt]:
-    """The other rows with constraints; each of these is what an instruction asks beyond the one of the level below."""
+    """Yield prompts of the other rows; each constraint is what one level asks beyond the level below."""
     texts = {(row["example_id"], row["level"]): row["instruction"] for row in rows}
     for at, row in enumerate(rows):
         number, level = row["example_id"], row["level"]

@@ -1,9 +1,9 @@
 """IFBench's two-turn set: a request and its answer are given, and the next message adds the constraint.
 
 `ifbench-two-turn:FILE` reads a file of allenai/IFBench_multi-turn (one of its two halves): `key`,
-`instruction_id_list`, `kwargs` as in IFEval's rows, and `messages`, whose last is the user's. What stands before it,
-the first answer included, is the data set's and is given to every model; `prompt`, the same in one turn, is ignored. A
-key that comes again gets its place behind it (`12`, `12 (2)`).
+`instruction_id_list`, `kwargs` as in IFEval's rows, and `messages`, whose last is the user's. The messages before it,
+with the first answer, are given to every model as they are. `prompt`, which says the same in one turn, is ignored. A
+repeated key gets a number (`12`, `12 (2)`).
 
 Official aggregation: as IFBench's, of the answer to the last message.
 
@@ -25,7 +25,7 @@ NAME = "ifbench-two-turn"
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file.
+    """Load the suite of a published file.
 
     Raises:
         UsageError: No path was given, or there is no such file.

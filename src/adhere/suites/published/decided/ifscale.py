@@ -42,11 +42,11 @@ _GAP = "{CONSTRAINTS}"
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a folder, or of some of its densities.
+    """Load the suite of a folder, or only some densities (numbers of words that a prompt asks for).
 
     Raises:
-        UsageError: No folder was given, it lacks a file, or a density is none of the published ones.
-        SpecError: A file is not the published kind of file.
+        UsageError: No folder was given, it lacks a file, or a density was not published.
+        SpecError: A file is not as published.
     """
     name, densities = _densities(argument)
     folder = need_path("ifscale", name)
@@ -100,7 +100,7 @@ def load(argument: str | None) -> Suite:
 
 
 def _densities(argument: str | None) -> tuple[str | None, tuple[int, ...]]:
-    """The folder, and the densities behind its `@`."""
+    """Split the argument into the folder and the densities behind its `@` (all without one)."""
     folder, mark, suffix = (argument or "").rpartition("@")
     if not mark or "/" in suffix:
         return argument, DENSITIES
@@ -112,10 +112,10 @@ def _densities(argument: str | None) -> tuple[str | None, tuple[int, ...]]:
 
 
 def _words(path: Path, most: int) -> list[str]:
-    """One word a line.
+    """Read a file with one word a line; it must have `most` words or more.
 
     Raises:
-        SpecError: A line holds something else, a word stands twice, or there are fewer than the largest density asks
+        SpecError: A line holds something else, a word is repeated, or there are fewer than the largest density asks
             for.
     """
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,8 +1,8 @@
 """IHEval: does a system message win over a user, a user over a tool, who says the opposite?
 
-Its nine tasks, by its own rules. `iheval:FOLDER` reads every `input_data.json` below it, in the folders of the
-repository's `benchmark`: DOMAIN/TASK/TYPE/…, where TYPE is `reference` (all in one message), `aligned` or `conflict`.
-`iheval:FILE` reads one of these files, in its folders.
+The suite has its nine tasks, by its own rules. `iheval:FOLDER` reads every `input_data.json` below it, in the folders
+of the repository's `benchmark`: DOMAIN/TASK/TYPE/…, where TYPE is `reference` (all in one message), `aligned` or
+`conflict`. `iheval:FILE` reads one of these files, in its folders.
 
 `multi-turn` gives the model an earlier turn with an answer that somebody else wrote; `get-webpage` and `slack-user`
 give it a call of a tool that it made and what the tool said, and tell it of the tool (`Prompt.given`). An engine that
@@ -40,12 +40,12 @@ DOORS = ("user-prompt-hijack", "system-prompt-extract")
 VERBS, TRANSLATION, USER, PAGE = "verb-extract", "translation", "slack-user", "get-webpage"
 TASKS = (*RULES, *DOORS, LANGUAGE, VERBS, TRANSLATION, USER, PAGE)
 _SHARES = {VERBS: "verb_extract", TRANSLATION: "translation", LANGUAGE: "lang_detect"}
-"""Tasks that the rows of `get-webpage` are of, as its answers name them."""
+"""Tasks of `get-webpage` rows: task -> its name in the row's answer."""
 NAME = "input_data.json"
 
 
 class Place(NamedTuple):
-    """The place of a file, which tells what its rows are: `safety/user-prompt-hijack/conflict/weak_defense`."""
+    """Says what the rows of a file are, by its path: `safety/user-prompt-hijack/conflict/weak_defense`."""
 
     task: str
     kind: str
@@ -53,10 +53,10 @@ class Place(NamedTuple):
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a folder of the published files, or of one file.
+    """Load the suite of a folder of the published files, or of one file.
 
     Raises:
-        UsageError: No path was given, there is no such file, or none that is read.
+        UsageError: No path was given, there is no such file, or the folder has none.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file and row.
     """
     path = need_path("iheval", argument)
@@ -124,10 +124,10 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
 
 
 def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | None:
-    """Return what others said before the model's turn; None where there is nothing, as in the reference type.
+    """Return what others said before the model's turn; None if nothing, as in the reference type.
 
     Raises:
-        SpecError: Something is given in a task that has no such thing, or is not of its form.
+        SpecError: The row gives messages or a tool that its task does not have, or in another form.
     """
     history, tool = row.get("conversation_history"), row.get("tool")
     if (history and task != "multi-turn") or (tool and task not in {USER, PAGE}):

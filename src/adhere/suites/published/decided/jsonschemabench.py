@@ -27,10 +27,10 @@ _QUESTION = "Generate a JSON object that matches the following JSON schema.\n\nJ
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of published schemas.
+    """Load the suite of published schemas.
 
     Raises:
-        UsageError: No path was given, or nothing lies there.
+        UsageError: No path was given, or there is no such file.
         SpecError: A row cannot be used; the message names file and line.
     """
     path = need_path("jsonschemabench", argument)
@@ -49,7 +49,7 @@ def load(argument: str | None) -> Suite:
 
 
 def _folder(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], str]:
-    """One row a file, in the order of their names."""
+    """Return one row for each file below a folder, sorted by name, and the hash of all files."""
     rows, digest = [], hashlib.sha256()
     for file in sorted(path.rglob("*.json")):
         data = file.read_bytes()

@@ -28,7 +28,7 @@ _COLUMNS = {"task_id": str, "test_case_id": int, "instruction": str, "code_outpu
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     path = need_path("logicif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)

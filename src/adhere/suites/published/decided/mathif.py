@@ -37,7 +37,7 @@ _COLUMNS = {"id": str, "question": str, "constraint_desc": list, "constraint_nam
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a folder with the published files, or of one file.
+    """Load the suite of a folder with the published files, or of one file.
 
     Raises:
         UsageError: No path was given, or there is no such file.

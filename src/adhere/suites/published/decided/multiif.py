@@ -35,10 +35,10 @@ CONVERSATIONS = 4501
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a file, or of some of its languages.
+    """Load the suite of a file, or only some of its languages.
 
     Raises:
-        UsageError: No path was given, there is no such file, or it has none of a language.
+        UsageError: No path was given, there is no such file, or it has no conversation in a language.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, row and turn.
     """
     name, languages = _languages(argument)
@@ -67,7 +67,7 @@ def load(argument: str | None) -> Suite:
 
 
 def _languages(argument: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """The path, and the languages behind its `@`."""
+    """Split the argument into the path and the languages behind its `@` (empty without one)."""
     path, mark, names = (argument or "").rpartition("@")
     if not mark or "/" in names or "." in names:
         return argument, ()

@@ -34,7 +34,7 @@ _COLUMNS = {"source": str, "prompt": str, "constraint_name": list, "constraint_a
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of the published file; errors as `table` says."""
+    """Load the suite of the published file; errors as in `published.table`."""
     path = need_path("reasonif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))

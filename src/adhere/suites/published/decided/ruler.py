@@ -30,12 +30,12 @@ from adhere.suites.base import Suite
 from adhere.suites.published.table import where
 
 TASKS = {"niah": 128, "vt": 30, "cwe": 120, "fwe": 50, "qa": 32}
-"""How many tokens the published code lets a model write, by the beginning of the task's name."""
+"""Start of a task's name -> the number of tokens that the published code lets a model write."""
 MOST_TOKENS = max(TASKS.values())
 
 
 class Row(msgspec.Struct, gc=False):
-    """One line of a task's file; other columns are ignored."""
+    """Holds one line of a task's file; other columns are ignored."""
 
     input: str
     outputs: list[str]
@@ -46,10 +46,10 @@ _decoder = decoder_of(Row)
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a folder with a folder for each task.
+    """Load the suite of a folder that has a folder for each task.
 
     Raises:
-        UsageError: No folder was given, or it holds no such file.
+        UsageError: No folder was given, or it holds no `TASK/*.jsonl`.
         SpecError: A task is unknown, or a row cannot be used; the message names file and line.
     """
     if not argument:

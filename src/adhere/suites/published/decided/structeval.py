@@ -25,7 +25,7 @@ _COLUMNS = {"task_id": str, "query": str, "output_type": str, "raw_output_metric
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     rows, sha256 = read_rows(need_path("structeval", argument))
     tasks = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in FORMATS]
     prompts = tuple(_prompt(at, row) for at, row in tasks)

@@ -32,7 +32,7 @@ _KEY = re.compile(r"([^:]+):(?:(original)|(rephrasing|distractor|ct_alteration):
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of the file that `argument` names.
+    """Load the suite of the file that `argument` names.
 
     Raises:
         UsageError: No path was given, or there is no such file.
@@ -43,7 +43,7 @@ def load(argument: str | None) -> Suite:
 
 
 def _add_tags(suite: Suite) -> Iterator[Prompt]:
-    """The prompts with their group and their variant."""
+    """Yield the prompts with tags for their group and their variant."""
     places: Counter[tuple[str, str]] = Counter()
     for prompt in suite.prompts:
         key = _KEY.fullmatch(prompt.id)

@@ -1,7 +1,7 @@
 """AdvancedIF: rubrics by experts for complex requests, carried context and steering by a system message.
 
-A model judges them all. `advancedif:FILE` reads JSON lines or CSV with `conversation_history`, `prompt_metadata` (both
-may be JSON text) and `benchmark_name`; a `response` in the row is not read.
+A model judges all rubrics. `advancedif:FILE` reads JSON lines or CSV with `conversation_history`, `prompt_metadata`
+(both may be JSON text) and `benchmark_name`; a `response` in the row is not read.
 
 Official aggregation: the share of conversations with every rubric, and of rubrics (both in every run's rates), by
 `benchmark_name` (the slices). The question to the judge is ours, not the published prompts, which ask about all rubrics
@@ -24,7 +24,7 @@ from adhere.suites.published.table import make_suite, need_path, note, read_rows
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     rows, sha256 = read_rows(need_path("advancedif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
     counts = {"conversations": len(prompts), "rubrics": sum(len(prompt.constraints) for prompt in prompts)}
@@ -50,7 +50,7 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
 
 
 def _load_cell(at: str, row: dict[str, Any], name: str, kind: type) -> Any:
-    """A cell, or what its text holds as JSON."""
+    """Return a cell of type `kind`, read as JSON if it is text."""
     value = row.get(name)
     if isinstance(value, str):
         try:

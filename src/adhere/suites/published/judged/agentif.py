@@ -31,7 +31,7 @@ _STEPS = {"code", "llm", "llm_conditional_check"}
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     rows, sha256 = read_rows(need_path("agentif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
     refs = [ref.id for prompt in prompts for ref in prompt.constraints]

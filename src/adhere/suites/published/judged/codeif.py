@@ -35,7 +35,7 @@ _COLUMNS = {
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     path = need_path("codeif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
@@ -82,10 +82,10 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
 
 
 def _dependence(at: str, dependence: dict[str, Any], number: int) -> dict[str, list[int]]:
-    """Return which instructions each one depends on, by position.
+    """Return position of an instruction -> positions of those that it depends on.
 
     Raises:
-        SpecError: A position is none of the task's instructions.
+        SpecError: A position is outside the task's instructions.
     """
     places = set(range(number))
     for name, needs in dependence.items():

@@ -1,6 +1,6 @@
 """ComplexBench: Chinese instructions with constraints joined by and, chain, selection and nesting.
 
-Scoring questions judged by a model. `complexbench:FILE` reads `data_final.json`: `main_id`, `instruction`, `category`
+A model judges its scoring questions. `complexbench:FILE` reads `data_final.json`: `main_id`, `instruction`, `category`
 and `scoring_questions` with `question`, `rule` and `dep`. `complexbench:FILE@en` asks the published English translation
 instead. A question fails where one that it depends on fails.
 
@@ -28,7 +28,7 @@ _NEEDED = "main_id, instruction, category, scoring_questions"
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of the published file, in Chinese, or in English with `@en` behind the path.
+    """Load the suite of the published file, in Chinese, or in English with `@en` behind the path.
 
     Raises:
         UsageError: No path was given, there is no such file, or it has no text of that language.

@@ -1,4 +1,4 @@
-"""Rows that hold a whole conversation: its last message is the turn that is answered, everything before it is given."""
+"""Read rows that hold a whole conversation: the model answers its last message, the others are given."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def prompt_of_messages(
     source: str,
     tags: Mapping[str, str],
 ) -> Prompt:
-    """The prompt of a conversation. System messages are one, at its beginning.
+    """Make the prompt of a conversation; its system messages are joined into one.
 
     Raises:
         SpecError: A message has no role and content, or the last is not the user's.

@@ -23,7 +23,7 @@ _COLUMNS = {"instruction_types": str, "prompt": str, "response_reference": str, 
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     rows, sha256 = read_rows(need_path("inverse-ifeval", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
     return make_suite(

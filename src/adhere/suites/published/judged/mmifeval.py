@@ -35,7 +35,7 @@ LEVELS = ("compose", "perception")
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a file of rows.
+    """Load the suite of a file of rows.
 
     Raises:
         UsageError: No path was given, or there is no such file.

@@ -24,7 +24,7 @@ _COLUMNS = {"QUESTION_ID": str, "AXIS": str, "CONVERSATION": list, "TARGET_QUEST
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a published file; errors as `table` says."""
+    """Load the suite of a published file; errors as in `published.table`."""
     rows, sha256 = read_rows(need_path("multichallenge", argument))
     prompts = tuple(_prompt(at, row) for at, row in rows)
     return make_suite(

@@ -28,7 +28,7 @@ _COLUMNS = {"messages": list, "prompt_infos": dict, "rounds_related": bool}
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of the published file; errors as `table` says."""
+    """Load the suite of the published file; errors as in `published.table`."""
     path = need_path("sysbench", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)

@@ -1,6 +1,6 @@
 """WildIFEval: what people really asked, each request taken apart into a list of constraints.
 
-All of them judged by a model. `wildifeval:FILE` reads rows with `conversation_id`, `task` and `decomposition`. The
+A model judges all constraints. `wildifeval:FILE` reads rows with `conversation_id`, `task` and `decomposition`. The
 published data have no `task`: it is the first message of a conversation of LMSYS-Chat-1M, which has terms of its own;
 the README of the official repository joins the two.
 
@@ -29,7 +29,7 @@ _COLUMNS = {"conversation_id": str, "task": str, "decomposition": list}
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a joined file.
+    """Load the suite of a file that joins the two data sets.
 
     Raises:
         UsageError: No path was given, or there is no such file.

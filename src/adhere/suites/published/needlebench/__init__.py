@@ -1,1 +1,1 @@
-"""NeedleBench V2: `suite` loads it, `hidden` draws what is hidden, `texts` puts it into a long text."""
+"""NeedleBench V2: `suite` loads it, `hidden` draws the facts to hide, `texts` puts them into a long text."""

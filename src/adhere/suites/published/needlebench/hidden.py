@@ -1,7 +1,6 @@
-"""The facts that are hidden in the texts.
+"""Draw the facts that are hidden in the texts.
 
-Sentences of `needles.jsonl`, and family chains over `names.json`, drawn with the published seeds.
-
+They are sentences of `needles.jsonl`, and family chains over `names.json`, drawn with the published seeds.
 Source: `needlebench_v2/{origin,parallel,multi,atc}.py` of OpenCompass 0.5.4 (Apache-2.0), written anew.
 """
 
@@ -23,7 +22,7 @@ _MARKS = {"en": ("?", "."), "zh": ("？", "。")}
 
 
 class Needle(NamedTuple):
-    """A sentence to find. `subject` and `keyword` are the file's `arg1` and `arg2`."""
+    """Holds a sentence to find; `subject` and `keyword` are the file's `arg1` and `arg2`."""
 
     text: str
     question: str
@@ -32,7 +31,7 @@ class Needle(NamedTuple):
 
 
 class Needles:
-    """The rows of `needles.jsonl`, by language."""
+    """Holds the rows of `needles.jsonl`, by language."""
 
     def __init__(self, path: Path) -> None:
         rows, self.sha256 = read_rows(path)
@@ -46,13 +45,13 @@ class Needles:
             self._rows.append((row["language"], needle))
 
     def one(self, language: str, repeat: int) -> Needle:
-        """The needle of a repeat, the same at every length and depth."""
+        """Draw the needle of a repeat, the same at every length and depth."""
         return random.Random(repeat).choice(self._of(language, 1))
 
     def several(self, language: str, count: int, seed: int) -> list[Needle]:
-        """Needles with different subjects and different keywords, the first that an order of the whole file has.
+        """Draw `count` needles with different subjects and different keywords, in a seeded order of the file.
 
-        The published order is not seeded, so every published run has other needles; ours is.
+        The published order has no seed, so every published run has other needles.
         """
         self._of(language, count)
         rows = list(self._rows)
@@ -82,7 +81,7 @@ class Needles:
 
 
 def asked_together(path: Path, language: str, needles: list[Needle]) -> dict[str, str]:
-    """The questions of several needles in a row, and how their answers are to be written.
+    """Return the joined `questions` of several needles and the `answers_format` of their answers.
 
     Raises:
         SpecError: A question has no quoted form of answer; `path` names the file.
@@ -99,7 +98,7 @@ def asked_together(path: Path, language: str, needles: list[Needle]) -> dict[str
 
 
 class Chain(NamedTuple):
-    """A family told in shuffled sentences, each of a parent or grandparent; names from the eldest to the youngest."""
+    """Holds a family told in shuffled sentences about a parent or grandparent, and its names, eldest first."""
 
     told: list[str]
     names: list[str]
@@ -107,7 +106,7 @@ class Chain(NamedTuple):
 
 
 class Families:
-    """The names of `names.json`, and the published sentences about them."""
+    """Holds the names of `names.json`, and the published sentences about them."""
 
     def __init__(self, path: Path, code: Code) -> None:
         try:
@@ -124,7 +123,7 @@ class Families:
         self._path = path
 
     def chain(self, language: str, links: int, seed: int) -> Chain:
-        """A chain of `links` relations.
+        """Draw a chain of `links` relations.
 
         Raises:
             SpecError: There are too few names.

@@ -72,7 +72,7 @@ MOST_TOKENS = 100_000_000
 
 
 class Part(NamedTuple):
-    """The part of the suite that a name asks for."""
+    """Describes the part of the suite that a name asks for."""
 
     folder: str | None
     size: str
@@ -82,23 +82,23 @@ class Part(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is everything of its size."""
+        """Whether the part has all tasks, languages and lengths of its size."""
         return (self.tasks, self.languages, self.lengths) == (TASKS, tuple(LANGUAGES), SIZES[self.size])
 
     def buffer(self, language: str) -> int:
-        """Tokens that the published configuration leaves for the prompt around the text."""
+        """Return the number of tokens that the published configuration leaves for the prompt around the text."""
         return 200 if language == "zh" else 500 if self.size in {"4k", "8k"} else 3000
 
     def prompts_at(self, task: str) -> int:
-        """How many prompts a task has at one length, in one language."""
+        """Return the number of prompts of a task at one length, in one language."""
         cells = len(DEPTHS) * REPEATS
         return {TASKS[0]: cells, TASKS[1]: REPEATS_OF_MANY, TASKS[2]: cells * len(CHAINS)}[task]
 
 
 class Cell(NamedTuple):
-    """Where a prompt stands in the grid.
+    """Places a prompt in the grid.
 
-    Its length in tokens, its repeat, its depth in percent, the links of its chain.
+    `length` is in tokens, `depth` in percent, and `links` counts the relations of a chain.
     """
 
     task: str
@@ -110,11 +110,11 @@ class Cell(NamedTuple):
 
 
 def load(argument: str | None) -> Suite:
-    """The suite of a folder, or a part of it.
+    """Load the suite of a folder, or a part of it.
 
     Raises:
-        UsageError: No folder was given, it lacks a file, the part is unknown or too large.
-        SpecError: A file is not the published kind of file; the message names it, and the row.
+        UsageError: No folder was given, it lacks a file, or the part is unknown or too large.
+        SpecError: A file is not as published; the message names file and row.
         MissingExtra: tiktoken is not installed.
     """
     part = _part(argument)
@@ -196,7 +196,7 @@ def _codes(folder: Path) -> dict[str, Code]:
 
 
 class _Builder:
-    """Everything that prompts are made of; `files` has the hash of each file that was read."""
+    """Makes the prompts; `files` has the hash of each file that was read."""
 
     def __init__(self, folder: Path, codes: dict[str, Code], part: Part) -> None:
         self.part = part
@@ -217,7 +217,7 @@ class _Builder:
             self.files["names.json"] = content_hash(self._families.data)
 
     def prompts(self, language: str) -> Iterator[Prompt]:
-        """The prompts of a language, task by task."""
+        """Yield the prompts of a language, task by task."""
         makers = dict(zip(TASKS, (self._single, self._many, self._chains), strict=True))
         for task in self.part.tasks:
             yield from makers[task](language)

@@ -1,7 +1,7 @@
-"""Long texts with needles, cut and filled by tokens as the published code does.
+"""Make long texts with needles, cut and filled by tokens as the published code does.
 
-A text is as many tokens of shuffled lines as the length leaves after a buffer and the needles; a needle goes in at a
-token, which may be the middle of a word, or of a Chinese character (then a replacement mark stands there).
+A text is as many tokens of shuffled lines as the length leaves after a buffer and the needles; a needle is inserted
+between two tokens, which may be inside a word or a Chinese character (then a replacement mark appears).
 
 Source: `needlebench_v2/{origin,parallel,multi}.py` of OpenCompass 0.5.4 (Apache-2.0), written anew.
 """
@@ -22,23 +22,23 @@ SPREAD = 10  # percent of the text between two needles of a reasoning prompt
 
 
 class Tokenizer(Protocol):
-    """A tokenizer that cuts and joins texts."""
+    """Turns texts into tokens and back."""
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Their text; a replacement mark where a character was cut."""
+        """Return the text of tokens, with a replacement mark for a character that was cut."""
         ...
 
 
 def tokenizer() -> Tokenizer:
-    """The published one: that of gpt-4 (cl100k_base).
+    """Return the published tokenizer, that of gpt-4 (cl100k_base).
 
     Raises:
         MissingExtra: tiktoken is not installed.
-        UsageError: Its vocabulary can neither be read nor fetched.
+        UsageError: The vocabulary can neither be read nor fetched.
     """
     try:
         encoding: Tokenizer = need("tiktoken", extra="needlebench").encoding_for_model("gpt-4")
@@ -51,7 +51,10 @@ def tokenizer() -> Tokenizer:
 
 
 class Haystack:
-    """The lines of one file in the published orders: that of repeat k is k + 1 seeded shuffles, one after the other."""
+    """Holds the lines of one file in the published orders.
+
+    The order of repeat k comes from k + 1 seeded shuffles, one after the other.
+    """
 
     def __init__(self, path: Path, tokens: Tokenizer, repeats: int) -> None:
         rows, self.sha256 = read_rows(path)
@@ -68,7 +71,7 @@ class Haystack:
             self._orders.append(list(order))
 
     def first(self, repeat: int, count: int) -> list[int]:
-        """The first `count` tokens of a repeat's order: fewer where the file has fewer."""
+        """Return the first `count` tokens of a repeat's order, fewer if the file has fewer."""
         tokens: list[int] = []
         for at in self._orders[repeat]:
             tokens += self._line(at)
@@ -86,20 +89,20 @@ class Haystack:
 
 
 def shuffle_needles(needles: Sequence[T], seed: int) -> list[T]:
-    """The same in the published order of a repeat."""
+    """Return the needles in the published order for `seed`."""
     order = list(needles)
     random.Random(seed).shuffle(order)
     return order
 
 
 def with_one(hay: list[int], needle: list[int], depth: int) -> list[int]:
-    """One needle at a depth in percent."""
+    """Return `hay` with one needle at a depth in percent."""
     at = int(len(hay) * (depth / 100))
     return hay[:at] + needle + hay[at:]
 
 
 def with_many(hay: list[int], needles: Sequence[list[int]], depths: Sequence[int]) -> list[int]:
-    """A needle at each depth, in percent of the text without any."""
+    """Return `hay` with a needle at each depth, in percent of the text without needles."""
     points = [int(len(hay) * (depth / 100)) for depth in depths]
     offset = 0
     for point, needle in zip(points, needles, strict=True):
@@ -110,10 +113,11 @@ def with_many(hay: list[int], needles: Sequence[list[int]], depths: Sequence[int
 
 
 def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list[int]:
-    """The first needle at a depth, each other one a tenth of the text behind the one before it.
+    """Return `hay` with the first needle at a depth in percent, and each next one a tenth of the text further on.
 
-    As published, the length of the needles before counts twice, so later ones stand deeper than a tenth, the last at
-    most at the end.
+    As published, the length of the earlier needles counts twice, so later ones are deeper than that; the last is at
+    most at
+    the end.
     """
     total = len(hay)
     points: list[int] = []
