@@ -31,7 +31,7 @@ SUITES: dict[Area, str] = {
 
 
 def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:
-    """Draw `spec.count` prompts of a generated suite; return them and the suite's limit of new tokens.
+    """Draw the prompts of an area that is a generated suite; return them and the suite's limit of new tokens.
 
     The suite's seed is derived from `seed`, so the prompts differ from the public suite's.
     """

@@ -126,7 +126,7 @@ class DataSpec(Record, frozen=True):
     """Holds the settings of DATA.toml.
 
     `send` holds fields that are added to every request to an endpoint, `omit` names fields left out of it. If there are
-    `areas`, their counts say how many prompts are made, and `queries.count` is not used.
+    `areas`, their counts say how many prompts are made, and that of `queries` is not used.
     """
 
     model: str
