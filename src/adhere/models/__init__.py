@@ -1,1 +1,1 @@
-"""Whatever answers prompts: endpoints (`http/`), engines on this machine (`local/`), fakes (`fake/`)."""
+"""Everything that answers prompts: endpoints (`http/`), engines on this machine (`local/`), fakes (`fake/`)."""

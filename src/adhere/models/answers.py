@@ -1,4 +1,4 @@
-"""How local engines phrase their Responses: one meaning of `ok`, `truncated`, `empty` and `error` for all of them."""
+"""Responses of local engines, with one meaning of `ok`, `truncated`, `empty` and `error` for all of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from adhere.schema import Response, ToolCall, Usage
 def answer_of(
     request: Request, text: str, *, is_ended: bool, tokens: tuple[int, int], latency_s: float, model: str
 ) -> Response:
-    """An answer that was decoded.
+    """Return the Response for an answer that was decoded.
 
-    Where the model was told of tools, calls that it wrote in its template's way are calls.
+    If the request has tools, calls that the model wrote as its template has them become calls of the Response.
 
     Args:
-        request: What was asked.
+        request: The request that is answered.
         text: The answer, without special tokens.
-        is_ended: The model ended it (False: the limit did).
-        tokens: Of the prompt, and of the answer with its end token.
+        is_ended: Whether the model ended the answer (False: the limit did).
+        tokens: Number of tokens of the prompt, and of the answer with its end token.
         latency_s: Seconds since the request was handed over.
-        model: What served it.
+        model: The name of the model that served it.
     """
     calls: tuple[ToolCall, ...] = ()
     if request.tools:
@@ -44,7 +44,7 @@ def answer_of(
 
 
 def failure_of(request: Request, error: BaseException, *, model: str) -> Response:
-    """A request that could not be answered: a row with its reason, never a missing row."""
+    """Return the Response for a request that could not be answered, so that no row is missing."""
     return Response(
         prompt_id=request.prompt_id,
         turn=request.turn,

@@ -1,4 +1,4 @@
-"""The Model: it answers chat requests and knows nothing of what the answers are judged by."""
+"""The Model: it answers chat requests and does not know how the answers are judged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from adhere.schema import EngineInfo, Message, Response, Sampling, Tool
 
 
 class Request(NamedTuple):
-    """One answer to be drawn: its key, the conversation so far and its own seed.
+    """Describes one answer to be drawn: its key, the conversation so far and its own seed.
 
-    `suite` tells apart prompts of several suites that are asked at once. `tools` are those that the model is told of.
-    `schema` is the JSON Schema that the answer is asked to match, as text: only for servers that are told to enforce
-    it. `most_tokens` is how long this answer may be, where its prompt has a limit of its own: who asks a model puts it
-    into the sampling.
+    `suite` tells apart prompts of several suites that are asked at once. `tools` are those that the model is told
+    of. `schema` is the JSON Schema that the answer should match, as text, for servers that are told to enforce it.
+    `most_tokens` is the prompt's own limit of the answer, if it has one; the caller of the model puts it into the
+    sampling.
     """
 
     prompt_id: str
@@ -30,26 +30,26 @@ class Request(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """(prompt_id, turn, draw), as its Response has it."""
+        """(prompt_id, turn, draw), the key of the Response, too."""
         return (self.prompt_id, self.turn, self.draw)
 
 
 @runtime_checkable
 class ResumableModel(Protocol):
-    """A Model that keeps what it has submitted in a folder, to go on with it after an interruption."""
+    """A Model that keeps its submitted requests in a folder, to resume after an interruption."""
 
     folder: Path
 
 
 @runtime_checkable
 class Model(Protocol):
-    """Answers requests. A failed call is yielded as a Response with status `error`; it never raises for one request."""
+    """Answers requests. A failed call becomes a Response with status `error`; one request never raises."""
 
     name: str
     engine: EngineInfo
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request, in any order, each as soon as it is known."""
+        """Yield one Response for each request, in any order, each as soon as it is known."""
 
     def close(self) -> None:
         """Free what the model holds; it answers nothing afterwards."""

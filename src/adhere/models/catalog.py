@@ -1,4 +1,4 @@
-"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, endpoints, `scripted/…`.
+"""Opens Models by name: `local/NAME`, `hf/ID_OR_PATH`, endpoints, `scripted/…`.
 
 Engines are imported when they are opened.
 """
@@ -29,20 +29,20 @@ REMOTE = frozenset({"http:", "https:", *PROVIDERS})
 
 
 def is_endpoint(name: str) -> bool:
-    """Whether a model of this name is behind an endpoint, so that endpoint options apply to it."""
+    """Tell whether a model of this name is behind an endpoint, so that endpoint options apply to it."""
     form = wrapped_form(name)
     return is_endpoint(form[1]) if form else name.partition("/")[0] in REMOTE
 
 
 class Here(NamedTuple):
-    """How a model runs on this machine; None: as its engine does by itself.
+    """Describes how a model runs on this machine; None: the engine's default.
 
     Attributes:
         engine: `openvino` or `transformers`.
         precision: `fp32`, `bf16` or `auto`.
         threads: CPU threads.
-        device: `auto`, `cpu`, `cuda` or `mps`, of the transformers engine.
-        cache: Where fetched models lie.
+        device: `auto`, `cpu`, `cuda` or `mps`, for the transformers engine.
+        cache: The folder of fetched models.
     """
 
     engine: str | None = None
@@ -71,16 +71,16 @@ def open_model(
             METHOD(MODEL) as `majority-5(local/smollm2-135m)`, `scripted/echo`, `scripted/fixed:TEXT`,
             `scripted/file:PATH`.
         engine: `openvino` or `transformers`; None: openvino for local/…, transformers for hf/….
-        precision: `fp32`, `bf16` or `auto`, of the transformers engine; None: fp32.
+        precision: `fp32`, `bf16` or `auto`, for the transformers engine; None: fp32.
         threads: CPU threads; None: the engine's default.
-        device: `auto`, `cpu`, `cuda` or `mps`, of the transformers engine; None: `auto`, which takes a CUDA GPU.
-        cache: Where fetched models lie; None: `$ADHERE_CACHE` or ~/.cache/adhere.
-        endpoint: How an endpoint is talked to; only for models behind one, and vllm/….
-        say: Told what is waited for: an endpoint, or weights that are read.
+        device: `auto`, `cpu`, `cuda` or `mps`, for the transformers engine; None: `auto`, which takes a CUDA GPU.
+        cache: The folder of fetched models; None: `$ADHERE_CACHE` or ~/.cache/adhere.
+        endpoint: Options of the endpoint; only for models behind one, and vllm/….
+        say: Called with a line when something is waited for: an endpoint, or weights that are read.
 
     Raises:
-        UnknownName: No such provider, model or engine.
-        UsageError: An option is not for this model, or this machine has no such device.
+        UnknownName: There is no such provider, model or engine.
+        UsageError: An option does not apply to this model, or this machine has no such device.
         MissingModel: The files are not here; the message has the command that fetches them.
         MissingExtra: The engine is not installed.
     """
@@ -144,10 +144,10 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
 
 
 def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
-    """Return the directories of `BASE+ADAPTER`; no adapter where the whole is one model.
+    """Return the directories of `BASE+ADAPTER`; the second is None if the whole names one model.
 
     Raises:
-        MissingModel: One of them is not there.
+        MissingModel: One of them is missing.
     """
     base, plus, adapter = rest.rpartition("+")
     if not plus or (Path(rest).expanduser() / "config.json").exists():
@@ -161,10 +161,10 @@ def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
 def open_batched(
     name: str, form: Form, *, endpoint: EndpointOptions | None, say: Callable[[str], None] = lambda _line: None
 ) -> BatchModel:
-    """A model behind an endpoint, to be asked in batches: through its batch API, or as files that a person runs.
+    """Open a model behind an endpoint for batches: through its batch API, or as files that a person runs.
 
     Raises:
-        UsageError: It is not behind an endpoint, or a method stands around it.
+        UsageError: The model is not behind an endpoint, or `name` puts a method around it.
     """
     if name.partition("/")[0] not in REMOTE:
         raise UsageError(f"{name}: only models behind an endpoint are asked in batches, without a method around them")
@@ -176,7 +176,7 @@ def open_batched(
 
 
 def _suggest(name: str) -> str:
-    """Say what a name that no provider takes most likely means; empty where nothing is near."""
+    """Suggest what a name that no provider has most likely means; empty if nothing is similar."""
     provider, slash, _ = name.partition("/")
     short = {model.removeprefix("local/"): model for model in EMBEDDED}
     matches = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
@@ -236,13 +236,13 @@ def _transformers(
 def _method_of(
     name: str, form: tuple[str, str], open_inner: Callable[[str], Model], open_steered: Callable[[str, str, int], Model]
 ) -> Model:
-    """METHOD(MODEL): a model around a model, or for `steer` the model itself with other attention."""
+    """Open METHOD(MODEL): a model around a model, or, for `steer`, the model itself with steered attention."""
     factor = steer_factor(form[0])
     return open_wrapped(name, open_inner) if factor is None else open_steered(name, form[1], factor)
 
 
 def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str], None]) -> Model:
-    """A local model on the transformers engine, whose heads give the request `factor` times the weight."""
+    """Open a local model on the transformers engine, with attention to the request weighted by `factor`."""
     provider, _, rest = inner.partition("/")
     if provider not in {"local", "hf"}:
         raise UsageError(
@@ -265,14 +265,14 @@ def _require_embedded(name: str) -> None:
 
 
 def local_directory(id_or_path: str, *, marker: str = "config.json") -> Path:
-    """A directory of transformers weights: a path, or a model of the Hugging Face hub that this machine has or can get.
+    """Return a directory of transformers weights: a path, or a model of the hub, downloaded if need be.
 
     Args:
-        id_or_path: As on the command line.
-        marker: The file without which it is none.
+        id_or_path: The path or the hub's id, as on the command line.
+        marker: The file that such a directory must contain.
 
     Raises:
-        MissingModel: Neither a directory nor a model that can be had.
+        MissingModel: It is neither a directory nor a model that the hub provides.
     """
     path = Path(id_or_path).expanduser()
     if (path / marker).exists():
@@ -289,11 +289,11 @@ def local_directory(id_or_path: str, *, marker: str = "config.json") -> Path:
 
 
 def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
-    """The directory of a model's transformers weights, and their sha256.
+    """Return the directory of a model's transformers weights, and their sha256.
 
     Raises:
         UsageError: The model has no such weights: it cannot be trained.
-        MissingModel: They are not here.
+        MissingModel: The weights are not on this machine.
     """
     provider, _, rest = name.partition("/")
     if provider == "local":
@@ -309,7 +309,7 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
 
 
 def known_models(cache: Path | None = None) -> list[dict[str, str]]:
-    """List what `adhere list models` shows: embedded models with their state, and the forms that other names take."""
+    """List the rows of `adhere list models`: embedded models with their state, and the forms of other names."""
     rows = []
     for name, model in EMBEDDED.items():
         home = model_home(name, cache)

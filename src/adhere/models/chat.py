@@ -1,4 +1,4 @@
-"""Conversations to token ids, through the chat template that a model was trained with."""
+"""Conversion of conversations to token ids, through the chat template that a model was trained with."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 Plain = list[dict[str, Any]]
 _MADE_UP = ("tool_response", "Example tool call syntax")
-"""What OpenVINO's template engine writes of its own, in the user's or the system's name, for a tool.
+"""Texts that OpenVINO's template engine adds on its own, in the user's or the system's name, for tools.
 
-It does so where a template has no place for what a tool said, or for tools. Where it has none for calls, the engine
-writes them as JSON in the assistant's name, which is what they are.
+It does so if a template has no place for a tool's answer, or for tools. If a template has no place for calls, the
+engine writes them as JSON in the assistant's name, which is correct.
 """
 _MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def conversation(messages: Sequence[Message], *, is_sent: bool = False) -> Plain:
-    """Messages as OpenAI's chat completions have them, which is also what chat templates take.
+    """Convert messages to the form of OpenAI's chat completions, which chat templates take, too.
 
-    A call's id is made nine letters and digits long where it is not, because Mistral's templates and servers refuse any
-    other.
+    A call's id is changed to nine letters and digits if it is not of that form, because Mistral's templates and servers
+    refuse any other.
 
     Args:
         messages: The conversation.
-        is_sent: Over HTTP arguments are a JSON text, and a message that only calls has no content; templates take an
-            object and a text.
+        is_sent: Whether it goes over HTTP: arguments are then a JSON text, and a message that only calls has no
+            content. Templates take an object and a text.
     """
     return [_plain(message, is_sent=is_sent) for message in messages]
 
@@ -82,7 +82,7 @@ def _id(call_id: str) -> str:
 
 
 def definitions(tools: Sequence[Tool]) -> Plain:
-    """Tools as chat completions and chat templates take them."""
+    """Convert tools to the form that chat completions and chat templates take."""
     return [{"type": "function", "function": msgspec.to_builtins(tool)} for tool in tools]
 
 
@@ -93,13 +93,13 @@ def render(
     tools: Sequence[Tool] = (),
     generation_prompt: bool = True,
 ) -> list[int]:
-    """The token ids of a conversation.
+    """Tokenize a conversation.
 
     Args:
         tokenizer: A transformers tokenizer with a chat template.
         messages: The conversation; the template decides what a missing system message means.
-        tools: Those that the model is told of.
-        generation_prompt: End with the tokens that open an answer.
+        tools: The tools that the model is told of.
+        generation_prompt: Whether to end with the tokens that open an answer.
 
     Raises:
         UsageError: There is no chat template, or it refuses these messages, or leaves one of them or a tool out.
@@ -134,21 +134,21 @@ def render(
 def insist_on_all(
     apply: Callable[[Plain, Plain], str], messages: Sequence[Message], tools: Sequence[Tool] = (), *, template: str
 ) -> None:
-    """Refuse a chat template that leaves out a part of a conversation: the model would not know what it is measured by.
+    """Refuse a chat template that leaves out a part of a conversation: the model would never see it.
 
-    A system message must stand there word for word. Of what was said since, and of tools and their calls, a template
-    may change the spelling (white space, JSON), so it is shown the same conversation with a made-up word in each place,
-    and each must come out.
+    A system message must appear word for word. A template may change the spelling (white space, JSON) of later
+    messages, tools and calls, so it is given the same conversation with a made-up word in each place, and each word
+    must appear.
 
     Args:
         apply: The template, as a function of messages and tools.
         messages: The conversation.
-        tools: Those that the model is told of.
-        template: Its source. One that never says "tool" was made for no tools: OpenVINO then writes what they said as
-            the user's words.
+        tools: The tools that the model is told of.
+        template: The template's source. If it never says "tool" it supports none: OpenVINO then writes their
+            answers as the user's words.
 
     Raises:
-        UsageError: Something is left out, or the template knows no tools; it says what.
+        UsageError: Something is left out, or the template knows no tools; the message says which.
     """
     if any(message.role == "system" for message in messages):
         text = apply(conversation(messages), definitions(tools))
@@ -208,12 +208,12 @@ def _mark_empty(arguments: Mapping[str, Json], tool: str, mark: Callable[[str], 
 
 
 def end_ids(model: Any, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
-    """Every token that ends an answer, in evaluation and in rollouts alike.
+    """Return every token that ends an answer, from the generation settings and the tokenizer, in ascending order.
 
-    What generation settings and tokenizer name.
+    Evaluation and rollouts use the same tokens.
 
     Raises:
-        UsageError: Neither names one: an answer would never end.
+        UsageError: Neither names such a token: an answer would never end.
     """
     eos_ids = getattr(model.generation_config, "eos_token_id", None)
     ids = set(eos_ids if isinstance(eos_ids, list) else [] if eos_ids is None else [eos_ids])

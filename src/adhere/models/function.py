@@ -29,12 +29,12 @@ class FunctionModel:
     """A Model that calls a function.
 
     Args:
-        function: See this module. What it raises is a failed call of that prompt.
-        name: What the Model is called [`python/` and the function's own name].
-        concurrency: Calls at once, at least 1.
+        function: The function, as this module describes it. An exception counts as a failed call for that prompt.
+        name: The Model's name [`python/` and the function's own name].
+        concurrency: Most calls at once, at least 1.
 
     Raises:
-        UsageError: It cannot be called with one argument, or `concurrency` is below 1.
+        UsageError: The function cannot be called with one argument, or `concurrency` is below 1.
     """
 
     def __init__(self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = 1) -> None:
@@ -64,7 +64,7 @@ class FunctionModel:
         self.engine = EngineInfo("python", platform.python_version(), "none", None, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request as each call ends.
+        """Yield one Response for each request, as each call ends.
 
         Raises:
             UsageError: A prompt is a conversation, and the function takes one text.
@@ -92,7 +92,7 @@ class FunctionModel:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
     async def _answer(self, request: Request, sampling: Sampling, threads: ThreadPoolExecutor) -> Response:
         messages = [{"role": one.role, "content": one.content} for one in request.messages]
@@ -131,7 +131,7 @@ def _name_of(function: Any) -> str:
 
 
 def _code_hash(function: Any) -> str | None:
-    """Return the hash of a function's source; None where there is none, as of built-in ones.
+    """Return the hash of a function's source; None if it has none, as a built-in.
 
     Bound arguments of a partial count by how they are shown.
     """

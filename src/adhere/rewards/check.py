@@ -1,8 +1,8 @@
-"""Rows of a trainer's data, looked at before hours are spent: can each be judged, and does any answer decide it?
+"""Checks the rows of a trainer's data before training: can each be judged, and can any answer decide it?
 
-checked = adhere.check_rows(dataset)        # raises, and names rows, where one cannot be judged
-trainer = GRPOTrainer(..., train_dataset=checked.dataset)
-print(checked.dropped)                      # [(3, "no answer decides keywords:letter_frequency"), …]
+checked = adhere.check_rows(dataset)        # raises, and names the rows, if one cannot be judged trainer =
+GRPOTrainer(..., train_dataset=checked.dataset) print(checked.dropped)                      # [(3, "no answer decides
+keywords:letter_frequency"), …]
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MOST_SHOWN = 5
 
 
 class CheckedRows(NamedTuple):
-    """The result of a look at a data set.
+    """Holds the result of checking a data set.
 
     Attributes:
-        dataset: The rows that can be trained on, of the type that was given; the same object where all can.
-        checked: How many rows were looked at.
-        dropped: (place from 0, why) of the rows that were left out, because no answer could earn anything.
+        dataset: The rows that can be trained on, in the type given; the same object if all can.
+        checked: Number of rows checked.
+        dropped: (index from 0, reason) of the rows left out because no answer could earn anything.
     """
 
     dataset: Any
@@ -40,7 +40,7 @@ class CheckedRows(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Tell how many rows are left."""
+        """Number of rows that are left."""
         return self.checked - len(self.dropped)
 
     def __str__(self) -> str:
@@ -51,23 +51,23 @@ class CheckedRows(NamedTuple):
 def check_rows(
     dataset: Any, *, mode: Mode = "reference", profile: str | None = None, traps: bool = False
 ) -> CheckedRows:
-    """Look at every row of a trainer's data as its reward will.
+    """Check every row of a trainer's data as its reward will read it.
 
-    Constraints stand in `instruction_id_list` and `kwargs`, or in a label: `ground_truth`, `label`, `info`, `answer`,
-    or verl's `reward_model`.
+    Constraints are read from `instruction_id_list` and `kwargs`, or in a label: `ground_truth`, `label`, `info`,
+    `answer`, or verl's `reward_model`.
 
     Args:
         dataset: A `datasets.Dataset`, a data frame, rows (mappings), or a file of JSON lines.
-        mode: As of the reward.
-        profile: As of the reward.
+        mode: The reward's `mode`.
+        profile: The reward's `profile`.
         traps: Whether the reward has `traps=True`: each row then needs its prompt.
 
     Returns:
-        The rows without those that no answer can decide, and without those that name no constraint.
+        The rows, without those that no answer can decide or that name no constraint.
 
     Raises:
-        UsageError: Rows are of another shape, name an unknown kind, or have wrong parameters. The message has the first
-            of them with their places (from 0), and how many there are. Or there are no rows.
+        UsageError: Rows are of another shape, name an unknown kind, or have wrong parameters. The message lists the
+            first of them by index (from 0) and their number. Or there are no rows.
     """
     insist_on_words("dense", mode, profile)
     rows = _rows_of(dataset)
@@ -106,7 +106,7 @@ def check_rows(
 
 
 def refs_of_rows(dataset: Any) -> list[Refs]:
-    """The constraints of every row of a data set that `check_rows` takes; errors as there, without the place."""
+    """Return the constraints of every row of a data set; errors are those of `check_rows`, without the index."""
     return [_refs_of(row) for row in _rows_of(dataset)]
 
 
@@ -173,7 +173,7 @@ def _insist_on_prompt(row: Mapping[str, Any]) -> None:
 
 
 def _undecidable(refs: Refs, mode: Mode, profile: str | None) -> str:
-    """Why no answer could earn anything; empty: one could.
+    """Return why no answer could earn anything; empty if one could.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.

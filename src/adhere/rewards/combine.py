@@ -3,7 +3,7 @@
     reward = summed((1.0, judge_reward("dense")), (-0.2, too_long(words=200)))
     reward = gated(model_reward("openai/gpt-4o-mini"), by=judge_reward("binary"))
 
-None (no measurement) of a part is None of the whole: a trainer leaves the row out instead of learning from a guess.
+If a part is None (not measured), so is the whole: a trainer leaves the row out instead of learning from a guess.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adhere.text.words import count_words
 
 
 def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
-    """The weighted sum of rewards. Weights may be negative; nothing is normalised.
+    """Make the weighted sum of rewards. Weights may be negative; nothing is normalised.
 
     Raises:
         UsageError: There is no term, or a weight is not a finite number.
@@ -54,10 +54,10 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
 def gated(
     reward: RewardFunction, *, by: RewardFunction, at_least: float = 1.0, otherwise: float = 0.0
 ) -> RewardFunction:
-    """`reward` where `by` gives at least `at_least`, else `otherwise`.
+    """Make a reward that is `reward` if `by` gives at least `at_least`, else `otherwise`.
 
-    What is wanted counts only where what is required holds. `reward` is asked about all rows, so that a batch goes out
-    at once; its None counts only behind an open gate.
+    Quality thus counts only if the requirements hold. `reward` is called with all rows, so that they go out as one
+    batch; a None from it counts only if the gate is open. A None from `by` is None.
     """
 
     def gate(
@@ -75,9 +75,9 @@ def gated(
 
 
 def too_long(*, words: int, over: int = 100) -> RewardFunction:
-    """A penalty in [0, 1] to subtract.
+    """Make a penalty in [0, 1] to subtract.
 
-    0 up to `words` words of the answer, rising to 1 at `over` words more (DAPO's soft form).
+    It is 0 up to `words` words of the answer and rises to 1 at `over` words more (DAPO's soft form).
 
     Raises:
         UsageError: A number is below 1.
@@ -97,12 +97,12 @@ def too_long(*, words: int, over: int = 100) -> RewardFunction:
 
 
 def badly_formed(*refs: tuple[str, Mapping[str, Any]], mode: Mode = "reference") -> RewardFunction:
-    """A penalty to subtract.
+    """Make a penalty to subtract: 1 for an answer that breaks one of these constraints, else 0.
 
-    1 where an answer breaks one of these constraints, which every row has whatever its own are.
+    The constraints apply to every row, besides the row's own.
 
     Raises:
-        UsageError: No constraint is given. When called, as the judge does for a constraint that cannot be judged.
+        UsageError: No constraint is given. When called, a constraint that cannot be judged raises as in the judge.
     """
     if not refs:
         raise UsageError('badly_formed() needs constraints, such as ("punctuation:no_comma", {})')
@@ -120,11 +120,11 @@ def badly_formed(*refs: tuple[str, Mapping[str, Any]], mode: Mode = "reference")
 
 
 def model_reward(model: str | Model, *, rubric: str | None = None, **settings: Any) -> RewardFunction:
-    """The score in [0, 1] that a judge model gives; None where its reply is not exactly the JSON that it was asked for.
+    """Make a reward of a judge model's score in [0, 1]; None if its reply is not the JSON asked for.
 
     Args:
         model: A Model, or its name as on the command line.
-        rubric: See `pipeline.judge_model.critic.Critic`, as for `settings`.
+        rubric: The rubric; see `pipeline.judge_model.critic.Critic`.
         settings: `scale`, `draws`, `temperature`, `max_new_tokens`, `seed`.
     """
     critic = Critic(_open(model), rubric=rubric, **settings)
@@ -145,15 +145,15 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
 def checklist_reward(
     model: str | Model | None = None, *, column: str = "checklist", mode: Mode = "reference"
 ) -> RewardFunction:
-    """The weighted share of a row's checklist that holds.
+    """Make a reward of the weighted share of a row's checklist that holds.
 
     Programs decide the items that name a constraint, a model the others. An item is `{"id": …, "kwargs": {…}, "weight":
     1}` (a constraint) or `{"text": …, "weight": 1}` (a statement for the model). A statement's part is the share of the
     model's readable draws that say it holds; without any, the row is None.
 
     Args:
-        model: Who decides statements; None: rows may only name constraints.
-        column: Where a row's list of items is.
+        model: The model that decides statements; None: rows may only name constraints.
+        column: The column with a row's list of items.
         mode: Whose semantics published kinds have.
 
     Raises:
@@ -197,7 +197,7 @@ def checklist_reward(
 
 
 class _Item:
-    """One line of a checklist: a constraint or a statement, and its weight."""
+    """One item of a checklist: a constraint or a statement, and its weight."""
 
     def __init__(self, item: Mapping[str, Any]) -> None:
         weight = item.get("weight", 1.0)
@@ -246,7 +246,7 @@ def _pair_up(prompts: Sequence[Any] | None, completions: Sequence[Any]) -> list[
 
 
 def _request(prompt: Any) -> str:
-    """The text of a prompt: itself, or its turns, one after the other, with their roles."""
+    """Return a prompt as text: a text unchanged, messages one after the other with their roles."""
     if isinstance(prompt, str):
         return prompt
     turns = [read_message(turn, "A prompt") for turn in prompt]
@@ -254,7 +254,7 @@ def _request(prompt: Any) -> str:
 
 
 def _answers(completions: Sequence[Any]) -> list[str | None]:
-    """The text of each answer, its reasoning and calls of tools set aside; None where there is none."""
+    """Return the text of each answer without its reasoning and tool calls; None if there is none."""
     raw_answers = map(answer_of, completions)
     return [None if text is None else without_calls(split_reasoning(text)[1]) for text in raw_answers]
 

@@ -1,7 +1,7 @@
-"""Finding the tokens that end an answer, from what a trainer's user has at hand.
+"""Finds the tokens that end an answer, from a token, a model, a config or a tokenizer.
 
-A tokenizer's `eos_token_id` is one token, and a model may stop at others: TRL and vLLM stop at every one of the
-generation config's list. An answer that ended by another than the one that was named would count as cut, and earn 0.
+A tokenizer's `eos_token_id` is one token, but a model may stop at others: TRL and vLLM stop at every one of the
+generation config's list. An answer that ends with a token that is not known as an end would count as cut, and earn 0.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _MARK = "adhere"
 
 
 def end_tokens_of(source: Any) -> frozenset[int]:
-    """The tokens with which answers end, and the padding that may follow them.
+    """Return the tokens with which answers end, and the padding that may follow them.
 
     Args:
         source: A token; a model (its generation config is read), or its name as transformers and TRL take it; a
-            generation config; a tokenizer (its end of sequence, what its chat template writes behind an answer, and
-            `generation_config.json` beside it); several of these; or None, for none.
+            generation config; a tokenizer (its end of sequence, what its chat template writes after an answer, and the
+            `generation_config.json` next to it); several of these; or None, for none.
 
     Raises:
-        UsageError: It is none of these, or there is no model of that name.
+        UsageError: `source` is none of these, or there is no model of that name.
     """
     if source is None:
         return frozenset()
@@ -65,7 +65,7 @@ def _of_name(name: str) -> frozenset[int]:
 
 
 def _of_template(tokenizer: Any) -> frozenset[int]:
-    """The special token that a chat template writes behind an answer (`<|im_end|>`, `<|eot_id|>`)."""
+    """Return the special token that a chat template writes after an answer (`<|im_end|>`, `<|eot_id|>`)."""
     if not getattr(tokenizer, "chat_template", None):
         return frozenset()
     turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _MARK}]
@@ -78,7 +78,7 @@ def _of_template(tokenizer: Any) -> frozenset[int]:
 
 
 def _beside(name: str) -> frozenset[int]:
-    """Return what `generation_config.json` says in the folder that a tokenizer was read from."""
+    """Return the end and padding tokens from `generation_config.json` in the folder that a tokenizer came from."""
     path = Path(name) / "generation_config.json"
     if not name or not path.is_file():
         return frozenset()

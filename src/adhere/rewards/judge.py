@@ -2,7 +2,7 @@
 
     trainer = GRPOTrainer(model, reward_funcs=judge_reward("dense", end_tokens=model), train_dataset=rows)
 
-The dataset needs two columns beside `prompt`: `instruction_id_list` and `kwargs`, as in IFEval and in our own RL rows.
+The dataset needs two columns besides `prompt`: `instruction_id_list` and `kwargs`, as in IFEval and in our own RL rows.
 Nothing here imports trl.
 """
 
@@ -36,14 +36,11 @@ from adhere.text.reasoning import split_answer
 RewardFunction = Callable[..., list[float | None]]
 FEWEST_ALL_CUT = 2
 RECENT = 512
-"""So many answers, those of the last batches, are compared with a new one."""
+"""Number of the latest answers that a new one is compared with."""
 
 
 class CutsUnseen(UserWarning):
-    """The trainer passes tokens, and nobody said which of them end an answer.
-
-    So answers that were cut count as complete.
-    """
+    """The trainer passes tokens, but `end_tokens` is not given, so that cut answers count as complete."""
 
 
 class AllCut(UserWarning):
@@ -66,36 +63,37 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
     rows: Any = None,
     parts: Parts | None = None,
 ) -> RewardFunction | PartRewards:
-    """A reward function `f(prompts, completions, **columns) -> list[float | None]`.
+    """Make a reward function `f(prompts, completions, **columns) -> list[float | None]`.
 
     It judges exactly as an evaluation does (strict view, reasoning removed, an answer that was cut at its token limit
-    fails). A row is None where its answer was not measured (`pipeline.reward`): TRL leaves it out of its group's
+    fails). A row is None if its answer was not measured (`pipeline.reward`): TRL leaves it out of its group's
     statistics and gives it the advantage 0. Its tokens still count in what TRL divides the loss by. TRL logs the share
-    as `unmeasured_share`. Other columns are accepted and not looked at.
+    as `unmeasured_share`. Other columns are accepted and ignored.
 
-    An answer was cut where a column `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status` says so, or
-    else where its `completion_ids`, which TRL passes, do not end in one of `end_tokens`. Where neither is known every
-    answer counts as complete; a `CutsUnseen` warning says so once where `end_tokens` would have helped. An `AllCut`
-    warning says once that every answer of a batch seems cut, as they do where an end token is missing.
+    An answer was cut if a column `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status` says so, or
+    else if its `completion_ids`, which TRL passes, do not end in one of `end_tokens`. If neither is known, every
+    answer counts as complete; a `CutsUnseen` warning says so once if `end_tokens` would have helped. An `AllCut`
+    warning says once that every answer of a batch seems cut, as happens if an end token is missing from
+    `end_tokens`.
 
-    Beside other functions in `reward_funcs` a None of this one becomes 0 (TRL leaves a row out only where all functions
-    gave None): put them into one by `adhere.rewards.summed`.
+    Together with other functions in `reward_funcs`, a None of this one becomes 0 (TRL leaves a row out only where all
+    functions gave None): put them into one by `adhere.rewards.summed`.
 
     Args:
-        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite, where there are several.
-        cut_answers: Whether an answer that was cut fails, or is judged as it stands, as published suites do.
-        end_tokens: The tokens with which the model ends an answer: best the model itself, whose generation config lists
-            all of them; see `ends.end_tokens_of`.
-        traps: Whether an answer gets 0 that does not respond to its prompt (`pipeline.responding`): it keeps the letter
-            alone, says what any prompt may be told, or what it says to other prompts, too. The last RECENT answers are
-            remembered for that.
-        rows: The data set that will be trained on: every row is looked at now (`rewards.check.check_rows`), and one
-            that cannot be judged is named before hours are spent.
-        parts: Several rewards instead of one: a `constraint`, a `kind` or (`trap`) the judge and the intent gate. It
-            gives a `rewards.parts.PartRewards`: a list of functions as `reward_funcs` takes them, which called itself
-            gives all components as named columns, None where one was not measured.
+        profile: The version of a published suite, if there are several.
+        cut_answers: Whether a cut answer fails, or is judged like others, as in published suites.
+        end_tokens: The tokens with which the model ends an answer: best the model itself, whose generation config
+            lists all of them; see `ends.end_tokens_of`.
+        traps: Whether an answer that does not respond to its prompt gets 0 (`pipeline.responding`): it fulfils only
+            the wording of constraints, would fit any prompt, or is repeated for other prompts. The last RECENT answers
+            are remembered for that.
+        rows: The data set that will be trained on: every row is checked now (`rewards.check.check_rows`), so that
+            one that cannot be judged is reported before training.
+        parts: Several rewards instead of one: a `constraint`, a `kind` or (`trap`) the judge and the intent gate.
+            It gives a `rewards.parts.PartRewards`: a list of functions as `reward_funcs` takes them, which called
+            itself gives all components as named columns, None where one was not measured.
         most_unmeasured: The share of answers without a measurement above which the training is stopped, from the
             hundredth on.
 
@@ -156,7 +154,7 @@ def _in_parts(parts: Parts, rows: Any, cuts: _Cuts | None, how: dict[str, Any], 
 
 
 class AnswerOfBatch(NamedTuple):
-    """One answer as a trainer passes it."""
+    """Holds one answer as a trainer passes it."""
 
     text: str | None
     refs: Refs
@@ -187,17 +185,17 @@ def _batch(
 
 
 def remember(others: Others, batch: Sequence[AnswerOfBatch]) -> None:
-    """Let others remember the answers of a batch, their reasoning set aside."""
+    """Add the answers of a batch, without their reasoning, to `others`."""
     for one in batch:
         if one.asked is not None and one.text is not None:
             add_to(others, Exchange(one.asked, split_answer(one.text, "ok").text, tuple(one.refs)))
 
 
 class _Cuts:
-    """Sees which answers were cut at their token limit.
+    """Finds the answers that were cut at their token limit.
 
     Args:
-        ends: The tokens that end an answer; none: `completion_ids` say nothing.
+        ends: The tokens that end an answer; empty: `completion_ids` are not used.
     """
 
     def __init__(self, ends: frozenset[int]) -> None:
@@ -205,7 +203,7 @@ class _Cuts:
         self._is_told = False
 
     def of(self, columns: Mapping[str, Any], n: int) -> list[bool | None]:
-        """Tell whether each completion was cut; None where nobody says."""
+        """Tell whether each completion was cut; None if nothing says so."""
         rows = {name: _one_each(columns[name], name, n) for name in CUT_COLUMNS if columns.get(name) is not None}
         cut_P = [is_cut_by({name: column[number] for name, column in rows.items()}) for number in range(n)]
         tokens_P = columns.get("completion_ids")
@@ -238,10 +236,11 @@ class _Cuts:
 
 
 def _one_each(column: Any, name: str, n: int) -> list[Any]:
-    """A column as a list, whatever its index is (pandas), with a value for each of `n` completions.
+    """Return a column as a list with a value for each of `n` completions, whatever its index is (pandas).
 
     Raises:
-        UsageError: It is one value for all, or has another length, so nobody knows which answers were cut.
+        UsageError: The column is one value for all, or has another length, so that it cannot tell which answers
+            were cut.
     """
     if name == "status" and not (is_listed(column) and len(column) == n):
         return [None] * n  # a word that others use for other things, too

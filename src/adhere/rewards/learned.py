@@ -22,18 +22,18 @@ Scores = Callable[[Sequence[tuple[list[dict[str, str]], str]]], list[float]]
 
 
 def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunction:
-    """A reward function `f(prompts, completions, **columns)` as TRL calls it: the model's number, unbounded.
+    """Make a reward function `f(prompts, completions, **columns)` of a trained model's number, unbounded.
 
-    0 is its middle. An empty answer has no number: its row is None.
+    Rewards are centred on 0. An empty answer has no reward: its row is None.
 
     Args:
-        directory: Of a sequence-classification model with one label and a tokenizer with a chat template.
-        device: Where it runs.
+        directory: Directory of a sequence-classification model with one label and a tokenizer with a chat template.
+        device: Device that the model runs on.
 
     Raises:
         MissingModel: There is no such model.
-        UsageError: It has another number of labels, or no chat template. When called: prompts and completions do not
-            match.
+        UsageError: The model has another number of labels, or no chat template. When called: prompts and
+            completions do not match.
     """
     scores = _scores(Path(directory), device)
 
@@ -57,7 +57,7 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
 
 
 def best_of(reward: RewardFunction, prompt: Any, answers: Sequence[str]) -> str:
-    """The answer with the highest reward, the first of equals.
+    """Return the answer with the highest reward, the first of equals.
 
     Raises:
         UsageError: No answer has a reward.

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.openrlhf.reward`, which files of OpenRLHF name by this path."""
+"""Re-exports `adhere.integrations.openrlhf.reward` under the path that OpenRLHF's files name."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""One reward as several: a prompt with three constraints is three rewards, for trainers that normalise each apart.
+"""Splits a reward into several: a prompt with three constraints has three, for trainers that normalise each one.
 
     functions = judge_reward("dense", parts="kind", rows=dataset)         # a list, one function a kind
     GRPOTrainer(..., reward_funcs=functions, args=GRPOConfig(multi_objective_aggregation="normalize_then_sum"))
     functions(prompts=…, completions=…, **columns)                        # {"punctuation:no_comma": [1.0, None, …], …}
 
-A component is None where it was not measured: the row does not ask for it, no answer decides it, or its verifier
-failed. Normalised in its group (GDPO, arXiv 2601.05242) such a component adds nothing.
+A component is None if it was not measured: the row does not ask for it, no answer decides it, or its verifier failed.
+Normalised in its group (GDPO, arXiv 2601.05242) such a component adds nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRAP_NAMES = ("constraints", "no_trap")
 
 
 def names_of(parts: Parts, refs: Refs) -> list[str]:
-    """The components of one row: `constraint_1`, … by place; ids of kinds; or what is asked and the intent gate."""
+    """Return the names of one row's components: `constraint_1`, …; ids of kinds; or `TRAP_NAMES`."""
     if parts == "trap":
         return list(TRAP_NAMES)
     return [f"constraint_{place}" for place in range(1, len(refs) + 1)] if parts == "constraint" else _kinds(refs)
@@ -39,7 +39,7 @@ def _kinds(refs: Refs) -> list[str]:
 
 
 def column_names(parts: Parts, rows_refs: Sequence[Refs]) -> list[str]:
-    """The components of a data set, in a fixed order."""
+    """Return the names of a data set's components, in a fixed order."""
     names = dict.fromkeys(name for refs in rows_refs for name in names_of(parts, refs))
     return sorted(names) if parts == "kind" else list(names)
 
@@ -56,22 +56,22 @@ def parts_of(
     cut_answers: CutAnswers = "fail",
     request: str | None = None,
 ) -> dict[str, float | None]:
-    """The components of one answer's reward, each in [0, 1] or None.
+    """Return the components of one answer's reward, each in [0, 1] or None.
 
     Args:
-        text: As of `rewards.rows.reward_of`, as for the arguments below.
+        text: The answer, as in `rewards.rows.reward_of`.
         refs: The row's constraints.
-        parts: `constraint`: a component for each; `kind`: the share of a kind's constraints that passes; `trap`: the
-            reward, and 1.0 where the answer keeps the intent (0.0 where it takes a trap).
-        kind: The first component of `trap`.
+        parts: `constraint`: a component for each; `kind`: the share of a kind's constraints that passes; `trap`:
+            the reward, and 1.0 if the answer keeps the intent (0.0 if it fulfils only the wording).
+        kind: The kind of reward that is the first component of `trap`.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite.
+        profile: The version of a published suite.
         is_cut: Whether the answer hit its token limit.
         cut_answers: What a cut answer counts as.
         request: The prompt, for `trap`.
 
     Raises:
-        UsageError: `trap` without a prompt.
+        UsageError: `parts` is `trap`, and there is no prompt.
         UnknownName, BadParameter: A constraint cannot be judged.
     """
     names = names_of(parts, refs)
@@ -101,7 +101,7 @@ def parts_of(
 
 
 def _value(verdict: Verdict, is_undecidable: bool) -> float | None:  # noqa: FBT001
-    """1 or 0; None where nothing was measured. What this answer alone leaves undecided earns nothing."""
+    """Return 1 or 0; None if nothing was measured. A constraint that only this answer leaves undecided earns 0."""
     if verdict.outcome == "undecided" and (verdict.fault or is_undecidable):
         return None
     return float(verdict.outcome == "pass")
@@ -117,13 +117,13 @@ Measure = Callable[..., list[dict[str, float | None]]]
 
 
 class PartRewards(list[Function]):
-    """Reward functions, one a component, as TRL's `reward_funcs` takes them; called itself it gives all as columns.
+    """A list of reward functions, one for each component, for TRL's `reward_funcs`; called, it returns all as columns.
 
-    A batch is judged once, however many functions are asked about it.
+    A batch is judged once, however many functions are called with it.
 
     Args:
-        names: Of the components, in order.
-        measure: Gives the components of each answer of a batch.
+        names: Names of the components, in order.
+        measure: Returns the components of each answer of a batch.
     """
 
     def __init__(self, names: Sequence[str], measure: Measure) -> None:
@@ -135,7 +135,7 @@ class PartRewards(list[Function]):
     def __call__(
         self, prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
     ) -> dict[str, list[float | None]]:
-        """Every component, by its name: one value an answer."""
+        """Return every component by its name, with one value for each answer."""
         answer_parts = self._measured(prompts, completions, columns)
         return {name: [one.get(name) for one in answer_parts] for name in self.names}
 

@@ -1,4 +1,4 @@
-"""Parts of every reward function: a row's constraints from how trainers' data carry them, its answer, its number."""
+"""Shared parts of reward functions: a row's constraints in any trainer's form, its answer, and its reward."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ FEWEST_SEEN = 100
 
 
 class TooFewMeasurements(AdhereError):
-    """So many answers could not be judged that what is trained would not be what was meant."""
+    """Too many answers could not be judged, so that training would not optimise what was meant."""
 
 
 class Coverage:
-    """Counts the answers that could not be judged, and stops where they are too many.
+    """Counts the answers that could not be judged, and stops if they are too many.
 
     Args:
         most: The share above which it stops, once 100 answers were seen. 1.0: never.
 
     Raises:
-        UsageError: `most` is no share.
+        UsageError: `most` is not in [0, 1].
     """
 
     def __init__(self, most: float) -> None:
@@ -42,7 +42,7 @@ class Coverage:
         self.most, self.answers, self.unmeasured = most, 0, 0
 
     def see(self, rewards: Sequence[float | None]) -> None:
-        """Take in some rewards.
+        """Count some rewards.
 
         Raises:
             TooFewMeasurements: The share of None among all of them is above `most`.
@@ -58,7 +58,7 @@ class Coverage:
 
 
 def mask_missing(rewards: Sequence[float | None], coverage: Coverage) -> list[float]:
-    """The rewards with NaN for None, counted; for trainers that are told to leave NaN out.
+    """Replace None by NaN, and count it; for trainers that leave NaN out.
 
     Raises:
         TooFewMeasurements: Too many are missing.
@@ -68,7 +68,7 @@ def mask_missing(rewards: Sequence[float | None], coverage: Coverage) -> list[fl
 
 
 def insist_on_words(kind: str, mode: str, profile: str | None, cut_answers: str = "fail") -> None:
-    """Refuse a misspelt word where the reward is made, not in the middle of a training.
+    """Refuse a misspelt word when the reward is made, not in the middle of training.
 
     Raises:
         UsageError: There is no such reward, mode, profile or treatment of cut answers.
@@ -79,10 +79,10 @@ def insist_on_words(kind: str, mode: str, profile: str | None, cut_answers: str 
 
 
 def insist_on_no_typo(others: Iterable[str], arguments: Sequence[str]) -> None:
-    """Refuse an argument of a trainer that looks like a misspelt one of ours; all others are the trainer's.
+    """Refuse a trainer's argument that looks like a misspelt one of ours; all others are the trainer's own.
 
     Raises:
-        UsageError: `moed=…` where `mode` was meant.
+        UsageError: An argument is nearly one of ours, such as `moed` for `mode`.
     """
     for name in others:
         close = nearest(name, arguments)
@@ -102,24 +102,24 @@ def reward_of(
     request: str | None = None,
     others: Others | None = None,
 ) -> float | None:
-    """The reward of one answer, exactly as an evaluation judges it.
+    """Compute the reward of one answer, exactly as an evaluation judges it.
 
-    Strict view, reasoning set aside (`pipeline.reward`).
+    It is the strict view, without the reasoning (`pipeline.reward`).
 
     Args:
-        text: What the model wrote, reasoning and all; a text that only calls tools is an empty answer. None: there is
-            no answer, so nothing is measured.
+        text: What the model wrote, including its reasoning; a text that only calls tools is an empty answer. None:
+            there is no answer, so nothing is measured.
         refs: The row's constraints.
         kind: See `pipeline.reward`.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite.
+        profile: The version of a published suite.
         is_cut: Whether the answer hit its token limit; None: the trainer does not say, and it counts as complete.
         cut_answers: What a cut answer counts as.
         request: The prompt, for the gate; None: no gate.
         others: The other answers of the batch, for the gate.
 
     Raises:
-        UnknownName, BadParameter: A constraint that cannot be judged. The data is wrong, so training should stop.
+        UnknownName, BadParameter: A constraint cannot be judged. The data is wrong, so training should stop.
     """
     if text is None:
         return None
@@ -145,14 +145,14 @@ _UNSAID = frozenset({"", "nan", "none", "null", "<na>"})  # as texts, and as wha
 
 
 def is_cut_by(row: Mapping[str, Any]) -> bool | None:
-    """Whether a row of a trainer says that its answer hit the token limit; None where it says nothing.
+    """Tell whether a trainer's row says that its answer hit the token limit; None if it does not say.
 
     It says so by `is_truncated` or `truncated` (True, 1, numpy's, Arrow's, a tensor of one number), or by
     `finish_reason`, `stop_reason` or `status` (`schema.STOP_REASONS`; a text, an enumeration's member, SGLang's
     `{"type": …}`, or a list of one).
 
     Raises:
-        UsageError: A flag is neither true nor false, so nobody knows whether the answer was cut.
+        UsageError: A flag is neither true nor false.
     """
     for name in _SAYS_CUT:
         flag = _flag(row.get(name), name)
@@ -165,7 +165,7 @@ def is_cut_by(row: Mapping[str, Any]) -> bool | None:
 
 
 def _flag(value: Any, name: str) -> bool | None:
-    """A flag of any type as true or false; None where there is none (null, pandas' NaN and NA)."""
+    """Read a flag of any type as true or false; None if it is missing (null, pandas' NaN and NA)."""
     plain = _only(value)
     text = str(plain).strip().lower()
     if text in _UNSAID:
@@ -178,7 +178,7 @@ def _flag(value: Any, name: str) -> bool | None:
 
 
 def _only(value: Any) -> Any:
-    """Return what an array, a tensor, an Arrow value or a list of one holds; anything else as it is."""
+    """Return the content of an array, a tensor, an Arrow value or a list of one; anything else unchanged."""
     for name in ("tolist", "as_py"):
         if hasattr(value, name):
             value = getattr(value, name)()
@@ -196,7 +196,7 @@ _END_TOKENS = re.compile(r"(?:<\|[A-Za-z0-9_]{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\
 
 
 def without_end_tokens(text: str) -> str:
-    """The text without the special tokens at its end."""
+    """Remove the special tokens at the end of the text."""
     while (match := _END_TOKENS.search(text, max(0, len(text) - 100))) is not None:
         text = text[: match.start()]
     return text

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.verifiers.reward`, which files of verifiers name by this path."""
+"""Re-exports `adhere.integrations.verifiers.reward` under the path that verifiers' files name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.verl.reward`, which files of verl name by this path."""
+"""Re-exports `adhere.integrations.verl.reward` under the path that verl's files name."""
 
 from typing import Any
 

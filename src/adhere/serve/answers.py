@@ -1,7 +1,7 @@
-"""Every answer of one Run, or of two side by side: filtered, searched and counted for `adhere view`.
+"""Filters, searches and counts every answer of one Run, or of two side by side, for `adhere view`.
 
-Made once for each state of the Runs; a question of the page (which rows, which prompt) then costs milliseconds at 10⁵
-rows.
+The table is made once for each state of the Runs. A query of the page (which rows, which prompt) then takes
+milliseconds at 10⁵ rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _START = 110
 
 
 class Row(Record, frozen=True):
-    """One prompt and draw in the list: its place, how each Run did, and how the prompt begins."""
+    """Holds one prompt and draw of the list: its index, how each Run did (`way`), and how the prompt begins."""
 
     at: int
     id: str
@@ -40,7 +40,7 @@ class Row(Record, frozen=True):
 
 
 class Side(Record, frozen=True):
-    """One Run's answer to one turn, with (outcome, kind, reason) of each constraint."""
+    """Holds one Run's answer to one turn, with (outcome, kind, reason) of each constraint."""
 
     answer: str
     status: str
@@ -48,14 +48,14 @@ class Side(Record, frozen=True):
 
 
 class Exchange(Record, frozen=True):
-    """One turn: what was asked, and each Run's answer; None where there is none."""
+    """Holds one turn: its prompt, and each Run's answer or None."""
 
     prompt: str
     sides: tuple[Side | None, ...]
 
 
 class ShownPrompt(Record, frozen=True):
-    """A prompt with all that was answered."""
+    """Holds a prompt with all answers to it."""
 
     at: int
     id: str
@@ -67,7 +67,7 @@ class ShownPrompt(Record, frozen=True):
 
 
 class Count(Record, frozen=True):
-    """A name, how often it failed in each Run, and out of how many."""
+    """Holds a name, how often it failed in each Run, and out of how many."""
 
     name: str
     failed: tuple[int, ...]
@@ -75,9 +75,10 @@ class Count(Record, frozen=True):
 
 
 class Page(Record, frozen=True):
-    """A page of what a question found.
+    """Holds one page of a query's result.
 
-    Some rows from `start` on of the `matched`, and counts over all that the search and way let through.
+    `rows` are some of the `matched` rows, from `start` on. The counts are over all rows that the search and `way`
+    match.
     """
 
     total: int
@@ -92,14 +93,14 @@ class Page(Record, frozen=True):
 
 
 class Headline(Record, frozen=True):
-    """The result of Runs: a number, and what it is."""
+    """Holds the result of Runs as text: a number, and what it means."""
 
     number: str
     note: str
 
 
 class RowQuery(NamedTuple):
-    """The rows that are wanted: `words` stand in the prompt, an answer or a reason; `kind` failed in some Run."""
+    """Describes the rows asked for: `words` occur in the prompt, an answer or a reason; `kind` failed in some Run."""
 
     words: str = ""
     way: str = "all"
@@ -107,19 +108,19 @@ class RowQuery(NamedTuple):
 
 
 class Answers:
-    """The table of one Run or two.
+    """Holds the answers of one Run or of two as a table.
 
     Attributes:
-        names: Of the Runs.
-        ways: How rows can be chosen.
+        names: Names of the Runs.
+        ways: The values of `way` that rows can be chosen by.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Read everything.
+        """Read all answers and verdicts.
 
         Raises:
             UsageError: Two Runs are of different prompts.
-            IntegrityError: What is stored is damaged.
+            IntegrityError: A stored file is damaged.
         """
         if len({run.manifest.prompts_sha256 for run in runs}) > 1:
             raise UsageError(
@@ -142,7 +143,7 @@ class Answers:
         self._index()
 
     def _outcomes(self, prompt: Prompt, draw: int) -> list[Outcome]:
-        """Return the outcome of a draw of a prompt in each Run."""
+        """Return the outcome of one draw of a prompt in each Run."""
         count = sum(len(turn.constraints) for turn in prompt.turns)
         return [
             together(
@@ -157,7 +158,7 @@ class Answers:
         return any(one[key].status == "truncated" for one in self._answers for key in keys if key in one)
 
     def _index(self) -> None:
-        """Kinds that each row failed and was asked for, and one long lower-case text that is searched in one go."""
+        """Index the kinds that each row failed or has, and join all rows into one lower-case text for searching."""
         texts: list[bytes] = []
         failed: dict[str, list[list[int]]] = {}
         self._n: dict[str, list[int]] = {}
@@ -187,7 +188,7 @@ class Answers:
         }
 
     def _find_rows(self, words: str) -> NDArray[np.bool_]:
-        """Tell which rows have the words."""
+        """Tell for each row whether it contains `words`; True for all if there are none."""
         matches = np.zeros(len(self._rows), bool)
         phrase = words.strip().lower().encode("utf-8", "replace").replace(b"\0", b" ")
         if not phrase:
@@ -208,12 +209,12 @@ class Answers:
     def page(
         self, query: RowQuery, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = ""
     ) -> Page:
-        """The rows from `start` on that were asked for, with counts.
+        """Return the page of matching rows from `start` on, with counts.
 
-        `place_of` says where one prompt stands among them.
+        For the (prompt id, draw) in `place_of`, the page's `place` is its index among the matching rows.
 
         Raises:
-            UsageError: There is no such way.
+            UsageError: `way` is unknown.
         """
         if query.way not in self.ways:
             raise UsageError(f"No way {query.way!r}; there are {', '.join(self.ways)}")
@@ -248,7 +249,7 @@ class Answers:
         return Row(at, prompt.id, draw, self.ways[self._way[at]], prompt.turns[-1].text[:_START])
 
     def shown(self, prompt_id: str, draw: int) -> ShownPrompt | None:
-        """One prompt with every answer; None where there is no such prompt or draw."""
+        """Return one prompt with every answer; None if there is no such prompt or draw."""
         at = self._place.get((prompt_id, draw))
         if at is None:
             return None
@@ -280,18 +281,18 @@ def _way(outcomes: Sequence[Outcome]) -> str:
 
 
 def ways_of(runs: int) -> tuple[str, ...]:
-    """How the rows of one Run, or of two, can be chosen."""
+    """Return the values of `way` by which rows of one Run, or of two, can be chosen."""
     return WAYS_OF_ONE if runs == 1 else WAYS_OF_TWO
 
 
 def names_of(runs: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
-    """Name Runs of (model, directory) by the model, and by the folder too where models repeat."""
+    """Name Runs of (model, directory) by the model, and by the folder, too, if models repeat."""
     models = tuple(model for model, _ in runs)
     return models if len(set(models)) == len(models) else tuple(f"{model} ({folder.name})" for model, folder in runs)
 
 
 def result_of(runs: Sequence[Run]) -> Headline:
-    """The rate of one sealed Run, or the difference of two; nothing while one is not finished."""
+    """Return the rate of one sealed Run, or the difference of two; an empty number if one is not finished."""
     if not all(run.is_sealed for run in runs):
         return Headline("", "not finished: what is here so far")
     rates = [run.summary().overall.prompt_strict for run in runs]

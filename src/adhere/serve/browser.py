@@ -1,8 +1,8 @@
 """The local browser of stored runs, sweeps and studies: 127.0.0.1 only, a random token in every address, read-only.
 
-It stands here because it needs both the reports and a web server, which the room of reports never imports. Pages are
-built by `report/`, numbers by `serve/watch.py`; this file only decides who may see them. Addresses name items by the
-ids of the shelf, never by paths, so no request can reach a file that is not on it.
+It is here because it needs both the reports and a web server, which `report` never imports. `report/` builds the pages,
+`serve/watch.py` gives the numbers; this file only decides who may see them. Addresses name items by the ids of the
+shelf, never by paths, so no request can reach a file that is not on it.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _HEADERS = {
 
 
 class Browser:
-    """Serves what lies below one directory; an async context manager.
+    """Serves the runs, sweeps and studies below one directory; an async context manager.
 
     Args:
         root: The directory.
         port: 0: any free one.
-        token: What addresses must begin with; None: a new random one.
+        token: The token that addresses must begin with; None: a new random one.
 
     Attributes:
-        port: What it listens on.
+        port: The port that it listens on.
     """
 
     def __init__(self, root: Path, *, port: int = 0, token: str | None = None) -> None:
@@ -63,7 +63,7 @@ class Browser:
 
     @property
     def url(self) -> str:
-        """Where the list is."""
+        """The address of the list, with its token."""
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     async def __aenter__(self) -> Self:
@@ -92,7 +92,7 @@ class Browser:
 
     @web.middleware
     async def _check_request(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """Nothing is answered without the token, and nothing but reading is done."""
+        """Refuse requests without the token, and requests that do more than read."""
         token = request.path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
         if not secrets.compare_digest(token, self.token.encode()):
             return _plain(403, "This address lacks the token: use the one that adhere view printed")
@@ -105,7 +105,7 @@ class Browser:
         return answer
 
     async def _read(self, work: Callable[[], Any]) -> Any:
-        """Read files in a thread, one reader at a time: a Watch remembers where it stopped."""
+        """Read files in a thread, one reader at a time, since a Watch remembers where it stopped."""
         async with self._reading:
             return await asyncio.to_thread(work)
 
@@ -120,7 +120,7 @@ class Browser:
         return states
 
     def _parts(self) -> None:
-        """The Runs of studies and sweeps, which are not listed apart, under the ids by which their pages name them."""
+        """Add the Runs inside studies and sweeps, which are not listed, under the ids that their pages use."""
         wholes = [item for item in self._items.values() if item.kind != "run"]
         parts = [item_of("run", f"{whole.name}/{run.name}", run) for whole in wholes for run in runs_in(whole)]
         self._items |= {part.id: part for part in parts}
@@ -158,7 +158,7 @@ class Browser:
             return _plain(503, f"Cannot be read just now: {error}")
 
     async def _report(self, request: web.Request) -> web.Response:
-        """The page of a finished item, built when it is asked for and kept until the item changes."""
+        """Return the page of a finished item, built on request and kept until the item changes."""
         item = await self._find_item(request)
         try:
             state = await self._read(lambda: self._watch(item).state())
@@ -171,16 +171,16 @@ class Browser:
         return _page(stored_page[1])
 
     async def _runs(self, request: web.Request) -> list[Item]:
-        """The Run of an address, or the two."""
+        """Return the one or two Runs that an address names."""
         items = [await self._find_item(request, part) for part in ("id", "other") if part in request.match_info]
         if any(item.kind != "run" for item in items):
             raise web.HTTPNotFound(reason="Only runs have answers that can be browsed")
         return items
 
     async def _answers(self, items: Sequence[Item]) -> tuple[str, Answers]:
-        """The table of some Runs, made again when they have changed.
+        """Return the version and the table of some Runs, made again if they have changed.
 
-        Of those that still change at most a tenth of the time.
+        Making tables of Runs that still change takes at most a tenth of the time.
         """
         key = tuple(item.id for item in items)
         async with self._tables_lock:
@@ -194,7 +194,7 @@ class Browser:
         return table.version, table.answers
 
     async def _browse(self, request: web.Request) -> web.Response:
-        """The page of one Run's answers, or of two Runs side by side."""
+        """Return the page of one Run's answers, or of two Runs side by side."""
         items = await self._runs(request)
         try:
             models = [manifest_of(item.directory).spec.model for item in items]
@@ -204,7 +204,7 @@ class Browser:
         return _page(answers_html(names, ways_of(len(items)), up="../../"))
 
     async def _answer_script(self, request: web.Request) -> web.Response:
-        """Answer what that page's script asks for."""
+        """Answer the requests of that page's script."""
         items, query = await self._runs(request), request.query
         try:
             if request.match_info["what"] == "version":
@@ -237,7 +237,7 @@ class _Table(NamedTuple):
 
 
 def _version(item: Item) -> str:
-    """Another one whenever something was written to a Run."""
+    """Return a text that changes whenever something is written to a Run of the item."""
     return f"{max(last_change(run / part) for run in runs_in(item) for part in ('', 'responses', 'verdicts')):.6f}"
 
 

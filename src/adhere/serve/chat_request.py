@@ -1,7 +1,7 @@
-"""Reading what a chat completions request asks of a local model.
+"""Reads a chat completions request to a local model.
 
-Read strictly, because an ignored parameter is a wrong measurement. A field that would change the answer and that no
-engine here has is an error; one that changes nothing (`user`), or that is given its neutral value (`n` 1, no
+It reads strictly, because an ignored parameter is a wrong measurement. A field that would change the answer and that no
+engine here supports is an error. A field that changes nothing (`user`), or that has its neutral value (`n` 1, no
 penalties), is accepted.
 """
 
@@ -16,7 +16,7 @@ from adhere.errors import UsageError, nearest
 from adhere.schema import Message, Role, Sampling, Tool, ToolCall
 
 TEMPERATURE = 1.0
-"""Where a request says nothing, as with OpenAI."""
+"""Temperature of a request that sets none, as at OpenAI."""
 
 _READ = {
     "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream",
@@ -43,7 +43,7 @@ _ROLES: dict[str, Role] = {
 
 
 class BadRequest(UsageError):
-    """A request that cannot be answered as it stands; `field` is what is wrong with it, `code` a name for programs."""
+    """A request cannot be answered as it stands; `field` is the wrong field, `code` a name for programs."""
 
     def __init__(self, message: str, *, field: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -51,16 +51,15 @@ class BadRequest(UsageError):
 
 
 class ChatRequest(NamedTuple):
-    """A request, read.
+    """Holds a request that was read.
 
     Attributes:
-        model: Who is asked.
+        model: The model's name.
         messages: The conversation.
         sampling: How the answer is drawn; its seed is the answer's own.
         is_streamed: Whether the answer goes out as events.
         with_usage: Whether the events end with the usage.
-        tools: Those that the model is told of; none where `tool_choice` is `none`. Calls that it writes in its
-            template's way are calls.
+        tools: Tools that the model is told of; empty if `tool_choice` is `none`.
     """
 
     model: str
@@ -75,12 +74,12 @@ def read(data: bytes, *, max_new_tokens: int, seed: int) -> ChatRequest:
     """Read a request's body.
 
     Args:
-        data: JSON.
-        max_new_tokens: Where it says nothing.
-        seed: The same.
+        data: The body, JSON.
+        max_new_tokens: The limit if the body sets none.
+        seed: The seed if the body sets none.
 
     Raises:
-        BadRequest: Not JSON, a field that is missing, unknown or of the wrong type, or a value that is not offered.
+        BadRequest: The body is no JSON; a field is missing, unknown or of the wrong type; or a value is not supported.
     """
     try:
         body = json.loads(data)
@@ -205,7 +204,7 @@ def _tools(rows: Any) -> tuple[Tool, ...]:
 
 
 def _content(content: Any, where: str) -> str:
-    """A text, or the texts of its parts put together; pictures and sound are refused."""
+    """Return a text, or the texts of its parts joined; refuse pictures and sound."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

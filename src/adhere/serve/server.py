@@ -1,11 +1,11 @@
-"""Any local Model behind OpenAI's chat completions, on 127.0.0.1 only: what a sweep, or any OpenAI client, can talk to.
+"""Serves any local Model as OpenAI's chat completions, on 127.0.0.1 only, for a sweep or any OpenAI client.
 
     async with ModelServer(model) as server:
         ...  # server.url is http://127.0.0.1:PORT/v1
 
 One answer is drawn at a time: local engines use the whole machine, and an answer drawn beside others may differ (see
-`models/local/embedded.py`). Requests wait in order; beyond `most_waiting` they are sent away with 429 and Retry-After.
-Engines give whole answers, so a streamed answer arrives in one piece.
+`models/local/embedded.py`). Requests wait in order; beyond `most_waiting` they are rejected with 429 and
+Retry-After. Engines give whole answers, so a streamed answer arrives in one piece.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from adhere.serve.chat_request import BadRequest, ChatRequest, read
 OWNER = "adhere"
 _FINISH = {"truncated": "length", "refused": "content_filter"}
 _TOO_LONG = "The prompt has"
-"""How the engines' reason begins where prompt and answer do not fit into the context (`_check_length`)."""
+"""Beginning of the engines' reason if prompt and answer do not fit into the context (`_check_length`)."""
 _NOT_SAID = "The chat template"
-"""How it begins where the model cannot be told these messages (`models.chat`): asking again changes nothing."""
+"""Beginning of the reason if the template cannot express the messages (`models.chat`); asking again never helps."""
 
 
 class ModelServer:
     """Serves one Model; an async context manager.
 
     Args:
-        model: Open; closing it is the caller's work.
+        model: The Model, open; the caller closes it.
         port: 0: any free one.
         most_waiting: Requests that may wait for their turn.
-        max_new_tokens: Of answers to requests that set no limit.
+        max_new_tokens: Limit of answers to requests that set none.
 
     Attributes:
-        port: What it listens on.
-        served, rejected: Requests that were answered, and sent away.
+        port: The port that it listens on.
+        served, rejected: Numbers of requests that were answered, and rejected.
     """
 
     def __init__(self, model: Model, *, port: int = 0, most_waiting: int = 8, max_new_tokens: int = 512) -> None:
@@ -130,7 +130,7 @@ class ModelServer:
         return web.json_response({**self._head("chat.completion"), "choices": [choice], "usage": _usage(response)})
 
     async def _answer(self, chat_request: ChatRequest) -> Response:
-        """Draw one answer; whatever an engine raises is a failed call."""
+        """Draw one answer; an exception of the engine becomes a failed call."""
         name = f"request-{secrets.token_hex(4)}"
         request = Request(name, 0, 0, chat_request.messages, chat_request.sampling.seed, tools=chat_request.tools)
         start = time.monotonic()
@@ -172,7 +172,7 @@ class ModelServer:
 
 @asynccontextmanager
 async def _closing(answers: AsyncIterator[Response]) -> AsyncIterator[AsyncIterator[Response]]:
-    """Ends the engine's work when nobody waits for it; iterators that are not generators have nothing to close."""
+    """Close the engine's generator at the end of the block; other iterators have nothing to close."""
     try:
         yield answers
     finally:
@@ -182,7 +182,7 @@ async def _closing(answers: AsyncIterator[Response]) -> AsyncIterator[AsyncItera
 
 @web.middleware
 async def _phrase_error(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Errors in OpenAI's shape."""
+    """Turn errors into OpenAI's form."""
     try:
         answer: web.StreamResponse = await handler(request)
     except BadRequest as error:
@@ -212,7 +212,7 @@ def _finish(response: Response) -> str:
 
 
 def _usage(response: Response) -> dict[str, int] | None:
-    """Token counts; None where the engine does not count both, because clients refuse a usage that lacks one."""
+    """Return token counts; None if the engine does not count both, because clients refuse a usage that lacks one."""
     prompt, completion = response.usage.prompt_tokens, response.usage.completion_tokens
     if prompt is None or completion is None:
         return None

@@ -1,6 +1,6 @@
-"""How far runs, sweeps and studies on disk are, read while they are being written; nothing here writes.
+"""Reads the progress of runs, sweeps and studies on disk while they are being written; it writes nothing.
 
-`store.shelf` lists what lies below a directory; a `Watch` knows one of them and reads only what came since it last
+`store.shelf` lists the items below a directory. A `Watch` follows one of them and reads only what came since it last
 looked.
 """
 
@@ -33,18 +33,18 @@ from adhere.sweep.spec import SweepSpec
 
 ModelStage = Literal["unasked", "dead", "answering", "stopped", "complete"]
 MOST_OF_A_NAME = 10_000
-"""Where the name of a suite holds a larger number, its prompts are not made to count them."""
+"""Largest number in a suite's name for which the suite is made in order to count its prompts."""
 QUIET_S = 60.0
-"""Without a row for so long, nobody is taken to be writing."""
+"""Seconds without a new row after which nobody is assumed to be writing."""
 _WINDOW_S = 60.0
 Key = tuple[int, str, int, int]
 
 
 class ModelState(Record, frozen=True):
-    """How far one model of a sweep, or one arm of a study at one seed, is.
+    """Holds the progress of one model of a sweep, or of one arm of a study at one seed.
 
-    `troubles` are attempts that were no answer; `reason` says why a model is dead. `id` is the Run of an arm, `result`
-    what came of it.
+    `troubles` are attempts that were no answer; `reason` says why a model is dead. `id` is the Run of an arm,
+    `result` its result.
     """
 
     model: str
@@ -60,7 +60,7 @@ class ModelState(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """The result of an item, for a list: a few words, a number to sort by, and what the words leave out."""
+    """Holds the result of an item, for a list: a few words, a number to sort by, and further details."""
 
     words: str
     value: float | None = None
@@ -68,12 +68,12 @@ class Result(Record, frozen=True):
 
 
 class State(Record, frozen=True):
-    """How far something is.
+    """Holds the progress of an item.
 
-    `done` counts answers that were asked for, `failed` those of them that are failed calls. `total` is None where
-    nobody can say; `per_second` is over what was seen within the last minute, None before anything was. `state` is the
-    word of `store.shelf`; somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the
-    directory. `result` is there once it is sealed; `asked` is the same for runs that can be compared answer by answer.
+    `done` counts answers, `failed` the failed calls among them. `total` is None if it is unknown; `per_second` is
+    the mean of the last minute, None before the first answers. `state` is the word of `store.shelf`; an item is at
+    work while rows come (at most `QUIET_S` apart) or a process holds the directory. `result` is set once the item is
+    sealed; `asked` is equal for runs that can be compared answer by answer.
     """
 
     id: str
@@ -100,7 +100,7 @@ class State(Record, frozen=True):
 
 
 class _Speed:
-    """Answers per second over the last minute of looking."""
+    """Computes the answers per second over the last minute."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -116,12 +116,12 @@ class _Speed:
 
 
 def watch(item: Item, *, clock: Callable[[], float] = time.monotonic) -> Watch:
-    """Return the watch that can tell how far an item is."""
+    """Return the Watch for an item's kind."""
     return {"run": RunWatch, "sweep": SweepWatch, "study": StudyWatch}[item.kind](item, _Speed(clock))
 
 
 class Watch:
-    """Knows one item; `state()` reads what is new."""
+    """Follows one item; `state()` reads what is new."""
 
     def __init__(self, item: Item, speed: _Speed) -> None:
         self.item = item
@@ -129,13 +129,13 @@ class Watch:
         self._result: tuple[int, Result] | None = None  # of a file of that time
 
     def state(self, *, with_models: bool = False) -> State:
-        """How far it is; `with_models` adds every model of a sweep, or every measured arm of a study."""
+        """Return the item's progress; `with_models` adds every model of a sweep, or every measured arm of a study."""
         raise NotImplementedError
 
     def _sealed(self, name: str, result_of: Callable[[bytes], Result]) -> Result | None:
-        """Read what a sealed file says, once for each time it is written.
+        """Read the result in a sealed file, once for each time that it is written.
 
-        None where it is not there or cannot be read.
+        It is None if the file is missing or cannot be read.
         """
         file = self.item.directory / name
         try:
@@ -184,7 +184,7 @@ class Watch:
 
 
 class RunWatch(Watch):
-    """One Run: the answers it has, of those it asks for."""
+    """Follows one Run: its answers among those that it asks for."""
 
     def __init__(self, item: Item, speed: _Speed) -> None:
         super().__init__(item, speed)
@@ -216,14 +216,14 @@ class RunWatch(Watch):
 
 
 class StudyWatch(Watch):
-    """One Study: cells that are trained, and arms that are measured."""
+    """Follows one Study: cells trained, and arms measured."""
 
     def __init__(self, item: Item, speed: _Speed) -> None:
         super().__init__(item, speed)
         self._arms: dict[str, Watch] = {}
 
     def _arm(self, directory: Path) -> ModelState | None:
-        """An arm's Run; None while it is being made."""
+        """Return the state of an arm's Run; None while the Run is being made."""
         try:
             part = item_of("run", directory.name, directory)
             one = self._arms.setdefault(part.id, watch(part)).state()
@@ -259,7 +259,7 @@ class StudyWatch(Watch):
 
 
 class SweepWatch(Watch):
-    """One Sweep: its journal, read as it grows."""
+    """Follows one Sweep by its journal."""
 
     def __init__(self, item: Item, speed: _Speed) -> None:
         super().__init__(item, speed)
@@ -276,7 +276,7 @@ class SweepWatch(Watch):
         self._per_model = self._count_owed()
 
     def _count_owed(self) -> int | None:
-        """How many answers each model owes; None where the suites cannot be loaded here as they were then."""
+        """Count the answers that each model owes; None if the suites cannot be loaded here as they were then."""
         from adhere import suites
 
         total = 0

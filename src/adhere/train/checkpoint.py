@@ -1,6 +1,6 @@
 """Checkpoints inside a stage.
 
-After `kill -9`, the same stage again gives the weights that it would have given undisturbed.
+After `kill -9`, running the same stage again gives the weights of an undisturbed run.
 
 with keeping(folder):                   what runs inside keeps its state there, and goes on from it
     stage.run(…)
@@ -44,7 +44,7 @@ _current: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
 class LearnerState(Protocol):
-    """The state that is kept of a learner (`train.loop.Learner`), and what tells its stage from another one."""
+    """Describes what is stored of a learner (`train.loop.Learner`), and what tells one stage from another."""
 
     model: PreTrainedModel
     settings: Any
@@ -56,15 +56,15 @@ class LearnerState(Protocol):
     step: int
 
     def put(self, values: Sequence[torch.Tensor]) -> None:
-        """Have the weights in training be `values`."""
+        """Set the weights in training to `values`."""
 
 
 class Keeper:
-    """Writes and reads the state of one stage in training.
+    """Writes and reads checkpoints of one stage.
 
     Args:
-        folder: Where it lies; made when something is written.
-        every_s: Seconds between two checkpoints, at the least.
+        folder: Folder of the checkpoint, created at the first write.
+        every_s: Least seconds between two checkpoints.
     """
 
     def __init__(self, folder: Path, *, every_s: float = EVERY_S) -> None:
@@ -72,13 +72,13 @@ class Keeper:
         self._written = time.monotonic()
 
     def restore(self, learner: LearnerState, tally: Tally, log: list[LogRow]) -> int:
-        """Put the learner, the counts and the log into the state that was kept.
+        """Put the learner, the counts and the log into the state of the checkpoint; return how many batches were done.
 
-        How many batches were done (0: none kept).
+        Without a checkpoint nothing changes and the number is 0.
 
         Raises:
-            IntegrityError: The file cannot be read, or is not as it was written.
-            RunMismatch: It is of another stage, or of other settings.
+            IntegrityError: The file cannot be read, or is damaged.
+            RunMismatch: The checkpoint is of another stage or of other settings.
         """
         from adhere.train.sharding import with_shards
 
@@ -99,9 +99,9 @@ class Keeper:
         return int(state["done"])
 
     def save_if_due(self, learner: LearnerState, tally: Tally, log: list[LogRow], *, done: int) -> bool:
-        """Write a checkpoint if the last one is `every_s` old; whether it was written.
+        """Write a checkpoint if the last one is `every_s` old; tell whether it was written.
 
-        A killed write leaves the one before.
+        If the process is killed while writing, the checkpoint before remains.
 
         Raises:
             ResourceError: The disk is full.
@@ -150,12 +150,15 @@ class Keeper:
         return self.folder / f"checkpoint-{done}-{rank}of{size}.pt"
 
     def _latest(self) -> int:
-        """The batches that all processes have written a checkpoint of; 0: none."""
+        """Return the number of batches in the last checkpoint that every process wrote.
+
+        0: there is none, or the weights are not sharded.
+        """
         file = self.folder / LATEST
         return int(gather([file.read_text() if file.exists() else "0"])[0]) if is_sharding() else 0
 
     def _point_to(self, done: int) -> None:
-        """When all have written theirs, and not before, it is what counts; the ones before are removed."""
+        """Name the new checkpoint in `latest` and remove older ones, once all processes have written their parts."""
 
         def point() -> None:
             write_atomic(self.folder / LATEST, str(done).encode())
@@ -169,9 +172,9 @@ class Keeper:
 
 @contextmanager
 def keeping(folder: Path, *, every_s: float = EVERY_S) -> Iterator[None]:
-    """Have the stage that runs inside keep its state in `folder`, and go on from what is kept there.
+    """Store checkpoints of the stage that runs inside in `folder`, and resume from one that is there.
 
-    The folder stays when the stage is through, because its weights are not stored yet; `forget` it when they are.
+    The folder remains after the stage, because its weights are not stored yet; call `forget` once they are.
     """
     token = _current.set(Keeper(folder, every_s=every_s))
     try:
@@ -181,12 +184,12 @@ def keeping(folder: Path, *, every_s: float = EVERY_S) -> Iterator[None]:
 
 
 def keeper() -> Keeper | None:
-    """The Keeper of the stage that is about to run; None outside `keeping`."""
+    """Return the Keeper of the stage that is about to run; None outside `keeping`."""
     return _current.get()
 
 
 def forget(folder: Path) -> None:
-    """Remove what was kept."""
+    """Remove the checkpoints in `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,7 +1,7 @@
 """The optimizer loop that every stage shares: schedule, accumulation, clipping, checks.
 
-A stage cuts its optimizer batch into parts and gives a loss for each, already divided by what the *whole* batch is
-normalised over; the gradients of the parts add up, so results do not depend on where the cuts are.
+A stage cuts its optimizer batch into parts and gives a loss for each, already normalised over the *whole* batch. The
+gradients of the parts add up, so results do not depend on where the cuts are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Item = TypeVar("Item")
 
 
 class Update(NamedTuple):
-    """The numbers that one optimizer step saw. `grad_norm` is before clipping."""
+    """Holds the numbers of one optimizer step. `grad_norm` is before clipping."""
 
     loss: float
     grad_norm: float
@@ -41,7 +41,7 @@ class Update(NamedTuple):
 
 
 def rate_at(step: int, steps: int, settings: OptimizerSettings) -> float:
-    """The learning rate of step `step` (0-based) of `steps`."""
+    """Return the learning rate of step `step` (from 0) of `steps`."""
     warmup = math.ceil(settings.warmup_share * steps)
     if step < warmup:
         return settings.learning_rate * (step + 1) / (warmup + 1)
@@ -57,7 +57,7 @@ def rate_at(step: int, steps: int, settings: OptimizerSettings) -> float:
 
 
 class Learner:
-    """Updates a model's weights, one optimizer step a call. Made by `learning`."""
+    """Updates a model's weights, one optimizer step a call. `learning` makes it."""
 
     def __init__(self, model: PreTrainedModel, settings: OptimizerSettings, *, stage: str, steps: int) -> None:
         import torch
@@ -84,7 +84,7 @@ class Learner:
             self.optimizer = _merging(self.optimizer, model, settings.merging, stage)
 
     def describe(self, tally: Tally) -> None:
-        """Note in the ledger what is trained, in which precision, and where."""
+        """Record in the ledger how many weights are trained, in which precision, and on which device."""
         trained = sum(parameter.numel() for parameter in self.parameters)
         tally.parameters_trained = trained
         tally.parameters_frozen = sum(parameter.numel() for parameter in self.model.parameters()) - trained
@@ -93,11 +93,12 @@ class Learner:
     def remaining(
         self, order: Sequence[Item], tally: Tally, log: list[LogRow], bar: Step | None = None
     ) -> Iterator[Item]:
-        """The batches of `order` that are still to be trained on. A stage's loop runs over this.
+        """Yield the batches of `order` that are not trained on yet; a stage's loop runs over them.
 
-        Inside `checkpoint.keeping` the first call takes up what was kept, and what each batch left is kept as it comes
-        due. Inside `watch.watching` the model is looked at before, now and then, and after, and ends as it was at its
-        best look.
+        Inside `checkpoint.keeping`, the first call restores the checkpoint, and later ones are written after batches
+        when due.
+        Inside `watch.watching`, the model is evaluated before, during and after training, and ends with its best
+        weights.
         """
         place = 0 if self.keeper is None else self.keeper.restore(self, tally, log)
         if self.watch is not None and isinstance(log, StepLog):
@@ -122,7 +123,7 @@ class Learner:
             self.go_back()
 
     def _look(self, tally: Tally, log: Sequence[LogRow]) -> LogRow:
-        """Return what the watch sees; where its score is the highest so far, the weights are remembered."""
+        """Evaluate the model, remember its weights if the score is the highest so far, and return the log's columns."""
         assert self.watch is not None  # noqa: S101 - the callers asked
         score, passed = self.watch.look(self.model, tally)
         if all(score > earlier for earlier in values_of(log, SCORE)):
@@ -130,21 +131,21 @@ class Learner:
         return {SCORE: score, PASSED: passed}
 
     def log_probs(self, tree: Tree, *, temperature: float = 1.0) -> torch.Tensor:
-        """Log-probs of the tree's completion tokens (K) under the model as it is, in the precision of this stage."""
+        """Compute the log-probs of the tree's completion tokens (K) under the model, in the stage's precision."""
         return log_probs(self.model, tree, temperature=temperature, precision=self.precision)
 
     def keep(self) -> None:
-        """Remember the trained weights as they are, until `go_back`; a checkpoint holds them, too."""
+        """Remember the trained weights as they are, for `go_back`; a checkpoint holds them, too."""
         self.kept = [parameter.detach().clone() for parameter in self.parameters]
 
     def go_back(self) -> None:
-        """Put the weights that were kept back into the model."""
+        """Put the weights that `keep` remembered back into the model."""
         from adhere.train.sharding import local
 
         self.put([local(value) for value in self.kept])
 
     def put(self, values: Sequence[torch.Tensor]) -> None:
-        """Have the trained weights be `values`; with sharded ones each process gives its parts."""
+        """Set the trained weights to `values`; with sharded weights each process gives its own parts."""
         import torch
 
         from adhere.train.sharding import let_go, local
@@ -156,10 +157,10 @@ class Learner:
                 local(parameter).copy_(value)
 
     def update(self, parts: Iterable[Part], loss_of: Callable[[Part], torch.Tensor]) -> Update:
-        """Add up the gradients of all parts and step once.
+        """Add up the gradients of all parts and take one optimizer step.
 
         Raises:
-            Divergence: A loss or the gradient is not finite; the weights are those of the step before.
+            Divergence: A loss or the gradient is not finite; the weights stay as before the step.
         """
         import torch
 
@@ -185,15 +186,15 @@ class Learner:
         return Update(total, norm, rate)
 
     def skip(self) -> LogRow:
-        """Let a step pass without an update; its log row."""
+        """Count a step without an update, and return its log row."""
         rate = self._next_rate()
         self.step += 1
         return {"loss": None, "learning_rate": rate, "peak_memory_bytes": self._peak_memory()}
 
     def row(self, update: Update, **columns: float | None) -> LogRow:
-        """The log row of a step: what every stage logs, with the stage's own `columns`.
+        """Return the log row of a step: the columns of every stage, and the stage's own `columns`.
 
-        `merging_lost_share` is the share of AdamW's step, along it, that online merging did not take.
+        `merging_lost_share` is the share of AdamW's step, along its direction, that online merging did not take.
         """
         step_share: float | None = getattr(self.optimizer, "step_share", None)
         return {
@@ -225,7 +226,7 @@ class Learner:
 
 @contextmanager
 def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str, steps: int) -> Iterator[Learner]:
-    """A Learner on `model`, which is put back into its former mode afterwards.
+    """Make a Learner on `model`; afterwards the model has its former mode again.
 
     Dropout is off throughout: log-probs of the same weights must be equal in generation, reference and training.
     """
@@ -270,9 +271,9 @@ def _shard(model: PreTrainedModel, settings: OptimizerSettings, stage: str) -> N
 
 
 def attention_for(model: PreTrainedModel, precision: Precision) -> str:
-    """The attention that is fastest over trees.
+    """Return the name of the attention that is fastest over trees.
 
-    Ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/training/trees.py).
+    It is ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/training/trees.py).
     """
     from adhere.train.packed.attention import register
 
@@ -280,9 +281,9 @@ def attention_for(model: PreTrainedModel, precision: Precision) -> str:
 
 
 def frozen_copy(model: PreTrainedModel, precision: Precision | None = None) -> PreTrainedModel:
-    """A second copy of the weights as they are now, to be read as the reference of a stage.
+    """Return a frozen copy of the model as it is now, to be a stage's reference.
 
-    Cut over the processes where weights are.
+    With sharded weights the copy is sharded, too.
     """
     model = copy.deepcopy(model)
     model.requires_grad_(False)  # noqa: FBT003
@@ -308,9 +309,9 @@ def _refuse_dropout(model: PreTrainedModel) -> None:
 def _merging(
     optimizer: torch.optim.Optimizer, model: PreTrainedModel, merging: Merging, stage: str
 ) -> torch.optim.Optimizer:
-    """The optimizer, merging with what was learned between the base's weights and the model's.
+    """Wrap the optimizer in online merging with what was learned from `merging.base` to the model's weights.
 
-    Masks follow torch's seed.
+    Masks depend on torch's seed.
     """
     import torch
     from safetensors.torch import load_file
@@ -340,7 +341,10 @@ def _merging(
 
 
 def _refuse_coarse_weights(parameters: list[torch.nn.Parameter], rate: float, stage: str) -> None:
-    """At lr 7e-7 a step changes 1 % of bf16 weights, the rest round back: training would silently stand still."""
+    """Refuse a small learning rate for weights of less than 32 bits.
+
+    At lr 7e-7 a step changes 1 % of bf16 weights, and the rest round back: training would silently stand still.
+    """
     coarse = sorted({str(p.dtype) for p in parameters if p.dtype.itemsize < 4})
     if coarse and rate < 1e-5:
         raise UsageError(

@@ -1,10 +1,10 @@
 """Several processes on one recipe.
 
-Each takes a share of every batch's parts, gradients add up, and all have the same weights. Started by torchrun (or
-anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in the same
-order. Passes without gradient, drawing and judging are divided, too (`divide`): what each found is gathered in order,
-as plain numbers and texts, so that nothing of another process's device comes along. Weights are whole in each process,
-or with `shard` cut over all of them (`sharding`).
+Each process takes a share of every batch's parts, gradients add up, and all have the same weights. They are started by
+torchrun (or anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in
+the same order. Passes without gradient, drawing and judging are divided, too (`divide`): their results are gathered in
+order, as plain numbers and texts, so that no tensor of another process's device comes along. Each process has whole
+weights, or with `shard` a part of them (`sharding`).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Place(NamedTuple):
 
     @property
     def is_first(self) -> bool:
-        """It writes files and talks to the terminal."""
+        """Whether this is the first process, which writes files and talks to the terminal."""
         return self.rank == 0
 
 
 def place() -> Place:
-    """This process's place; alone without a process group."""
+    """Return this process's place; (0, 1) without a process group."""
     import torch.distributed as group
 
     return (
@@ -50,16 +50,16 @@ def place() -> Place:
 
 
 def is_sharding() -> bool:
-    """Whether models that are trained have their weights cut over the processes."""
+    """Tell whether models in training have their weights sharded over the processes."""
     return _sharding.get()
 
 
 @contextmanager
 def processes(*, shard: bool = False) -> Iterator[Place]:
-    """Join the process group that torchrun's variables describe, for as long as the block lasts; alone without them.
+    """Join the process group of torchrun's variables while the block lasts; without them this process is alone.
 
     Args:
-        shard: Cut the weights of what is trained over the processes; nothing to cut where this one is alone.
+        shard: Whether to shard the weights of models in training; without effect if this process is alone.
 
     Raises:
         UsageError: This machine has more processes than GPUs.
@@ -90,9 +90,9 @@ def processes(*, shard: bool = False) -> Iterator[Place]:
 
 
 def share(parts: Iterable[T]) -> list[T | None]:
-    """This process's share of a batch's parts.
+    """Return this process's share of a batch's parts.
 
-    With sharded weights as many as the others have, None where it has nothing to do.
+    With sharded weights, shares are filled up with None to equal length.
     """
     rank, size = place()
     all_parts = list(parts)
@@ -105,13 +105,13 @@ def share(parts: Iterable[T]) -> list[T | None]:
 def divide(
     items: Sequence[T], work: Callable[[T], Found], *, same: object, idle: Callable[[], object] | None = None
 ) -> list[Found]:
-    """`work` of every item, each done in one process; what was found, in the order of the items, in all of them.
+    """Do `work` on every item in one of the processes; return all results, in order, in every process.
 
     Args:
-        items: As many in all processes, in the same order.
-        work: Gives plain numbers, texts and tuples of them, never tensors, which would lie on that process's device.
-        same: What must be the same in all processes, such as the items' names; anything that can be stored.
-        idle: What a process does that has nothing left while the others compute, with sharded weights.
+        items: The same number in all processes, in the same order.
+        work: Returns plain numbers, texts and tuples of them, never tensors, which would be on that process's device.
+        same: Anything storable that must be the same in all processes, such as the items' names.
+        idle: What a process without an item does while the others compute, with sharded weights.
 
     Raises:
         IntegrityError: The processes do not agree on `same`.
@@ -141,7 +141,7 @@ def agree(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process 
 
 
 def add_up(parameters: Sequence[torch.nn.Parameter], total: float) -> float:
-    """Sum gradients over all processes, in place, and `total`, which is returned.
+    """Sum the gradients in place, and `total`, over all processes; return the sum of `total`.
 
     Sharded gradients are summed already.
     """
@@ -161,7 +161,7 @@ def add_up(parameters: Sequence[torch.nn.Parameter], total: float) -> float:
 
 
 def first_does(work: Callable[[], None]) -> None:
-    """Have the first process do `work` (writing files) while the others wait for it."""
+    """Let the first process do `work` (writing files) while the others wait."""
     rank, size = place()
     if rank == 0:
         work()
@@ -172,7 +172,7 @@ def first_does(work: Callable[[], None]) -> None:
 
 
 def first_says(work: Callable[[], T]) -> T:
-    """Have the first process do `work`, and all of them have what it gave."""
+    """Let the first process do `work`, and return its result in every process."""
     rank, size = place()
     if size == 1:
         return work()
@@ -185,7 +185,7 @@ def first_says(work: Callable[[], T]) -> T:
 
 
 def gather(values: Sequence[T]) -> list[T]:
-    """The values of all processes, one after the other; those of this one where it is alone."""
+    """Concatenate the values of all processes, in the order of ranks."""
     size = place().size
     if size == 1:
         return list(values)

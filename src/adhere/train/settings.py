@@ -1,6 +1,6 @@
-"""The settings that every stage lets one set, their declared domains, and how a study or recipe settles what is open.
+"""The settings that every stage has, their declared domains, and how a study or recipe fills in what is open.
 
-This file stands at the foot of the room: whoever only reads or writes a recipe needs no more.
+This is the lowest file of the room: to read or write a recipe, no other is needed.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ MATRICES: tuple[Matrix, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_pr
 
 
 class Merging(Record, frozen=True):
-    """Online merging; see `optim.merging.OnlineMerging`.
+    """Describes online merging; see `optim.merging.OnlineMerging`.
 
     Attributes:
         method: `dare` or `ties`.
-        p: Share of coordinates that is kept.
+        p: Share of coordinates that are kept.
         alpha: Weight of the earlier change; 0 is the control "update dropout".
-        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as
+        mode: `released` as the authors' code, `paper` as their text: then OnDARE's steps are p times as long as
             AdamW's.
         every: Merge at every K-th step.
-        base: Directory of the weights before the stage before; `start`: those that the recipe or study starts from.
+        base: Directory of the weights that the stage before started from; `start`: those that the recipe or study
+            starts from.
     """
 
     method: Literal["dare", "ties"] = "dare"
@@ -49,25 +50,27 @@ class Merging(Record, frozen=True):
 
 
 class OptimizerSettings(Record, frozen=True):
-    """The settings that every stage has.
+    """Holds the settings that every stage has.
 
     Attributes:
-        learning_rate: The highest one, after warm-up.
-        schedule: Its shape after warm-up; `linear` and `cosine` fall to `final_share` of it at the last step.
+        learning_rate: The highest learning rate, reached after warm-up.
+        schedule: Shape of the learning rate after warm-up; `linear` and `cosine` fall to `final_share` of it at the
+            last step.
         final_share: Share of `learning_rate` at the last step (Qwen2.5's SFT ends at a tenth).
-        warmup_share: Share of the steps over which it rises from zero.
-        weight_decay: Decoupled; never on norms and biases.
-        clip: The gradient's norm is cut to this.
-        betas: AdamW's.
-        freeze_embeddings_and_head: Train all but the input embedding and the output head (one matrix where they are
-            tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows
-            for rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
-        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768
-            are equally fast (benchmarks/training/trees.py), smaller share less, larger pay for attention and memory.
-        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work
-            for a fraction of the memory. Results are the same bits.
-        precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study
-            or recipe has settled (`settle`), else fp32.
+        warmup_share: Share of the steps over which the learning rate rises from zero.
+        weight_decay: Decoupled weight decay; never on norms and biases.
+        clip: Highest norm of the gradient.
+        betas: AdamW's betas.
+        freeze_embeddings_and_head: Do not train the input embedding and the output head (one matrix if tied). In a
+            small model these are a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows for rare tokens
+            would move by noise and whose gradient costs most. The ledger counts what was trained.
+        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to
+            768 are equally fast (benchmarks/training/trees.py), smaller share less, larger pay for attention and
+            memory.
+        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more
+            work for a fraction of the memory. Results are the same bits.
+        precision: Precision of matrix products; weights, gradients and the optimizer's moments stay in fp32. None:
+            as the study or recipe decides (`settle`), else fp32.
         merging: Merge every step with what the stage before had learned (online merging); None: plain AdamW.
     """
 
@@ -86,26 +89,26 @@ class OptimizerSettings(Record, frozen=True):
 
     @property
     def needs_rows(self) -> bool:
-        """Tell whether the stage learns from rows of the data directory with these settings."""
+        """Whether the stage learns from rows of the data directory with these settings."""
         return True
 
     def with_inputs(self) -> Self:
-        """The settings with the hash of every file that they name, so that a changed file is another run.
+        """Return the settings with the hash of every file that they name, so that a changed file makes another run.
 
-        Most name none.
+        Most settings name no file.
         """
         return self
 
 
 class Lora(Record, frozen=True):
-    """A low-rank adapter that is trained instead of the model's matrices, and merged into them after each stage.
+    """Describes a low-rank adapter, trained instead of the model's matrices and merged after each stage.
 
     See `packed.lora`.
 
     Attributes:
-        rank: Of its factors.
-        alpha: What they add is multiplied by alpha / rank.
-        targets: Which matrices of every layer have one. Embeddings, head and norms stay as they are.
+        rank: Rank of its factors.
+        alpha: The product of the factors is multiplied by alpha / rank.
+        targets: The matrices of every layer that have one. Embeddings, head and norms stay as they are.
     """
 
     rank: Annotated[int, Meta(ge=1)] = 16
@@ -114,10 +117,12 @@ class Lora(Record, frozen=True):
 
 
 def check_settings(settings: Settings) -> Settings:
-    """The settings, after their declared domains were checked (msgspec checks them on reading, not on construction).
+    """Check the settings against their declared domains and return them.
+
+    msgspec checks settings when it reads them, not when they are constructed.
 
     Raises:
-        UsageError: Naming the setting and its allowed values.
+        UsageError: A setting is outside its domain; the message names it and the allowed values.
     """
     try:
         return convert(msgspec.to_builtins(settings), type(settings))
@@ -126,9 +131,9 @@ def check_settings(settings: Settings) -> Settings:
 
 
 def settle(settings: Settings, precisions: Precisions) -> Settings:
-    """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
+    """Fill in the precisions that `settings` leave open, and the hashes of input files.
 
-    What a cell's key holds.
+    A cell's key hashes the result.
     """
     ours = {
         "precision": precisions.training,
@@ -140,7 +145,7 @@ def settle(settings: Settings, precisions: Precisions) -> Settings:
 
 
 def with_base(settings: OptimizerSettings, start: Path) -> OptimizerSettings:
-    """The settings with `merging.base = "start"` put as the directory of what the recipe or study starts from."""
+    """Replace `merging.base = "start"` by the directory that the recipe or study starts from."""
     if settings.merging is None or settings.merging.base != "start":
         return settings
     return msgspec.structs.replace(settings, merging=msgspec.structs.replace(settings.merging, base=str(start)))

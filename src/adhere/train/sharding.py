@@ -1,7 +1,7 @@
-"""Weights cut over the processes of a recipe (FSDP2).
+"""Weights sharded over the processes of a recipe (FSDP2).
 
-Each holds a part of the weights, gradients and moments, whole only layer by layer. Every process computes its share of
-a batch's micro-batches, as without sharding, and gradients are summed. A layer is gathered by all processes together,
+Each process holds a part of the weights, gradients and moments, and has them whole only layer by layer. It computes its
+share of a batch's micro-batches, as without sharding, and gradients are summed. All processes gather a layer together,
 so all must compute equally often: one that has no micro-batch left passes a single token, whose gradient is zero.
 
 Source: torch.distributed.fsdp.fully_shard. Weights are sharded and gathered in fp32.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def distribute(model: PreTrainedModel) -> None:
-    """Cut the weights of `model` over all processes, layer by layer, and move them to this process's device.
+    """Shard the weights of `model` over all processes, layer by layer, on this process's device.
 
-    Call it when it is settled which weights are trained; the model stays so.
+    Call it once it is decided which weights are trained; the model stays sharded.
     """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import FSDPModule, fully_shard
@@ -41,10 +41,10 @@ def distribute(model: PreTrainedModel) -> None:
 
 
 def let_go(model: torch.nn.Module) -> None:
-    """Leave each process with its own part alone.
+    """Let each process hold only its own part of the weights again.
 
-    After a pass without gradient the outermost weights are still whole: the next pass would compute with them, whatever
-    was written into the parts since.
+    After a pass without gradient the outermost weights are still whole. Without this, the next pass would compute with
+    them and ignore what was written into the parts since.
     """
     from torch.distributed.fsdp import FSDPModule
 
@@ -54,9 +54,9 @@ def let_go(model: torch.nn.Module) -> None:
 
 
 def idle(model: PreTrainedModel) -> None:
-    """One token forward, and backward where gradients are taken, of zero.
+    """Pass one token forward, and backward with zero gradient if gradients are taken.
 
-    For the others, who gather the same layers now.
+    The other processes need this one to gather the same layers.
     """
     token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
     logits: torch.Tensor = model(input_ids=token, use_cache=False).logits
@@ -65,20 +65,20 @@ def idle(model: PreTrainedModel) -> None:
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it is a DTensor.
+    """Tell whether `value` is a DTensor.
 
-    Asked this way, because the import of its class takes longer than a small training step.
+    The test avoids importing the class, which takes longer than a small training step.
     """
     return isinstance(value, torch.Tensor) and hasattr(value, "to_local")
 
 
 def scalar(value: torch.Tensor) -> float:
-    """The number that `value` holds, added up over the processes where it is theirs together."""
+    """Return the number that `value` holds; a sharded value is added up over the processes."""
     return float(_whole(value))
 
 
 def whole_state(model: torch.nn.Module) -> dict[str, torch.Tensor] | None:
-    """All weights by name, whole and on the CPU, in the first process; None in the others.
+    """Return all weights by name, unsharded and on the CPU, in the first process; None in the others.
 
     Every process must call it.
     """
@@ -94,18 +94,18 @@ def whole_state(model: torch.nn.Module) -> dict[str, torch.Tensor] | None:
 
 
 def local(value: Any) -> Any:
-    """This process's part of a tensor; anything else as it is."""
+    """Return this process's part of a sharded tensor; anything else unchanged."""
     return value.to_local() if _is_part(value) else value
 
 
 def _whole(value: torch.Tensor) -> torch.Tensor:
-    """All of a tensor; every process must call it."""
+    """Return the whole of a tensor; every process must call it."""
     whole: torch.Tensor = value.full_tensor() if _is_part(value) else value  # type: ignore[attr-defined]
     return whole
 
 
 def local_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """The optimizer's state with only this process's parts."""
+    """Return the optimizer's state with only this process's parts."""
     state = optimizer.state_dict()
     if not is_sharding():  # whole, whatever its form: online merging's holds the wrapped optimizer's
         return state
@@ -116,7 +116,7 @@ def local_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 
 def with_shards(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Return what `local_state` gave, as the optimizer of sharded parameters takes it."""
+    """Convert a result of `local_state` back into the state of an optimizer of sharded parameters."""
     from torch.distributed.tensor import DTensor
 
     if not is_sharding():

@@ -1,6 +1,6 @@
 """Training stages, and their registry. One stage is one file of `methods/`, or a plug-in's.
 
-To add one: a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another
+To add one, write a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another
 package adds one by an entry point of the group `adhere.stages` that names a Stage; it then runs in recipes and studies
 like ours (docs/guide/stages.md).
 """
@@ -19,7 +19,7 @@ from adhere.train.settings import OptimizerSettings
 
 
 class Rows(Protocol):
-    """The data that stages choose from: a study's pool, or a recipe's."""
+    """Holds the data that stages choose from: a study's pool, or a recipe's."""
 
     @property
     def sft(self) -> Sequence[SftRow]:
@@ -35,23 +35,23 @@ class Rows(Protocol):
 
 
 class Stage(NamedTuple):
-    """One way of training.
+    """Describes one way of training.
 
     Attributes:
-        name: As recipes and studies write it.
+        name: Its name in recipes and studies.
         summary: One line for listings.
         source: The paper.
         settings: Its settings; defaults are those of the smallest preset.
         data: What it learns from, for listings and estimates: `sft`, `pairs`, `rl`, or several joined by `+`.
-        rows: rows(data, settings): the rows that it eats.
-        run: run(model, tokenizer, rows, settings, *, seed, progress), with `score` where `online`, trains the model in
-            place.
-        work: work(settings, shape): what that costs, in tokens.
-        provenance: Where its defaults come from.
+        rows: rows(data, settings) returns the rows that it learns from.
+        run: run(model, tokenizer, rows, settings, *, seed, progress), with `score` where `online`, trains the model
+            in place.
+        work: work(settings, shape) returns the cost, in tokens.
+        provenance: The origin of its defaults.
         yields: `weights`, or the name of a side artefact that it leaves in `StageResult.artefact` (such as
             `reward-model`).
-        version: Raised when the weights that it trains from given rows change; cells of a study hold it. What all
-            methods share has `loop.LOOP_VERSION`.
+        version: A number that goes up when the stage would train other weights from the same rows; cells of a study
+            store it. `loop.LOOP_VERSION` is the version of what all methods share.
         needs_passing: It learns from answers of score 1, so a reward with another best score is refused.
         watches_itself: It answers held-out prompts while it trains, so a recipe's `[watch]` leaves it alone.
     """
@@ -72,12 +72,12 @@ class Stage(NamedTuple):
 
     @property
     def online(self) -> bool:
-        """It draws answers while it trains, so `run` takes a `score`."""
+        """Whether the stage draws answers while it trains; `run` then takes a `score`."""
         return "rl" in self.data.split("+")
 
 
 def _problem(name: str, thing: Any) -> str | None:
-    """Why `thing` cannot be the stage called `name`, in words for its author, or None."""
+    """Return why `thing` cannot be the stage called `name`, in words for its author, or None."""
     if not isinstance(thing, Stage):
         return f"must be an adhere.train.stages.Stage, is {thing!r}"
     if thing.name != name:
@@ -105,7 +105,7 @@ STAGES: Registry[Stage] = Registry(
 
 
 def provenance_rows(stage: Stage, settings: OptimizerSettings) -> list[dict[str, Json]]:
-    """One row a setting with a known origin: setting, stated, ours (the default), used (in `settings`), why."""
+    """List the settings with a known origin: setting, stated, ours (the default), used (in `settings`), why."""
     rows: list[dict[str, Json]] = []
     for name, origin in stage.provenance.items():
         in_use: Any = getattr(settings, name, None)

@@ -1,9 +1,9 @@
 """Greedy answers to held-out prompts while a stage trains, judged as an evaluation judges them.
 
-with watching(Watch(…)):                what runs inside looks before its first step, every K steps and at its end
-    stage.run(…)                        and ends with the weights of its best look
+with watching(Watch(…)):                the stage inside is judged before its first step, every K steps and at the
+    stage.run(…)                        end, and ends with the weights that did best
 
-Used by recipes (`[watch]`); a stage that stops by such a score (`Stage.watches_itself`) has looks of its own.
+Used by recipes (`[watch]`); a stage that stops by such a score (`Stage.watches_itself`) evaluates itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KINDS: tuple[RewardKind, RewardKind] = ("dense", "binary")
 
 
 class HeldOutPrompt(NamedTuple):
-    """A held-out prompt: its tokens, and what its answer must keep."""
+    """Holds a held-out prompt: its tokens, and the constraints that its answer must satisfy."""
 
     prompt: tuple[int, ...]
     refs: tuple[ConstraintRef, ...]
@@ -39,12 +39,12 @@ class HeldOutPrompt(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Looks at a model in training.
+    """Evaluates a model in training.
 
     Attributes:
-        tokenizer: The model's.
+        tokenizer: The model's tokenizer.
         asked: The prompts.
-        every: Optimizer steps between two looks.
+        every: Optimizer steps between two evaluations.
         max_new_tokens: Limit of an answer; one that is cut fails.
     """
 
@@ -54,12 +54,12 @@ class Watch(NamedTuple):
     max_new_tokens: int
 
     def look(self, model: PreTrainedModel, tally: Tally) -> tuple[float, float]:
-        """The share of kept constraints and that of prompts whose answer keeps all.
+        """Return the share of constraints kept, and the share of prompts whose answer keeps all.
 
-        Of the prompts that could be judged.
+        Prompts that could not be judged are left out.
 
         Raises:
-            UsageError: The judge can decide none.
+            UsageError: The judge can decide no prompt.
         """
         scores = greedy_scores(
             model, self.tokenizer, self.asked, KINDS, max_new_tokens=self.max_new_tokens, tally=tally
@@ -73,7 +73,7 @@ _current: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching(watch: Watch | None) -> Iterator[None]:
-    """Have the stage that runs inside be watched; None: by nobody."""
+    """Let `watch` evaluate the stage that runs inside; None: no evaluation."""
     token = _current.set(watch)
     try:
         yield
@@ -87,10 +87,10 @@ def watcher() -> Watch | None:
 
 
 def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[HeldOutPrompt]:
-    """The prompts of a suite.
+    """Tokenize the prompts of a suite.
 
     Raises:
-        UsageError: A prompt has several turns, or none that a program judges.
+        UsageError: A prompt has several turns, has tools, or has no constraint that a program judges.
     """
     prompts = []
     for prompt in suite.prompts:
@@ -115,18 +115,18 @@ def greedy_scores(
     tally: Tally,
     rows: int = 64,
 ) -> list[list[float | None]]:
-    """Return, by prompt, the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it.
+    """Return, by prompt, the rewards of its greedy answer (one for each of `kinds`), drawn in fp32 as in evaluation.
 
-    Each process draws its share.
+    The processes share the drawing.
 
     Args:
-        model: As it is now.
-        tokenizer: Its tokenizer.
+        model: The model as it is now.
+        tokenizer: The model's tokenizer.
         prompts: The prompts.
-        kinds: Which rewards.
+        kinds: The kinds of reward.
         max_new_tokens: Limit of an answer; one that is cut has reward 0.
         tally: Counts the answers.
-        rows: Answers drawn side by side.
+        rows: Answers drawn at the same time.
     """
     from adhere.models.local.decoder.decode import Decoder, DecodeRow
 

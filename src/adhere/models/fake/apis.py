@@ -1,8 +1,8 @@
 """The other APIs that a FakeEndpoint serves, as documented.
 
-Anthropic's and Gemini's own APIs, and batches of OpenAI and Anthropic. A batch is answered when it has been looked at
-`patience` times, by the same models as single requests; `batch_faults` go to its requests one after the other, and
-`batch_end` is how it ends.
+They are Anthropic's and Gemini's own APIs, and batches of OpenAI and Anthropic. A batch is answered once it was polled
+`patience` times, by the same models as single requests. `batch_faults` are assigned to its requests in turn, and
+`batch_end` is its final state.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 from aiohttp import web
 
 Answer = Callable[[str, str], tuple[str, str | None]]
-"""From the model's id and the last text of the user to the answer and its fault."""
+"""Function from the model's id and the user's last text to the answer and its fault."""
 
 
 class Apis:
-    """The routes.
+    """Serves the routes of these APIs.
 
     Args:
         answer: See Answer.
-        refusal: Of a request without the right key; None: it has it.
+        refusal: Returns the refusal of a request without the right key; None: the key is right.
 
     Attributes:
-        batches: By id, as the server shows them.
-        files: By id, their bytes.
+        batches: Batches by id, as the server shows them.
+        files: The bytes of files by id.
         sent: The requests of every batch that was submitted.
     """
 
@@ -40,7 +40,7 @@ class Apis:
         self._looked: dict[str, int] = {}
 
     def add_to(self, application: web.Application) -> None:
-        """Put the routes below /v1 and /v1beta."""
+        """Add the routes below /v1 and /v1beta to the application."""
         routes: Mapping[tuple[str, str], Callable[[web.Request], Any]] = {
             ("POST", "/v1/messages"): self._message,
             ("POST", "/v1beta/models/{call}"): self._generate,
@@ -75,7 +75,7 @@ class Apis:
         return web.json_response(self.message(await request.json()))
 
     def message(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Anthropic's answer to one body."""
+        """Return Anthropic's answer to one request body."""
         blocks = body["messages"][-1]["content"]
         prompt = blocks if isinstance(blocks, str) else "".join(block.get("text", "") for block in blocks)
         text, fault = self.answer(body["model"], prompt)
@@ -177,9 +177,9 @@ class Apis:
         return web.Response(body="".join(line for line, _ in lines).encode())
 
     def _lines(self, name: str, make: Callable[[dict[str, Any], str | None], Any]) -> list[tuple[str, bool]]:
-        """The lines of the answers in another order than that of the requests, as documented.
+        """Return the lines of a batch's answers, each with whether it is an error's.
 
-        Whether each is an error's.
+        They are not in the order of the requests, as documented.
         """
         rows = self.sent[int(name.rpartition("_")[2]) - 1]
         answer_rows = [

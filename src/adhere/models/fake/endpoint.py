@@ -1,6 +1,6 @@
 """The public fake endpoint (`adhere.testing.FakeEndpoint`).
 
-Hundreds of models with scripted answers, speeds and faults.
+It serves hundreds of models with scripted answers, speeds and faults.
 
     with FakeEndpoint({"good": FakeModel(), "flaky": FakeModel(faults=("503", None))}, capacity=50) as endpoint:
         ...  # adhere sweep endpoint.url
@@ -35,26 +35,26 @@ FAULTS = (
     "length", "length null", "refusal", "content filter", "reasoning", "reasoning_content", "think", "parts",
     "surrogate", "hang", "drip", "huge", "reset", "redirect", "cut stream",
 )  # fmt: skip
-"""Everything that can be made to go wrong, or be odd. A number is HTTP's status."""
+"""All faults and oddities that can be made to happen. A number is an HTTP status."""
 
 
 def echo(text: str) -> str:
-    """The answer that a FakeModel gives if nothing else is said: the last user message."""
+    """Return the last user message, a FakeModel's default answer."""
     return text
 
 
 @dataclass
 class FakeModel:
-    """One model of a FakeEndpoint.
+    """Describes one model of a FakeEndpoint.
 
     Args:
-        answer: From the last message to the text.
-        reply: From the whole request to the assistant's message, which may call tools; None: `answer` says it.
-        latency_s: How long an answer takes; None: as the endpoint says.
-        capacity: Requests at once, beyond which it answers 429; None: no limit of its own.
-        faults: What happens to the first request, the second, …, then again from the start; None: it is answered.
-        fault_of: From the last user message to a fault, which goes before `faults`.
-        usage: What it reports to have used; None: the truth.
+        answer: Function from the last message to the text.
+        reply: Function from the whole request to the assistant's message, which may call tools; None: `answer` is used.
+        latency_s: How long an answer takes; None: the endpoint's `latency_s`.
+        capacity: Most requests at once, beyond which it answers 429; None: no limit of its own.
+        faults: The fault of the first request, the second, …, then again from the start; None: it is answered.
+        fault_of: Function from the last user message to a fault, which takes precedence over `faults`.
+        usage: The usage that it reports; None: the true one.
         listing: More fields of its row in `/models` (`pricing`, `context_length`, …).
     """
 
@@ -74,20 +74,20 @@ class FakeModel:
 
 
 class FakeEndpoint:
-    """A server with OpenAI's chat completions on 127.0.0.1; a context manager, which serves in a thread of its own.
+    """Serves OpenAI's chat completions on 127.0.0.1; as a context manager, in a thread of its own.
 
     Args:
-        models: By id; a sequence of ids gives models that echo.
-        capacity: Requests at once, of all models, beyond which it answers 429.
+        models: Models by id; a sequence of ids gives models that echo.
+        capacity: Most requests at once, to all models together, beyond which it answers 429.
         latency_s: How long answers take.
-        key: What `Authorization: Bearer` must carry; None: anything.
-        credit_usd: What `/key` says is left.
-        retry_after_s: What faults that ask for a pause ask for.
-        words: What the fault `403` says.
+        key: The key that `Authorization: Bearer` must carry; None: anything.
+        credit_usd: The credit left, as `/key` reports it.
+        retry_after_s: The pause that faults with a pause ask for.
+        words: The message of the fault `403`.
         port: 0: any free one.
 
     Attributes:
-        served, rejected: Requests by model.
+        served, rejected: Numbers of requests by model.
         is_listing_open: Whether the list of models needs no key.
         seen: The bodies of the last 10,000 requests.
         apis: Other APIs and batches, with what they saw (`fake.apis`).
@@ -264,7 +264,7 @@ class FakeEndpoint:
         return web.Response(body=b"\n  \n" * 50 + data if fault == "padded" else data, content_type="application/json")
 
     async def _drip(self, request: web.Request) -> web.StreamResponse:
-        """White space that keeps the connection alive, and never an answer."""
+        """Send white space, which keeps the connection alive, and never an answer."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         with contextlib.suppress(ConnectionError):  # the client lost its patience, as it should

@@ -1,8 +1,8 @@
-"""Servers that only this machine may talk to: what listens on 127.0.0.1 is still within reach of every open web page.
+"""Servers that only this machine may talk to.
 
 A page of any site can send requests to 127.0.0.1, and by rebinding its own name to that address it can read the
-answers. So such a server answers only requests whose Host is a loopback name with its own port, and whose Origin, where
-one is given, is the server itself.
+answers. Therefore such a server answers only requests whose Host is a loopback name with its own port, and whose
+Origin, where one is given, is the server itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _logger.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_
 
 
 def refusal(request: web.Request, port: int) -> str:
-    """Why a request does not come from this machine itself; empty: it does."""
+    """Return why a request does not come from this machine itself; empty: it does."""
     host = request.headers.get("Host", "")
     if not _is_here(f"http://{host}", port):
         return f"Host {host!r} is not this server: use http://{HOST}:{port}"
@@ -50,11 +50,11 @@ def _is_here(url: str, port: int) -> bool:
 
 
 def guard(port: Callable[[], int], refuse: Refuse) -> Middleware:
-    """The middleware that applies `refusal`; `refuse` phrases it.
+    """Make the middleware that applies `refusal`.
 
     Args:
-        port: What the server listens on, known once it does.
-        refuse: From the reason to a response with status 403.
+        port: Returns the port that the server listens on.
+        refuse: Makes a response with status 403 from the reason.
     """
 
     @web.middleware
@@ -68,10 +68,10 @@ def guard(port: Callable[[], int], refuse: Refuse) -> Middleware:
 async def listen(
     application: web.Application, port: int, *, patience_s: float = PATIENCE_S
 ) -> tuple[web.AppRunner, int]:
-    """Start serving on 127.0.0.1; the runner, to be cleaned up, and the port (0 takes any free one).
+    """Start serving on 127.0.0.1; return the runner and the port (0 takes any free one).
 
-    A request whose client has gone is cancelled, so that nobody waits for what nobody reads. A connection that does not
-    bring a whole request within `patience_s` is closed. What is no HTTP gets a 400 and no traceback on our terminal.
+    The caller must clean up the runner. A request is cancelled if its client has gone. A connection that sends no whole
+    request within `patience_s` is closed. Anything but HTTP gets a 400 and no traceback on our terminal.
 
     Raises:
         OSError: The port is taken.

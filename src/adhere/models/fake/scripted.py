@@ -31,9 +31,9 @@ class ScriptedModel:
     """A Model that answers by a function.
 
     Args:
-        script: Gets a Request; returns the text, a Message with calls, or a whole Response (with the request's key).
-            What it raises becomes a Response with status `error`, as a failed call would.
-        name: What the Run calls it.
+        script: Gets a Request; returns the text, a Message with calls, or a whole Response (with the request's
+            key). An exception becomes a Response with status `error`, like a failed call.
+        name: The model's name in a Run.
         latency_s: How long each answer takes.
     """
 
@@ -96,11 +96,11 @@ class ScriptedModel:
 
 
 def open_scripted(name: str) -> ScriptedModel:
-    """The fake that a name on the command line stands for.
+    """Open the fake that a name on the command line stands for.
 
     Raises:
-        UnknownName: No such script.
-        SpecError: A file of answers cannot be read; names file and line.
+        UnknownName: There is no such script.
+        SpecError: A file of answers cannot be read; the message names file and line.
     """
     what, _, argument = name.removeprefix("scripted/").partition(":")
     match what:
@@ -143,12 +143,12 @@ def _rate(text: str, name: str) -> float:
 
 
 def _solve(request: Request) -> Message:
-    """The next action of the world's own solver, as a model would answer it."""
+    """Return the next action of the world's own solver, as a model would answer it."""
     return _act(request, None)
 
 
 def _break(rate: float, request: Request) -> Message:
-    """The next action of one that breaks each rule with a probability."""
+    """Return the next action of a solver that breaks each rule with probability `rate`."""
     return _act(request, rate)
 
 

@@ -1,4 +1,4 @@
-"""The result of one call: the words in which the wire tells the dispatcher what a reply means."""
+"""The result of one call: the terms in which the wire tells the dispatcher what a reply means."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ Denied = Literal["credit", "key", "address", "request"]
 
 
 class Attempt(NamedTuple):
-    """The result of one call.
+    """Holds the result of one call.
 
     Attributes:
-        kind: `answered`: `response` is final, and an answer. `failed`: it is final and no answer (too long a context).
-            `timeout`: the time limit ended it. `limited`: no room just now. `transient`: worth trying again.
-            `forbidden`: this request was refused, or this model is (HTTP 403). `lane-stopped`: this model will not
-            answer anything. `denied`: the key, the credit or the address was refused, which may concern this model
+        kind: `answered`: `response` is final, and an answer. `failed`: `response` is final, but no answer (too long
+            a context). `timeout`: the time limit ended it. `limited`: no room just now. `transient`: worth trying
+            again. `forbidden`: this request was refused, or this model is (HTTP 403). `lane-stopped`: this model will
+            not answer anything. `denied`: the key, the credit or the address was refused, which may concern this model
             only, or the whole endpoint.
         response: The answer; for every other kind the `error` Response that stands if no later attempt succeeds.
-        reason: What happened, for the log and for people.
+        reason: What happened, in words, for the log and for people.
         retry_after_s: The pause that the server asked for.
-        scope: Whose limit it was, where the server says so.
-        tokens: What counts against a cap on tokens a minute.
-        denied: Of `denied`: what was refused. `request`: a field that the user can leave out, or streaming.
-        suspects: What the words of an error blame that a user can mend. If the first answers of a model all do, it is
-            `denied`; an answer shows that it is the request's own trouble, which `kind` then says.
+        scope: Whose limit was met, if the server says so.
+        tokens: Tokens that count against a cap on tokens a minute.
+        denied: For `denied`: what was refused. `request`: a field that the user can leave out, or streaming.
+        suspects: The thing that an error's words blame and that a user can correct. If the first replies of a model
+            all blame it, the model is `denied`. Once one request is answered, the others' errors are their own, as
+            `kind` says.
         may_cost: Whether it may have cost money although the server did not say how much. False: it cost nothing.
     """
 
@@ -43,18 +44,18 @@ class Attempt(NamedTuple):
 
 
 FAILURES: dict[Kind, Failure] = {"failed": "final", "timeout": "timeout"}
-"""What asking again would bring; of every other kind it is `passing`."""
+"""Whether asking again may help, by kind; `passing` for every kind not listed."""
 
 
 def response_to(request: Request, **fields: Any) -> Response:
-    """A Response to this request."""
+    """Make a Response to this request."""
     return Response(request.prompt_id, request.turn, request.draw, seed=request.seed, **fields)
 
 
 def failed_attempt(
     kind: Kind, request: Request, reason: str, *, latency_s: float, may_cost: bool, evidence: str | None = None
 ) -> Attempt:
-    """An attempt that brought no reply: a time-out, a refused connection, a reply beyond the size that is read."""
+    """Make an Attempt without a reply: a time-out, a refused connection, a reply beyond the size that is read."""
     response = response_to(
         request,
         text="",

@@ -2,13 +2,14 @@
 
 | whose | written | submitted | its end | answers |
 |---|---|---|---|---|
-| OpenAI's, and servers that have it too | a JSON-lines file, `POST /files` | `POST /batches` | `completed`, `failed`, `expired`, `cancelled` | `GET /files/ID/content` |
+| OpenAI's, and servers that have it too | a JSON-lines file, `POST /files` | `POST /batches` | `completed`, `failed`,
+`expired`, `cancelled` | `GET /files/ID/content` |
 | Anthropic's | – | `POST /messages/batches` | `ended` | `GET /messages/batches/ID/results` |
 | files (`vllm run-batch`) | the same file as OpenAI's | by a person | the answers' file is there | that file |
 
 Each batch is a folder of the Run: `request.jsonl`, `batch.json` (which answers it asks for, and its id) and
-`result.jsonl`. The same command again goes on with what was submitted. What a batch could not answer is an error, and
-asked in another batch then.
+`result.jsonl`. The same command again resumes with the batches submitted. A request that a batch could not answer is
+an error, and goes into another batch then.
 
 Source: platform.openai.com/docs/guides/batch; platform.claude.com/docs/en/build-with-claude/batch-processing;
 docs.vllm.ai, "Offline Inference with the OpenAI Batch file format".
@@ -44,10 +45,10 @@ _STATUS = {"invalid_request_error": 400, "request_too_large": 413, "rate_limit_e
 
 
 class Batch(Record, frozen=True):
-    """`batch.json`: one batch. `keys` are what its requests answer, in the order of `request.jsonl`.
+    """Describes one batch, stored as `batch.json`. `keys` belong to its requests, in the order of `request.jsonl`.
 
-    `sha256` names it at OpenAI, so that a batch that was submitted just before a kill is found again. `is_collected`:
-    all its answers are in the Run.
+    `sha256` names the batch at OpenAI, so that one that was submitted just before a kill is found again.
+    `is_collected`: all its answers are in the Run.
     """
 
     keys: tuple[tuple[str, int, int], ...]
@@ -57,10 +58,10 @@ class Batch(Record, frozen=True):
 
 
 class BatchModel(EndpointModel):
-    """A model of an endpoint, asked in batches.
+    """Asks a model of an endpoint in batches.
 
     Attributes:
-        folder: Where batches are kept; set before anything is asked.
+        folder: Folder of the batches; to be set before anything is asked.
         form: `api`, or `files` for a person to run.
     """
 
@@ -110,7 +111,7 @@ class BatchModel(EndpointModel):
                 yield folder, _read(folder)
 
     def _insist_on_cap(self, requests: Sequence[Request], sampling: Sampling, price: Prices | None) -> None:
-        """Refuse to submit what could cost more than the cap; a batch cannot be stopped half-way."""
+        """Refuse to submit requests that may cost more than the cap; a batch cannot be stopped half-way."""
         cap = self.policy.max_cost_usd
         if cap is None or not requests:
             return
@@ -162,7 +163,7 @@ class BatchModel(EndpointModel):
         return batch
 
     async def _submitted(self, folder: Path, batch: Batch) -> Batch:
-        """The batch with its id; submitted now, unless it was."""
+        """Submit the batch unless it was submitted; return it with its id."""
         if batch.id:
             self.say(f"{self.name}: goes on with batch {batch.id} of {len(batch.keys):,} requests")
             return batch
@@ -179,7 +180,7 @@ class BatchModel(EndpointModel):
         return self._keep(folder, msgspec.structs.replace(batch, id=identity))
 
     async def _found_again(self, batch: Batch) -> Mapping[str, Any] | None:
-        """The batch at the endpoint that has our name, where one was submitted before a kill."""
+        """Return the endpoint's row of this batch, if it was submitted before a kill; None otherwise."""
         rows = (await self._ask("GET", "batches?limit=100")).get("data")
         batches = [mapping_of(row) for row in rows] if isinstance(rows, list) else []
         return next(
@@ -197,7 +198,7 @@ class BatchModel(EndpointModel):
         return await self._ask("POST", "batches", json.dumps(body).encode())
 
     async def _is_ended(self, folder: Path, batch: Batch) -> bool:
-        """Whether all its answers lie in `result.jsonl`."""
+        """Fetch the answers if the batch has ended; tell whether they all are in `result.jsonl`."""
         target = folder / "result.jsonl"
         if self.form == "files" or target.exists():
             return target.exists()
@@ -220,7 +221,7 @@ class BatchModel(EndpointModel):
     def _answers(
         self, folder: Path, batch: Batch, requests_by_key: Mapping[tuple[str, int, int], Request], price: Prices | None
     ) -> list[tuple[tuple[str, int, int], Attempt]]:
-        """Read what became of each request of a batch that is still wanted."""
+        """Read the result of each request of a batch that is still needed; one without an answer counts as failed."""
         native = self._endpoint.dialect.native if self._is_anthropic else None
         attempts: dict[tuple[str, int, int], Attempt] = {}
         with (folder / "result.jsonl").open("rb") as lines:
@@ -259,7 +260,7 @@ class BatchModel(EndpointModel):
         return mapping_of(await (self._patiently(work) if method == "GET" else work()))
 
     async def _patiently(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what `work` brings, waiting out what may pass (no connection, 429, 5xx) while patience lasts."""
+        """Return the result of `work`; passing errors (no connection, 429, 5xx) are waited out while patience lasts."""
         end = asyncio.get_running_loop().time() + self._endpoint.options.patience_s
         while True:
             try:
@@ -280,7 +281,7 @@ def _form(data: bytes) -> aiohttp.MultipartWriter:
 
 
 def _reply(row: Mapping[str, Any]) -> Reply | None:
-    """A line of an answers' file as a reply of its own; None where it was not answered (expired, cancelled)."""
+    """Convert a line of an answers' file to a Reply; None: the request was not answered (expired, cancelled)."""
     result, response = mapping_of(row.get("result")), mapping_of(row.get("response"))
     if result.get("type") == "succeeded":
         return Reply(200, {}, json.dumps(result.get("message")).encode(), 0.0)

@@ -1,7 +1,7 @@
-"""Finding errors that blame what a user can mend, by their words or by the field that they name.
+"""Finds errors that blame something that a user can correct, by their words or by the field that they name.
 
-Words decide nothing alone, since an error may repeat a prompt: the dispatcher believes them only where the first
-answers of a model all say so (`Attempt.suspects`).
+Words alone decide nothing, since an error may repeat a prompt: the dispatcher believes them only if the first replies
+of a model all say so (`Attempt.suspects`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_SAID = 1_000
 
 
 class Blame(NamedTuple):
-    """The thing that an error blames.
+    """Describes what an error blames.
 
     Attributes:
         suspects: See Attempt.
@@ -37,7 +37,7 @@ _FIELDS = (
     "stream_options", "max_completion_tokens", "max_tokens", "temperature", "top_p", "seed", "reasoning_effort",
     "response_format",
 )  # fmt: skip
-"""Fields that a request has beside its conversation, and that a user can leave out or say otherwise."""
+"""Fields of a request, apart from its conversation, that a user can leave out or set otherwise."""
 
 
 def _words(*parts: str) -> re.Pattern[str]:
@@ -83,12 +83,12 @@ _PAGE = re.compile(r"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 
 def blame_of(error: Mapping[str, Any], names: Collection[str], message: str) -> Blame:
-    """Return what an error blames, if a user can mend it.
+    """Return what an error blames, if a user can correct it.
 
     Args:
-        error: Its fields (`refusals.error_fields`).
-        names: What it calls itself, in lower case.
-        message: What it says.
+        error: The error's fields (`refusals.error_fields`).
+        names: The names that the error gives itself (code, type), in lower case.
+        message: The error's message.
     """
     words = message[:MOST_SAID]
     field = _field_of(error, frozenset(names), words)
@@ -108,7 +108,7 @@ def blame_of(error: Mapping[str, Any], names: Collection[str], message: str) -> 
 
 
 def _streaming_of(words: str) -> str:
-    """Return what to do where a server streams only, or not at all; empty: it says neither."""
+    """Return what to do if a server only streams, or never streams; empty if its error says neither."""
     if _NO_STREAM.search(words) or (_STREAMS_ONLY.search(words) and not _STREAMS_NOT.search(words)):
         return "the server only streams: add --stream"
     return "the server does not stream: leave --stream out" if _STREAMS_NOT.search(words) else ""
@@ -117,7 +117,7 @@ def _streaming_of(words: str) -> str:
 def _field_of(error: Mapping[str, Any], names: frozenset[str], words: str) -> str | None:
     """Return the field of the request that an error blames, from its structure or else from its words.
 
-    That a value is too large for one conversation (`max_tokens`) is that request's own trouble.
+    A value that is too large for one conversation (`max_tokens`) is no wrong field.
     """
     details = error.get("details")
     for place in details if isinstance(details, list) else ():  # FastAPI's, pydantic's
@@ -131,5 +131,5 @@ def _field_of(error: Mapping[str, Any], names: frozenset[str], words: str) -> st
 
 
 def is_page(text: str) -> bool:
-    """Tell whether a reply is a page for people: something else than an API listens there."""
+    """Tell whether a reply is a web page, so that something other than an API listens there."""
     return _PAGE.match(text) is not None

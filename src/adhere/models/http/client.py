@@ -3,8 +3,8 @@
     async with Endpoint(address("http://127.0.0.1:8000/v1")) as endpoint:
         attempt = await endpoint.call("name", request, sampling)
 
-Nothing is tried again here, and nothing sleeps: `dispatch.py` decides what to do with each Attempt. Every byte that the
-server sends is freed of the key before anything reads it.
+Nothing is tried again here, and nothing sleeps: `dispatch.py` decides what to do with each Attempt. The key is removed
+from every byte that the server sends before anything reads it.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ from adhere.models.http.wire import Prices, Reply, body_of, fit_to_show, read
 from adhere.schema import EngineInfo, Json, Response, Sampling
 
 MOST_READING = 512 * MEGABYTE
-"""Bytes of all replies that are being read at once. A reply that would need more is dropped and asked for again."""
+"""Most bytes of all replies that are read at once. A reply that would exceed it is dropped and asked for again."""
 LIST_S = 60.0
 MOVE_S = 1_800.0
-"""Seconds for a list, and for a file that is sent or fetched."""
+"""Most seconds for a list, and for a file that is sent or fetched."""
 KNOCK_S = 0.5
 END_S = 0.5
-"""Seconds to wait for the end of a stream behind its `[DONE]`."""
+"""Seconds to wait for the end of a stream after its `[DONE]`."""
 TELL_S = 15.0
-"""Seconds without an answer after which it is said who is waited for."""
+"""Seconds without an answer after which the user is told which models are waited for."""
 _AGAIN = "Nothing of it is stored as an answer: mend that and run the same command again"
 MENDS = {
     "key": f". Set the variable of the key to a valid one (adhere list models names it). {_AGAIN}",
     "address": f". Give the base URL under which the server has /chat/completions. {_AGAIN}",
     "request": f". {_AGAIN}",
 }
-"""What a person can do about what stopped all asking."""
+"""What a user can do, by the reason that stopped all asking."""
 MOST_OF_AN_ID = 1_000
-"""Characters of a model's id."""
+"""Most characters of a model's id."""
 
 
 class Unreachable(AdhereError):
     """The endpoint did not answer, or not as an endpoint does.
 
     Attributes:
-        status: HTTP's, where there was any.
+        status: The HTTP status, if there was any.
         is_refused: Nothing listens at the address, yet.
         is_nowhere: There is no way to the address at all: no such host, no route.
     """
@@ -81,21 +81,21 @@ class Unreachable(AdhereError):
 
 
 class _TooLarge(Exception):
-    """More bytes came than are read."""
+    """A reply has more bytes than are read."""
 
 
 class _TooMuch(Exception):
-    """All replies together are more than is held in memory."""
+    """All replies together have more bytes than are held in memory."""
 
 
 class Endpoint:
-    """One base URL. Use it as an async context manager.
+    """Sends requests to one base URL. Use it as an async context manager.
 
     Args:
-        where: See `keys.address`.
-        key: See `keys.key_for`.
+        where: The address; see `keys.address`.
+        key: The key; see `keys.key_for`.
         options: See EndpointOptions.
-        prices: USD a token by model, where the server does not report what an answer cost.
+        prices: USD a token by model, for servers that do not report what an answer cost.
     """
 
     def __init__(
@@ -152,13 +152,13 @@ class Endpoint:
     async def call(  # noqa: PLR0911 - one return an ending
         self, model: str, request: Request, sampling: Sampling, *, total_s: float | None = None
     ) -> Attempt:
-        """Send one request once. Whatever the server does is an Attempt; only a bug of ours raises.
+        """Send one request once. Whatever the server does becomes an Attempt; only a bug of ours raises.
 
         Args:
-            model: Who is asked.
-            request: What.
+            model: The model that is asked.
+            request: The request.
             sampling: How the answer is drawn.
-            total_s: For the whole answer; None: as the options say.
+            total_s: Most seconds for the whole answer; None: as the options say.
         """
         options, native = self.options, self.dialect.native
         total_s = options.total_s(sampling.max_new_tokens) if total_s is None else total_s
@@ -192,7 +192,7 @@ class Endpoint:
         return self._without_key(read(reply, request, prices=self.prices.get(model, options.price), native=native))
 
     def insist_on(self, sampling: Sampling) -> None:
-        """Refuse a sampling that the server does not have, before anything is asked.
+        """Refuse a sampling that the server does not support, before anything is asked.
 
         Raises:
             UsageError: The temperature is above what the server's own API takes.
@@ -205,7 +205,7 @@ class Endpoint:
             )
 
     def body(self, model: str, request: Request, sampling: Sampling, *, stream: bool) -> bytes:
-        """Return what is sent for one request, as JSON."""
+        """Return the JSON body of one request."""
         options, option_fields = self.options, self.options.sent(self.dialect)
         return body_of(
             model,
@@ -219,13 +219,13 @@ class Endpoint:
         )
 
     async def wait_until_up(self, say: Callable[[str], None] = lambda _line: None) -> None:
-        """Return as soon as something listens at the address; a server that is just starting is waited for.
+        """Wait until something listens at the address, for a server that is just starting.
 
         Args:
-            say: Told once that it is waited for.
+            say: Called once with a line if the server has to be waited for.
 
         Raises:
-            Unreachable: Nothing listens there within `wait_s`, or the address cannot be reached at all.
+            Unreachable: Nothing listens there within the options' `wait_s`, or the address cannot be reached at all.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self.options.wait_s
@@ -246,10 +246,10 @@ class Endpoint:
             await asyncio.sleep(KNOCK_S)
 
     async def models(self) -> list[dict[str, Any]]:
-        """The rows of `/models` that name a model, without the key, and fit to be stored.
+        """Return the rows of `/models` that name a model, without the key, in a form that can be stored.
 
         Raises:
-            Unreachable: It has no such list, or cannot be reached; the message says what came back.
+            Unreachable: The endpoint has no such list, or cannot be reached; the message says what came back.
         """
         reply = await self._get(self.dialect.native.models if self.dialect.native else "models")
         rows = reply.get("data", reply.get("models")) if isinstance(reply, dict) else reply
@@ -273,10 +273,10 @@ class Endpoint:
         return named_rows
 
     async def credit_usd(self) -> float | None:
-        """Return the USD left to spend, where the endpoint says so (OpenRouter); None: it does not.
+        """Return the USD left to spend if the endpoint reports it (OpenRouter), else None.
 
         Raises:
-            Unreachable: It should say so, and does not.
+            Unreachable: OpenRouter does not report it.
         """
         if self.where.provider != "openrouter":
             return None
@@ -284,13 +284,13 @@ class Endpoint:
         return number_of(mapping_of(reply.get("data")).get("limit_remaining"))
 
     def engine(self) -> EngineInfo:
-        """Describe for a Run where its answers came from: what can change an answer, and nothing else.
+        """Describe, for a Run, everything about the endpoint that can change an answer, and nothing else.
 
-        Neither the client's version nor a time limit is in it, so that an upgrade or another `--timeout` continues a
-        Run.
+        It contains neither the client's version nor a time limit, so that after an upgrade or with another
+        `--timeout` the same Run continues.
 
         Raises:
-            UsageError: An option that this kind of server does not have.
+            UsageError: This kind of server does not have one of the options.
         """
         settings: dict[str, Json] = {"base_url": self.base_url, "dialect": self.dialect.name, "batch_invariant": "no"}
         option_fields = self.options.sent(self.dialect)
@@ -338,16 +338,16 @@ class Endpoint:
         return await self.exchange("GET", path)
 
     async def download(self, path: str, target: Path) -> None:
-        """Append what lies at a path to a file, of any size. It may hold the key: read it through `without_key`.
+        """Append the content at `path`, of any size, to a file. It may hold the key: read it through `without_key`.
 
         Raises:
-            Unreachable: See `exchange`.
+            Unreachable: `exchange` would raise it.
         """
         with target.open("ab") as file:
             await self.exchange("GET", path, into=file)
 
     def without_key(self, data: bytes) -> bytes:
-        """The bytes without the key in any of its forms."""
+        """Replace the key, in any of its forms, with `***`."""
         return self._redacted_bytes(data)
 
     async def exchange(
@@ -358,16 +358,16 @@ class Endpoint:
         *,
         into: BinaryIO | None = None,
     ) -> Any:
-        """The JSON that one request brings, without the key.
+        """Send one request and return the JSON of the reply, without the key.
 
         Args:
-            method: Of HTTP.
-            path: Below the base URL.
-            data: What is sent: JSON, or a form.
-            into: Where an answer that is no error is written instead of being read.
+            method: The HTTP method.
+            path: The path below the base URL.
+            data: The body: JSON, or a form.
+            into: File to write the reply to (unless it is an error); None is then returned.
 
         Raises:
-            Unreachable: No connection, a status other than 200 and 201, or no JSON.
+            Unreachable: There is no connection, the status is not 200 or 201, or the reply is no JSON.
         """
         assert self._session is not None, "use the endpoint in `async with`"  # noqa: S101
         url = f"{self.base_url}/{path}"
@@ -407,7 +407,7 @@ class Endpoint:
         return data if self.key is None else self.key.redact_bytes(data)
 
     def _redacted_value(self, value: Any) -> Any:
-        """A read list without the key: reading undoes escapes that the bytes were searched with."""
+        """Replace the key in a list that was read: reading decodes escapes that hid the key in the bytes."""
         if self.key is None:
             return value
         try:
@@ -416,7 +416,7 @@ class Endpoint:
             return self.key.redact_value(storable(value))
 
     def _without_key(self, attempt: Attempt) -> Attempt:
-        """Without the key in any text of the Response: reading puts together what came in pieces, or escaped."""
+        """Replace the key in any text of the Response: reading joins pieces and decodes escapes that hid the key."""
         key = self.key
         if key is None:
             return attempt
@@ -433,14 +433,14 @@ class Endpoint:
 
 
 class EndpointModel:
-    """One model of an endpoint, as every other Model.
+    """Makes one model of an endpoint a Model.
 
     Args:
-        name: As on the command line: `http://127.0.0.1:8000/v1#name`, `openrouter/author/slug`.
+        name: The model's name as on the command line: `http://127.0.0.1:8000/v1#name`, `openrouter/author/slug`.
         options: See EndpointOptions.
-        policy: What the dispatcher keeps to; None: as the options say.
-        say: Told what a person waits for: a server that is starting, a model that only fails.
-        endpoint: Who is asked; None: the one that the name says.
+        policy: The dispatcher's limits; None: those of the options.
+        say: Called with a line when the user has to wait: for a server that is starting, a model that only fails.
+        endpoint: The endpoint; None: the one in `name`.
 
     Raises:
         UsageError: The name is no endpoint's, its key is missing, or a cap on cost is set and no price is said.
@@ -494,20 +494,20 @@ class EndpointModel:
                 raise AdhereError(f"{self.name}: {dispatcher.stopped}{helps}")
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Requests are sent as fast as the server bears, and again where that helps.
+        """Send the requests as fast as the server can take them, and again if that may help; yield Responses.
 
         Raises:
             Unreachable: Nothing listens at the address.
-            OutOfCredit: The endpoint wants money first. What was yielded before stands.
+            OutOfCredit: The endpoint demands payment first. Responses yielded before remain valid.
             Incomplete: The cap on cost is reached.
             AdhereError: The key or the address was refused.
-            UsageError: The server does not have this sampling.
+            UsageError: The server does not support this sampling.
         """
         self._endpoint.insist_on(sampling)
         return self._stream(requests, sampling)
 
     async def _price(self, endpoint: Endpoint) -> Prices | None:
-        """Return what a token costs; raise UsageError where there is a cap and no price is known."""
+        """Return the price of a token; raise UsageError if there is a cap and no known price."""
         price = endpoint.options.price
         if self.policy.max_cost_usd is None:
             return price
@@ -527,11 +527,11 @@ class EndpointModel:
         return price
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: nothing is held between calls."""
 
 
 async def _read_end(response: aiohttp.ClientResponse) -> None:
-    """Wait shortly for the end of a reply that said it is done, so that its connection can be used again."""
+    """Wait shortly for the rest of a finished reply, so that its connection can be used again."""
     with contextlib.suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(END_S):
             async for _ in response.content.iter_any():
@@ -539,7 +539,7 @@ async def _read_end(response: aiohttp.ClientResponse) -> None:
 
 
 async def tell_waits(dispatcher: Dispatcher, say: Callable[[str], None]) -> None:
-    """Say every `TELL_S` seconds who is waited for, and how long at most, while nothing else is answered."""
+    """Report every `TELL_S` seconds without answers which models are waited for, and how long at most."""
     answers = -1
     while True:
         await asyncio.sleep(TELL_S)
@@ -549,10 +549,11 @@ async def tell_waits(dispatcher: Dispatcher, say: Callable[[str], None]) -> None
 
 
 def proxy_for(base_url: str) -> str | None:
-    """The proxy that the environment names for a URL (HTTPS_PROXY, NO_PROXY); never for this machine.
+    """Return the proxy that the environment names for a URL (HTTPS_PROXY, NO_PROXY); None for this machine.
 
     Raises:
-        UsageError: What the environment names is no http proxy; the message does not show it, for its password.
+        UsageError: The environment names something else than an http proxy; the message hides it, because of its
+            password.
     """
     parts = urlsplit(base_url)
     is_direct = is_loopback(base_url) or proxy_bypass(parts.hostname or "")
@@ -573,10 +574,10 @@ def proxy_for(base_url: str) -> str | None:
 
 
 def split(name: str) -> tuple[Address, str]:
-    """The endpoint and the model in a model's name.
+    """Split a model's name into the endpoint and the model.
 
     Raises:
-        UsageError: It names no model.
+        UsageError: The name contains no model.
     """
     if name.startswith(("http://", "https://")):
         base_url, _, model = name.partition("#")
@@ -590,7 +591,7 @@ def split(name: str) -> tuple[Address, str]:
 
 
 def _not_askable(row: object) -> str:
-    """Why a listed row names no model that can be asked; empty: it names one."""
+    """Return why a listed row names no model that can be asked; empty if it names one."""
     value = row.get("id") if isinstance(row, dict) else None
     if not isinstance(value, str):
         return "it has no id"

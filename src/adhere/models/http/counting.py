@@ -1,4 +1,4 @@
-"""How many tokens a text has, at most and at least, where nobody has the model's tokenizer."""
+"""Estimates of the number of tokens in a text, at most and at least, without the model's tokenizer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from adhere.models.base import Request
 from adhere.schema import encode
 
 MEDIA_TOKENS = 1500
-"""Of a picture or a short sound, rather too many.
+"""Tokens assumed for a picture or a short sound, rather too many.
 
-Endpoints take 85 to 1,500 for a picture of a thousand pixels a side.
+Endpoints count 85 to 1,500 for a picture of a thousand pixels a side.
 """
 _RUN = re.compile(r"\S+")
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -18,7 +18,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, La
 
 
 def text_of(request: Request) -> str:
-    """Return everything that the model reads, with blanks for what it sees and hears."""
+    """Return everything that the model reads, with blanks in place of what it sees and hears."""
     texts = [message.content for message in request.messages]
     calls = [call for message in request.messages for call in message.calls]
     if calls or request.tools:
@@ -28,14 +28,14 @@ def text_of(request: Request) -> str:
 
 
 def tokens_of(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few: one for every three bytes."""
+    """Estimate the number of tokens of a text, rather too high: one for every three bytes."""
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 8
 
 
 def least_tokens(text: str) -> int:
-    """Return how many tokens a text has at least, whatever the tokenizer.
+    """Return the least number of tokens that a text has with any tokenizer.
 
-    Tokenizers cut at blanks first, so there is one for each run of letters between them. Where a script writes none, a
+    Tokenizers cut at blanks first, so there is one for each run of letters between them. In scripts without blanks, a
     token holds at most a few characters: three ideographs or kana, eight letters.
     """
     unspaced_tokens = len(_IDEOGRAPH.findall(text)) // 3 + len(_UNSPACED.findall(text)) // 8

@@ -1,4 +1,4 @@
-"""The ways in which servers differ from OpenAI's chat completions, as data."""
+"""The differences of servers from OpenAI's chat completions, as data."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ Batching = Literal["openai", "anthropic"]
 
 @dataclass(frozen=True)
 class Dialect:
-    """One kind of server.
+    """Describes one kind of server.
 
     Args:
-        name: As on the command line.
+        name: Its name on the command line.
         max_tokens: The parameter that limits the answer.
         sends_seed: Whether it takes a seed.
-        pinned: Sent with every request, so that nothing is changed silently on the way.
+        pinned: Fields sent with every request, so that nothing is changed silently on the way.
         about: What is pinned and why, for the docs and the stored settings.
-        in_flight: How many requests it can answer at once, unless a person says more; None: that is found by trying.
-        native: Its own API, where it is not OpenAI's.
-        batch: Whose batch API it has; None: nobody knows, and OpenAI's is tried.
-        batch_share: What a batch costs of the price of single requests.
+        in_flight: Requests that it can answer at once, unless the user says otherwise; None: the number is found by
+            trying.
+        native: Its own API, if that is not OpenAI's; None: OpenAI's.
+        batch: Whose batch API it has; None: unknown, so OpenAI's is tried.
+        batch_share: Price of a batch as a share of the price of single requests.
     """
 
     name: str
@@ -103,10 +104,10 @@ _OWNERS = {
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect of a name.
+    """Return the dialect with this name.
 
     Raises:
-        UnknownName: There is none.
+        UnknownName: There is no such dialect.
     """
     if name not in DIALECTS:
         raise UnknownName(f"Unknown dialect {name!r}.{nearest(name, DIALECTS)} Dialects: {', '.join(DIALECTS)}")
@@ -114,7 +115,7 @@ def dialect(name: str) -> Dialect:
 
 
 def guess(host: str, models: Sequence[Mapping[str, Any]] = ()) -> Dialect:
-    """The dialect of a server, from its host and from who it says owns its models."""
+    """Guess the dialect of a server from its host and from the owners of its models."""
     for suffix, name in _HOSTS.items():
         if host == suffix or host.endswith(f".{suffix}"):
             return DIALECTS[name]

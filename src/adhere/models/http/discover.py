@@ -1,4 +1,4 @@
-"""Reading the models that an endpoint lists and what they cost, and choosing those that are wanted."""
+"""Reads the models that an endpoint lists, with their prices, and selects from them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from adhere.models.http.wire import Prices
 
 
 class ListedModel(NamedTuple):
-    """One row of `/models`.
+    """Holds one row of `/models`.
 
     Attributes:
-        id: What requests name it by.
-        canonical: Its permanent name, where the endpoint has one; the id otherwise.
-        context: Tokens that it can read; None: not said.
-        inputs, outputs: Modalities; empty: not said.
-        prices: USD a token; None: not said, which is not free.
-        row: As the endpoint gave it.
+        id: The model's name in requests.
+        canonical: Its permanent name if the endpoint has one, else the id.
+        context: Tokens that it can read; None: not stated.
+        inputs, outputs: Modalities; empty: not stated.
+        prices: USD a token; None: not stated, which does not mean free.
+        row: The row as the endpoint gave it.
     """
 
     id: str
@@ -34,7 +34,7 @@ class ListedModel(NamedTuple):
 
 
 def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[ListedModel]:
-    """The rows of `/models`, read: by id, without repeats. Fields that are missing or odd are not said."""
+    """Parse the rows of `/models`; return them sorted by id, without repeats. Missing or odd fields become empty."""
     models_by_id = {}
     for row in rows:
         architecture = row.get("architecture")
@@ -60,14 +60,14 @@ def select(
     min_context: int | None = None,
     modality: str | None = None,
 ) -> tuple[list[ListedModel], dict[str, str]]:
-    """(the wanted models, why each of the others is not).
+    """Return (the selected models, the reason for each other one by id).
 
     Args:
-        models: What is listed.
+        models: The models of the endpoint.
         globs: `qwen/*`, `*:free`; a `!` before one leaves out what it matches. Empty: all.
-        max_price: USD per million completion tokens; a model whose price is not said is left out.
-        min_context: Tokens; a model that does not say is kept.
-        modality: One that it must put out (`text`); a model that does not say is kept.
+        max_price: USD per million completion tokens; a model without a stated price is left out.
+        min_context: Tokens; a model that states no context is kept.
+        modality: An output modality that it must have (`text`); a model that states none is kept.
 
     Raises:
         UsageError: A glob matches nothing.
@@ -108,7 +108,7 @@ def _reason(model: ListedModel, max_price: float | None, min_context: int | None
 
 
 def _prices(pricing: Any) -> Prices | None:
-    """USD a token. Gateways write them as texts; negative ones mean that the price depends on what it routes to."""
+    """Read a price in USD a token; None if it is missing, or negative, as it is where routing decides the price."""
     if not isinstance(pricing, Mapping) or "prompt" not in pricing or "completion" not in pricing:
         return None
     try:

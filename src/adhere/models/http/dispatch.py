@@ -1,18 +1,18 @@
-"""One queue for all models of an endpoint: who is asked next, what is asked again, and when to stop asking.
+"""One queue for all models of an endpoint. It decides what is asked next, what again, and when to stop.
 
-Nobody sleeps: a request that was rejected or failed goes back to the queue with the time from which it may go again.
-The limits are found by trying (`limiter.py`): one for the endpoint, one a lane (a model). Lanes take turns, so hundreds
-of models progress together and a slow one holds up nobody. Every request ends in exactly one Response, whatever
-happens, unless asking is stopped (Ctrl-C, the cap on cost, no credit): then what was not answered is simply not there,
-and is asked when the run is continued.
+No task sleeps: a request that was rejected or failed goes back to the queue with the time of its next try. The limits
+are found by trying (`limiter.py`): one for the endpoint, one a lane (a model). Lanes take turns, so hundreds of models
+progress together and a slow one holds up nobody. Every request ends in exactly one Response, whatever happens, unless
+asking is stopped (Ctrl-C, the cap on cost, no credit): then unanswered requests have no Response, and are asked when
+the run is continued.
 
 A rejection (429) is the lane's own business if the lane had several requests under way; a lane that had only this one
 may have met a limit of the whole endpoint. Where the server says which of the two it was, it is believed. A lane that
 blames the endpoint more often than its share is not believed any more.
 
 One model's trouble is that model's. A model that only fails, or asks for a long pause, is waited for as long as
-`patience_s` says and is then set aside. A refused key or spent credit stops one model, and everybody only if several
-models meet it with no answer between.
+`patience_s` says and is then set aside. A refused key or spent credit stops one model; it stops all only if several
+models meet it with no answer in between.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from adhere.schema import Response
 
 Call = Callable[[str, Request], Awaitable[Attempt]]
 FORBIDDEN = 3
-"""After so many requests in a row that were refused with 403 a model stops.
+"""Number of requests in a row refused with 403 after which a model stops.
 
-Fewer may have been refused for what they say.
+Fewer may have been refused for their content.
 """
 DENIED_LANES = 3
-"""How many models in a row may be refused for key, credit or address.
+"""Number of models in a row refused for key, credit or address after which nothing more is sent for now.
 
-Then nothing is sent until what is under way has ended: an answer among it shows that it is their own trouble, no answer
-that it is the whole endpoint's.
+The requests under way are then awaited. An answer shows that the refused models have trouble of their own; without an
+answer, the whole endpoint refuses.
 """
 SUSPECTED = 3
-"""So many first requests must blame the key, the address or a field in words before a model is denied for it."""
+"""Number of first requests that must blame the key, the address or a field in words before a model is denied."""
 CORROBORATED_S = 10.0
 Stop = Literal["", "interrupted", "cost", "credit", "key", "address", "request"]
 
@@ -53,18 +53,18 @@ class Dispatcher:
     """Sends the requests of several lanes, and yields every answer as soon as it is known.
 
     Args:
-        call: Sends one request of a lane once. Should it raise, that is a failed attempt of this one request.
+        call: Sends one request of a lane once. An exception counts as a failed attempt of that request.
         policy: See Policy.
         rng: Spreads retries.
-        clock: Seconds that only go up; the running loop's time by default, so tests run on a loop with a time of its
-            own.
-        cost_of: What a request may cost at most, for `max_cost_usd`.
-        tokens_of: What a request may use at most, for `tokens_per_minute`.
-        spent_usd: What was spent before, under the same cap.
-        probe: A small request to a model that was answered before, sent where only that shows whether the endpoint is
-            well.
-        watch: Told of every attempt that was not an answer: (lane, request, attempt).
-        notice: Told in a sentence when a lane is paused for long, stopped or set aside.
+        clock: A monotonic clock in seconds; by default the running loop's time, so that tests can use a loop with
+            its own time.
+        cost_of: Returns the most that a request may cost, for `max_cost_usd`.
+        tokens_of: Returns the most tokens that a request may use, for `tokens_per_minute`.
+        spent_usd: USD spent before, under the same cap.
+        probe: A small request to a model that has answered before, sent if only this can show whether the endpoint
+            works.
+        watch: Called with every attempt that was not an answer: (lane, request, attempt).
+        notice: Called with a sentence when a lane is paused for long, stopped or set aside.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Dispatcher:
 
     @property
     def in_flight(self) -> int:
-        """Requests under way."""
+        """Number of requests under way."""
         return self.endpoint.in_flight
 
     @property
@@ -122,7 +122,7 @@ class Dispatcher:
         return max(0.0, self._reserved_usd)
 
     def stop(self, reason: str, kind: Stop = "interrupted") -> None:
-        """Send nothing more; requests under way are waited for as long as the policy says. Called twice: not at all."""
+        """Send nothing more; wait for requests under way as long as the policy says, or, called again, not at all."""
         now = self._now()
         self._drained_at = now if self.stopped else now + self.policy.drain_s
         self.stopped, self.stopped_for = self.stopped or reason, self.stopped_for or kind
@@ -131,13 +131,15 @@ class Dispatcher:
     def add(
         self, lane: str, requests: Iterable[Request], count: int | None = None, *, goes_first: bool = False
     ) -> None:
-        """Queue requests; lanes may be added while answers come in.
+        """Queue requests; a new lane may be added while answers come in.
 
         Args:
-            lane: Whose.
-            requests: What is asked, in this order. With a `count` they are made one by one when their turn comes.
-            count: How many they are; None: they are counted, which makes them all.
-            goes_first: Before what the lane has queued: a conversation that has begun ends before the next begins.
+            lane: The lane (model) that they are for.
+            requests: The requests, in order. With a `count` they are taken from the iterator one by one when their
+                turn comes.
+            count: Their number; None: they are counted, which takes them all at once.
+            goes_first: Whether they go before what the lane has queued, so that a conversation ends before the next
+                begins.
         """
         own_lane = self.lanes.get(lane)
         if own_lane is None:
@@ -160,7 +162,7 @@ class Dispatcher:
             self._take_turn(own_lane)
 
     async def answers(self) -> AsyncGenerator[RequestEnd, None]:
-        """The end of every request, in the order in which they are known."""
+        """Yield the end of every request, in the order in which they are known."""
         try:
             while True:
                 self._pump()
@@ -187,7 +189,7 @@ class Dispatcher:
             self._reserved_usd = 0.0
 
     def waited_for(self) -> list[LaneWait]:
-        """The lanes that have requests left and cannot send one now; those that are tried soonest first."""
+        """List the lanes that have requests left but cannot send one now, by the time of their next try."""
         now = self._now()
         waits = []
         soonest: dict[str, float] = {}
@@ -208,7 +210,7 @@ class Dispatcher:
         return sorted(waits, key=lambda one: one.next_s)
 
     def troubled(self) -> list[LaneWait]:
-        """Return the lanes that failed since their last answer, whether they are being tried now or not."""
+        """List the lanes that failed since their last answer, whether they are being tried now or not."""
         now = self._now()
         soonest = {one.lane: one.next_s for one in self.waited_for()}
         return [
@@ -225,7 +227,7 @@ class Dispatcher:
         return self._clock() if self._clock is not None else asyncio.get_running_loop().time()
 
     def _has_more(self) -> bool:
-        """Whether any lane has something left to send."""
+        """Tell whether any lane has something left to send, or something has to be settled."""
         return bool(self._out or self._suspicion) or any(
             lane.open_requests and not lane.stopped for lane in self.lanes.values()
         )
@@ -240,16 +242,16 @@ class Dispatcher:
             self._turn.append(lane)
 
     def _second_pass(self, lane: Lane) -> None:
-        """Nothing but parked requests is left of the lane: each gets one more round of attempts."""
+        """Give each parked request of a lane, which has nothing else left, one more round of attempts."""
         while lane.parked:
             job = lane.parked.popleft()
             job.attempts, job.is_second = 0, True
             lane.ready.append(job)
 
     def _pump(self) -> None:
-        """Send whatever may be sent now.
+        """Send every request that may be sent now.
 
-        A lane that may not leaves the turn until an event of its own brings it back.
+        A lane that may not send leaves the turn until an event of its own brings it back.
         """
         now = self._now() + 1e-6  # a timer that fires a rounding error early is due
         while self._timers and self._timers[0][0] <= now:
@@ -288,7 +290,7 @@ class Dispatcher:
             self._take_turn(lane)
 
     def _opens_at(self, lane: Lane, job: Job, now: float) -> float:
-        """From when the lane may send: `now`, unless a pause, an open breaker or a cap per minute says later."""
+        """Return when the lane may send: `now`, or later for a pause, an open breaker or a cap per minute."""
         times = [now, lane.gate, lane.breaker.closed_at]
         if "requests" in lane.buckets:
             times.append(lane.buckets["requests"].ready_at(now))
@@ -302,7 +304,7 @@ class Dispatcher:
         return cap is not None and self.spent_usd + reserved_usd + cost_usd > cap + 1e-9
 
     def _too_dear(self, lane: Lane) -> None:
-        """The lane's next request does not fit under the cap; cheaper lanes go on."""
+        """Stop a lane whose next request does not fit under the cost cap; cheaper lanes go on."""
         lane.stopped = f"the cap of {dollars(self.policy.max_cost_usd or 0.0)} is reached"
         lane.denied = "credit"
         if not any(other.open_requests and not other.stopped for other in self.lanes.values()):
@@ -329,7 +331,7 @@ class Dispatcher:
         self._ended.put_nowait((lane, job, attempt, epochs, cost_usd))
 
     async def _wait(self) -> None:
-        """Until something ends, or a timer or the end of draining comes; then settle everything that ended."""
+        """Wait until a request ends, or a timer or the end of draining comes; then settle all ended requests."""
         times = [self._timers[0][0]] if self._timers else []
         if self._drained_at is not None:
             times.append(self._drained_at)
@@ -417,7 +419,7 @@ class Dispatcher:
             counts.transient += transient
 
     def _recover(self, lane: Lane) -> None:
-        """The lane is well."""
+        """Forget a lane's troubles after an answer."""
         lane.breaker.succeeded()
         lane.forbidden = 0
         lane.troubled_at, lane.trouble, lane.alone = None, "", 0
@@ -425,7 +427,7 @@ class Dispatcher:
         self._suspicion = None
 
     def _troubled(self, lane: Lane, reason: str, now: float) -> None:
-        """The lane failed; from the first time on it is waited for as long as the policy says."""
+        """Note that the lane failed; from its first failure on it is waited for as long as the policy says."""
         lane.trouble = reason
         if lane.troubled_at is None:
             lane.troubled_at = now
@@ -442,9 +444,9 @@ class Dispatcher:
         return (attempt.retry_after_s or 0.0) > self._patience_left(lane, now)
 
     def _rejected(self, lane: Lane, attempt: Attempt, epochs: tuple[int, int], now: float) -> tuple[bool, bool]:
-        """Cut whichever limit was met, once an episode, and pause where the server asks for it.
+        """Cut the limit that was met, once an episode, and pause if the server asks for it.
 
-        Returns whether it was the endpoint's limit, and whether requests are under way whose end makes room under it.
+        Return whether it was the endpoint's limit, and whether requests are under way whose end makes room under it.
         """
         is_of_endpoint = attempt.scope == "endpoint"
         if lane.limiter.in_flight == 1:
@@ -468,10 +470,11 @@ class Dispatcher:
         return is_of_endpoint, (self.endpoint if is_of_endpoint else lane.limiter).in_flight > 0
 
     def _blames_endpoint(self, lane: Lane, attempt: Attempt, now: float) -> bool:
-        """Whether a lane that was rejected alone met a limit of the whole endpoint, where the server does not say.
+        """Tell whether a lane rejected with one request under way met a limit of the whole endpoint.
 
-        It did, as far as one can know, if it is not rejected every time, if another lane was just rejected alone too,
-        and if it does not say so more often than its share: a model that is always full would choke all others.
+        If the server does not say so, three things must hold: the lane is not rejected every time, another lane was
+        just rejected alone, too, and the lane does not blame the endpoint more often than its share. Otherwise a model
+        that is always full would choke all others.
         """
         others = [one for one in self._alone if one[0] is not lane]
         self._alone = [(lane, now), *others][:2]
@@ -484,7 +487,7 @@ class Dispatcher:
     def _requeue(
         self, lane: Lane, job: Job, attempt: Attempt, now: float, *, has_company: bool, is_of_endpoint: bool
     ) -> None:
-        """A rejected request goes back to the head of the queue, or waits where nothing under way makes room for it."""
+        """Put a rejected request back at the head of the queue, or let it wait if no ending request makes room."""
         job.attempts -= 1
         if lane.stopped and lane.denied is None:
             self._give_up(lane, job, lane.stopped)
@@ -500,7 +503,11 @@ class Dispatcher:
             lane.gate = max(lane.gate, now + (attempt.retry_after_s or backoff_s(lane.alone, self.rng)))
 
     def _settle_suspected(self, lane: Lane) -> None:
-        """Deny the model if its first answers all blame what a user can mend; ask again if others were answered."""
+        """Settle the jobs whose errors may be the user's mistake.
+
+        If any other job was answered, they are asked again. If none was, the model is denied once it was denied before,
+        nothing else is open, or `SUSPECTED` jobs failed so.
+        """
         if not lane.suspected:
             return
         jobs, last = lane.suspected, lane.suspected[-1].last
@@ -515,7 +522,7 @@ class Dispatcher:
         lane.suspected = []
 
     def _deny(self, lane: Lane, job: Job, attempt: Attempt) -> None:
-        """The key, the credit or the address was refused. What was not answered stays unanswered."""
+        """Stop a lane whose key, credit or address was refused. Its unanswered requests stay unanswered."""
         lane.ready.appendleft(job)
         lane.stopped, lane.denied = lane.stopped or attempt.reason, attempt.denied or "key"
         if attempt.denied != "request":  # which fields a model takes says nothing about the others
@@ -530,9 +537,9 @@ class Dispatcher:
             self.notice(f"{lane.name}: {attempt.reason}; the other models are asked on")
 
     def _settle_suspicion(self, attempt: Attempt) -> None:
-        """It may be the whole endpoint.
+        """Find out whether the whole endpoint refuses, once nothing is under way.
 
-        What is under way, or else the probe, shows whether anybody is still answered.
+        The probe, if there is one, shows whether anybody is still answered; without one, asking stops.
         """
         if self.in_flight or self._probing is not None or self.stopped:
             return
@@ -542,7 +549,7 @@ class Dispatcher:
             self._probing = asyncio.get_running_loop().create_task(self._prove(*self.probe, attempt))
 
     async def _prove(self, lane: str, request: Request, suspicion: Attempt) -> None:
-        """Ask a model that was answered before: if it is answered now, whoever was denied has trouble of its own."""
+        """Ask a model that has answered before; if it is denied now, stop asking all models."""
         try:
             attempt = await self.call(lane, request)
         except Exception as error:  # noqa: BLE001 - as in `_run`
@@ -563,7 +570,7 @@ class Dispatcher:
             lane.parked.append(job)
 
     def _stop_lane(self, lane: Lane, reason: str, job: Job | None = None) -> None:
-        """Answer everything that the lane still has with an error; what is under way ends by itself."""
+        """Answer all remaining requests of the lane with an error; those under way end by themselves."""
         if not lane.stopped:
             self.notice(f"{lane.name}: {reason}")
         lane.stopped = lane.stopped or reason
@@ -591,7 +598,7 @@ class Dispatcher:
             self._give_up(lane, job, lane.stopped)
 
     def _give_up(self, lane: Lane, job: Job, reason: str) -> None:
-        """The last attempt's error stands; a request that was never sent gets one that says why."""
+        """Answer a request with its last attempt's error, or, if it was never sent, with an error that says why."""
         if job.last is not None:
             self._answer(lane, job.request, job.last.response)
             return
@@ -614,7 +621,8 @@ class Dispatcher:
 def _charged_usd(attempt: Attempt, at_most_usd: float) -> float:
     """Return the cost in USD that an attempt counts with.
 
-    What the server says, or all that it may have cost, where it may have any.
+    It is what the server reports; without a report it is the most it may have cost, or 0 if it cannot have cost
+    anything.
     """
     cost = attempt.response.usage.cost_usd
     if cost is not None and cost >= 0:

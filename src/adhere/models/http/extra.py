@@ -1,7 +1,7 @@
-"""Fields of a request that a person adds or leaves out: `--send KEY=JSON`, `--omit KEY`.
+"""Fields of a request that a user adds or leaves out: `--send KEY=JSON`, `--omit KEY`.
 
-A KEY is a field of the request's body; `a.b` is the field `b` of the object in `a`. What is sent replaces what would be
-sent otherwise; two objects are merged.
+A KEY is a field of the request's body; `a.b` is the field `b` of the object in `a`. An added field replaces the one
+that would be sent otherwise; two objects are merged.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ OURS = {
     "n": "say --draws",
     "candidateCount": "say --draws",
 }
-"""What a Run states elsewhere, so that a second value would make it say what is not so."""
+"""Fields that a Run states elsewhere, with where; a second value would make the Run state something false."""
 _OF_CLIENTS = frozenset({"extra_body", "extra_headers", "extra_query"})
 KEPT = frozenset({"model", "messages", "contents", "generationConfig"})
-"""Without these nothing is asked."""
+"""Fields that no request can do without."""
 OMITTABLE = frozenset({
     "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream", "stream_options", "tools",
     "system", "systemInstruction", "topP", "maxOutputTokens", "provider", "plugins", "reasoning", "reasoning_effort",
     "response_format", "thinking", "output_config", "thinkingConfig", "responseMimeType", "responseJsonSchema",
 })  # fmt: skip
-"""Everything that any dialect sends beside what is asked."""
+"""All fields that some dialect sends, apart from those that hold the question."""
 
 
 def parse_send(texts: Iterable[str]) -> dict[str, Json]:
-    """`KEY=JSON` texts as fields.
+    """Parse `KEY=JSON` texts into fields.
 
     Raises:
-        UsageError: There is no `=`, the value is no JSON, or a key stands twice.
+        UsageError: A text has no `=`, a value is no JSON, or a key occurs twice.
     """
     fields: dict[str, Json] = {}
     for one in texts:
@@ -68,11 +68,11 @@ def parse_send(texts: Iterable[str]) -> dict[str, Json]:
 
 
 def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
-    """Refuse what cannot be added or left out.
+    """Refuse fields that cannot be added or left out.
 
     Raises:
-        UsageError: A field that a Run states elsewhere, one without which nothing is asked, one that is not sent at
-            all, or one that is both added and left out.
+        UsageError: A Run states the field elsewhere, no request can do without it, it is not sent at all, or it is
+            both added and left out.
     """
     for name in send:
         if name.partition(".")[0] in _OF_CLIENTS:
@@ -103,7 +103,7 @@ def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
 
 
 def with_fields(body: dict[str, Any], send: Mapping[str, Json], omit: Iterable[str]) -> dict[str, Any]:
-    """A request's body with what is added and without what is left out; the body itself stays as it is."""
+    """Return a copy of a request's body with the fields of `send` added and those of `omit` left out."""
     for name, value in send.items():
         addition: Json = value
         for part in reversed(name.split(".")):

@@ -16,7 +16,7 @@ from adhere.errors import UsageError
 from adhere.models.http.providers import PROVIDERS
 
 OTHER_VARIABLE = "ADHERE_API_KEY"
-"""The key for a base URL that is given in full. Bound to it by `ADHERE_API_KEY_FOR=BASE_URL`, unless it is loopback."""
+"""Variable of the key for a base URL. `ADHERE_API_KEY_FOR=BASE_URL` binds it to the URL, unless that is loopback."""
 
 _SECRETS = re.compile(
     r"sk-[A-Za-z0-9_-]{8,}|hf_[A-Za-z0-9]{8,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}"
@@ -27,15 +27,15 @@ _PLACEHOLDERS = frozenset({
     "dummy", "empty", "fake", "key", "lm-studio", "local", "no-key", "none", "not-needed", "null", "ollama",
     "sk-no-key-required", "test", "token",
 })  # fmt: skip
-"""What people set where a local server wants any key at all. They are words of ordinary answers, and no secrets."""
+"""Values that people set if a local server wants any key at all. They are ordinary words, and no secrets."""
 SHORTEST_SECRET = 4
 
 
 class Key:
-    """A secret that shows itself to nobody but the endpoint it belongs to.
+    """Holds a secret that only the endpoint it belongs to may see.
 
-    A server can echo it in whatever it sends, so every byte that comes from the endpoint goes through `redact_bytes`
-    before anything reads it, and every text that came of them through `redact`.
+    A server can echo the key in anything it sends. So all bytes from the endpoint go through `redact_bytes` before
+    anything reads them, and all texts made of them through `redact`.
     """
 
     __slots__ = ("_forms", "_value", "base_url", "variable")
@@ -52,7 +52,7 @@ class Key:
         raise TypeError("A key is not written anywhere")
 
     def headers(self, base_url: str, name: str = "Authorization") -> dict[str, str]:
-        """Return the header that authorises a request to `base_url`, under that name.
+        """Return the header `name` that authorises a request to `base_url`.
 
         Raises:
             UsageError: The key belongs to another base URL.
@@ -62,7 +62,7 @@ class Key:
         return {name: f"Bearer {self._value}" if name == "Authorization" else self._value}
 
     def redact_bytes(self, data: bytes) -> bytes:
-        """The bytes without this key in any of its forms."""
+        """Replace this key, in any of its forms, with `***`."""
         if self._forms is None:
             return data
         text = data.decode("utf-8", "surrogateescape")
@@ -73,11 +73,11 @@ class Key:
         )
 
     def redact(self, text: str) -> str:
-        """The text without this key in any of its forms, and without what looks like one."""
+        """Replace this key, in any of its forms, and everything that looks like a key with `***`."""
         return redact(text if self._forms is None else self._forms.sub("***", text))
 
     def redact_value(self, value: Any) -> Any:
-        """A JSON value without this key in any of its texts and names; what does not look like this very key stays."""
+        """Replace this key in all texts and names of a JSON value; other texts that look like a key stay."""
         if self._forms is None:
             return value
         if isinstance(value, str):
@@ -90,10 +90,11 @@ class Key:
 
 
 def _forms(value: str) -> list[str]:
-    """How a server may write a key: as it is, escaped for JSON, HTML or a URL, in hexadecimal, reversed, or in Base64.
+    """List the forms in which a server may write a key, longest first.
 
-    In Base64 the key's letters depend on what stands before it: three alignments, without the letters at both ends that
-    share their bits with a neighbour.
+    They are the key as it is, escaped for JSON, HTML or a URL, in hexadecimal, reversed, and in Base64. In Base64 the
+    letters depend on the bytes before the key: there are three alignments, without the letters at both ends that share
+    bits with a neighbour.
     """
     raw = value.encode("utf-8", "surrogateescape")
     forms = {
@@ -121,22 +122,22 @@ def _forms(value: str) -> list[str]:
 
 
 def redact(text: str) -> str:
-    """The text without what looks like a key."""
+    """Replace everything that looks like a key with `***`."""
     return _SECRETS.sub("***", text)
 
 
 class Address(NamedTuple):
-    """Where an endpoint is and what it is called on the command line."""
+    """Holds the base URL of an endpoint, and the provider's name on the command line (empty: none)."""
 
     base_url: str
     provider: str
 
 
 def address(name: str) -> Address:
-    """The endpoint that a provider's name or a base URL stands for.
+    """Return the endpoint that a provider's name or a base URL stands for.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: `name` is neither.
     """
     if name in PROVIDERS:
         return Address(PROVIDERS[name].base_url, name)
@@ -162,7 +163,7 @@ def address(name: str) -> Address:
 
 
 def is_loopback(base_url: str) -> bool:
-    """Whether the URL's host is this machine."""
+    """Tell whether the URL's host is this machine."""
     host = urlsplit(base_url).hostname or ""
     if host == "localhost":
         return True
@@ -173,10 +174,10 @@ def is_loopback(base_url: str) -> bool:
 
 
 def key_for(where: Address, environment: Mapping[str, str] | None = None) -> Key | None:
-    """The key of an endpoint, if the environment has one. A server on this machine mostly needs none.
+    """Return the key of an endpoint from the environment; None if it has none, as for most local servers.
 
     Raises:
-        UsageError: A provider that needs one has none; the key belongs to another URL; or it would go over plain http.
+        UsageError: A provider's key is missing, the key belongs to another URL, or it would go over plain http.
     """
     environment = os.environ if environment is None else environment
     base_url, provider = where
@@ -199,10 +200,10 @@ def key_for(where: Address, environment: Mapping[str, str] | None = None) -> Key
 
 
 def _sendable(value: str, variable: str) -> str:
-    """The key without white space around it.
+    """Strip white space around the key.
 
     Raises:
-        UsageError: It holds a character that no header may have; the message does not show it.
+        UsageError: The key holds a character that no header may have; the message does not show the key.
     """
     value = value.strip()
     if not value.isprintable():

@@ -1,4 +1,4 @@
-"""One model in the queue: what it has yet to be asked, what it is known to bear, and what is said about it."""
+"""One model in the queue: its open requests, its known capacity, and its state for display."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from adhere.schema import Response
 
 @dataclass(frozen=True)
 class Policy:
-    """The caps that a user may set, and how patient the dispatcher is.
+    """Holds the caps that a user may set, and the dispatcher's patience.
 
     Args:
         concurrency: Requests under way at once, all lanes together.
         lane_concurrency: The same for one lane.
-        start, lane_start: With how many it begins.
-        requests_per_minute, tokens_per_minute: Caps of each lane; None: none.
+        start, lane_start: The first limits of these, before they are adapted.
+        requests_per_minute, tokens_per_minute: Caps of each lane; None: no cap.
         max_cost_usd: Nothing is sent that could make the whole cost more than this; None: no cap.
-        attempts: Times a request is sent before it is parked; parked requests get one more such round when their lane
-            has nothing else to do.
+        attempts: Times a request is sent before it is parked; parked requests get one more such round when their
+            lane has nothing else to do.
         patience_s: How long a lane is waited for from its first failure since the last answer; then it is set aside.
         drain_s: How long requests under way are waited for when asking is stopped.
         failures, first_open_s, longest_open_s: See Breaker.
@@ -47,7 +47,7 @@ class Policy:
 
 @dataclass
 class Counts:
-    """The counts of what happened so far, for whoever watches."""
+    """Counts what happened so far, for display."""
 
     sent: int = 0
     answered: int = 0
@@ -58,13 +58,13 @@ class Counts:
 
     @property
     def limited_share(self) -> float:
-        """Rejections among the attempts that ended; 0 before the first."""
+        """Share of rejections among the attempts that ended; 0 before the first."""
         attempts = self.answered + self.failed + self.limited + self.transient
         return self.limited / attempts if attempts else 0.0
 
 
 class RequestEnd(NamedTuple):
-    """The end of one request."""
+    """Holds the end of one request."""
 
     lane: str
     request: Request
@@ -72,7 +72,7 @@ class RequestEnd(NamedTuple):
 
 
 class LaneWait(NamedTuple):
-    """A lane that others wait for: why, when it is tried again, and when it is set aside, in seconds from now."""
+    """Describes a lane that is waited for: the reason, and in how many seconds it is tried again and set aside."""
 
     lane: str
     reason: str
@@ -81,7 +81,7 @@ class LaneWait(NamedTuple):
 
 
 class Job:
-    """A request in the queue: how often it was sent, and what came of it last."""
+    """A request in the queue, with the number of attempts and the result of the last."""
 
     __slots__ = ("attempts", "is_second", "last", "request")
 
@@ -94,7 +94,7 @@ class Job:
 
 @dataclass
 class Lane:
-    """One model: its queue and what it is known to bear."""
+    """One model: its queue and its known capacity."""
 
     name: str
     limiter: Limiter
@@ -120,18 +120,18 @@ class Lane:
 
     @property
     def open_requests(self) -> int:
-        """Requests without an answer."""
+        """Number of requests without an answer."""
         queue_length = len(self.ready) + self.unread + len(self.parked) + len(self.suspected)
         return queue_length + self.waiting + self.limiter.in_flight
 
     @property
     def has_ready(self) -> bool:
-        """Whether a request could go now, were there room."""
+        """Whether the lane has a request that could be sent if there were room."""
         return bool(self.ready or self.unread)
 
     @property
     def state(self) -> Literal["done", "stopped", "parked", "paused", "active"]:
-        """For the live table."""
+        """The lane's state, for the live table."""
         if self.stopped:
             return "stopped"
         if not self.open_requests:
@@ -141,7 +141,7 @@ class Lane:
         return "parked" if not (self.has_ready or self.waiting or self.limiter.in_flight) else "active"
 
     def first(self) -> Job:
-        """The request at the head of the queue; requests are made when their turn comes."""
+        """Return the request at the head of the queue; requests are made when their turn comes."""
         while not self.ready:
             request = next(self.sources[0], None)
             if request is None:
@@ -153,7 +153,7 @@ class Lane:
 
 
 def lane_states(lanes: Iterable[Lane]) -> Mapping[str, int]:
-    """How many lanes are in which state."""
+    """Count the lanes by state."""
     states: dict[str, int] = {}
     for lane in lanes:
         states[lane.state] = states.get(lane.state, 0) + 1
@@ -161,7 +161,7 @@ def lane_states(lanes: Iterable[Lane]) -> Mapping[str, int]:
 
 
 def waiting_line(waits: Sequence[LaneWait], most: int = 3) -> str:
-    """Name the lanes that are waited for and their next try, in one line; "" where there are none."""
+    """Name the lanes that are waited for and their next try, in one line; empty if there are none."""
     if not waits:
         return ""
     lines = [

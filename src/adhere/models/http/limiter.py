@@ -1,9 +1,9 @@
 """How many requests may be under way at once: found by trying, since servers do not say. Time comes in as a number.
 
 Source: the controller measured in the notes on endpoints (2,000 items, true capacity 50: 21.8 s where 20.0 is ideal, 61
-rejections, against 40.8 s and 8,101 with a fixed number and back-off). What matters: a rejected request goes back to
-the queue and nobody sleeps; the limit is cut once per congestion episode, which is what a request sent before the last
-cut belongs to; it grows only while it is used to the full.
+rejections, against 40.8 s and 8,101 with a fixed number and back-off). Three things matter. A rejected request goes
+back to the queue and nothing sleeps. The limit is cut once per congestion episode, to which all requests sent before
+the last cut belong. The limit grows only while it is fully used.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Limiter:
-    """How many requests of one model, or of one endpoint, may be under way at once.
+    """Limits how many requests of one model, or of one endpoint, may be under way at once.
 
     Args:
         start: The first limit. It doubles with every round of successes until the first rejection, then grows by one.
-        most: What the user allows; the limit never exceeds it.
+        most: The user's cap; the limit never exceeds it.
     """
 
     start: int = 4
@@ -41,12 +41,12 @@ class Limiter:
         return self.in_flight < int(self.limit)
 
     def sent(self) -> int:
-        """Count a request that is being sent; the epoch that `succeeded`, `rejected` or `ended` want back."""
+        """Count a request that is being sent; return its epoch, which `succeeded` and `rejected` need."""
         self.in_flight += 1
         return self._epoch
 
     def succeeded(self, epoch: int) -> None:
-        """The request was answered. Only a full round of them, sent since the last change, lets the limit grow."""
+        """Count an answered request. Only a full round of them, sent since the last change, lets the limit grow."""
         was_full = self.in_flight >= int(self.limit)
         self.in_flight -= 1
         if epoch != self._epoch:
@@ -59,10 +59,10 @@ class Limiter:
             self._successes = 0
 
     def rejected(self, epoch: int) -> bool:
-        """The server had no room for the request; whether this began a new episode.
+        """Count a request that the server had no room for; tell whether this began a new episode.
 
-        The limit becomes 0.9 times the requests under way that are not rejected: the first rejection of an episode cuts
-        it, every further one of the same episode takes itself out of the count.
+        The limit becomes 0.9 times the number of requests under way that are not rejected. The first rejection of an
+        episode sets it so; every further one lowers it by 0.9.
         """
         before = self.in_flight
         self.in_flight -= 1
@@ -78,17 +78,17 @@ class Limiter:
         return True
 
     def ended(self) -> None:
-        """The request ended in a way that says nothing about room: a timeout, a failure, a cancellation."""
+        """Count a request that ended without saying anything about room: a timeout, a failure, a cancellation."""
         self.in_flight -= 1
 
 
 @dataclass
 class Bucket:
-    """A cap per minute: requests, or tokens. It refills evenly and holds at most `burst_s` seconds' worth.
+    """Caps requests, or tokens, per minute. It refills evenly and holds at most `burst_s` seconds' worth.
 
     Args:
-        per_minute: What the user allows.
-        burst_s: How much of it may be used at once, in seconds.
+        per_minute: The user's cap.
+        burst_s: How much of the cap may be used at once, in seconds.
     """
 
     per_minute: float
@@ -106,13 +106,13 @@ class Bucket:
         return max(1.0, self.per_minute * self.burst_s / 60)
 
     def ready_at(self, now: float, amount: float = 1.0) -> float:
-        """When `amount` may be taken: `now`, or later. More than the bucket holds waits for it to be full."""
+        """Return when `amount` may be taken: `now`, or later. For more than the bucket holds, it must be full."""
         self._refill(now)
         missing = min(amount, self._full) - self._level
         return now if missing <= 1e-9 else now + missing * 60 / self.per_minute
 
     def take(self, now: float, amount: float = 1.0) -> None:
-        """Take `amount`; the level may fall below zero, and is then waited for."""
+        """Take `amount`; the level may fall below zero, so that later takers wait."""
         self._refill(now)
         self._level -= amount
 
@@ -127,7 +127,7 @@ class Breaker:
     """Stops asking a model that only fails, and tries again now and then.
 
     Args:
-        failures: So many failures in a row open it.
+        failures: Number of failures in a row that open it.
         first_s: How long it stays open the first time; twice as long every time after that, up to `longest_s`.
         longest_s: See `first_s`.
     """
@@ -141,15 +141,15 @@ class Breaker:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether it was open and has not succeeded since: then one request at a time is sent."""
+        """Whether it has opened and no request succeeded since; then one request at a time is sent."""
         return self._opened > 0
 
     def succeeded(self) -> None:
-        """A request was answered."""
+        """Note that a request was answered, which closes the breaker."""
         self._in_a_row = self._opened = 0
 
     def failed(self, now: float) -> bool:
-        """A request failed; whether this opened the breaker."""
+        """Note that a request failed; tell whether this opened the breaker."""
         self._in_a_row += 1
         if self._in_a_row < self.failures and not self._opened:
             return False
@@ -161,5 +161,5 @@ class Breaker:
 
 
 def backoff_s(attempt: int, rng: random.Random, *, base_s: float = 1.0, longest_s: float = 60.0) -> float:
-    """Seconds until a failed request is tried again: full jitter, doubling. `attempt` counts from 1."""
+    """Draw the seconds until a failed request is tried again: full jitter, doubling. `attempt` counts from 1."""
     return rng.uniform(0, min(longest_s, base_s * 2 ** (attempt - 1)))

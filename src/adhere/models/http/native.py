@@ -37,16 +37,17 @@ _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", 
 
 
 class Native(NamedTuple):
-    """One API of its own.
+    """Describes one API that differs from OpenAI's.
 
     Attributes:
-        path: Of a model's answers, below the base URL.
-        body: What is sent: model, request, sampling, and OpenAI's options (`reasoning_effort`, `response_format`).
-        completion: A reply as a chat completion.
-        key_header: In which the key goes.
-        headers: Sent with every request.
+        path: Returns the path of a model's answers, below the base URL.
+        body: Makes the body from model, request, sampling, and OpenAI's options (`reasoning_effort`,
+            `response_format`).
+        completion: Converts a reply to a chat completion.
+        key_header: The header of the key.
+        headers: Headers sent with every request.
         models: The path of the list of models.
-        most_temperature: A higher one is refused.
+        most_temperature: The highest temperature that the API accepts.
     """
 
     path: Callable[[str], str]
@@ -213,7 +214,7 @@ def _schema_of(option_fields: Mapping[str, Json]) -> Any:
 
 
 def _merge_neighbours(turns: Sequence[tuple[str, list[dict[str, Any]]]], name: str) -> list[dict[str, Any]]:
-    """Messages by role; neighbours of one role (several results of tools) are one message."""
+    """Make messages of (role, blocks); neighbours of one role (several results of tools) become one message."""
     messages: list[dict[str, Any]] = []
     for role, blocks in turns:
         if messages and messages[-1]["role"] == role:
@@ -224,11 +225,11 @@ def _merge_neighbours(turns: Sequence[tuple[str, list[dict[str, Any]]]], name: s
 
 
 def response_format(kind: str, schema: str) -> dict[str, Json] | None:
-    """OpenAI's `response_format` for one request; None where a schema is wanted and the prompt has none.
+    """Return OpenAI's `response_format` for one request; None if a schema is asked for and the prompt has none.
 
     Args:
         kind: `json_object` or `json_schema`.
-        schema: The JSON Schema of the request as text; empty: it has none.
+        schema: The JSON Schema of the request as text; empty: the request has none.
     """
     if kind == "json_object":
         return {"type": "json_object"}

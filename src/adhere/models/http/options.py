@@ -1,4 +1,4 @@
-"""The options of an endpoint that a person may set: one object for `eval`, `sweep` and the Python API."""
+"""The options of an endpoint that a user may set: one object for `eval`, `sweep` and the Python API."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ LONGEST_ANSWER_S = 1_800.0
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How an endpoint is talked to, what is asked of it at once, and what it may cost.
+    """Holds how requests are sent to an endpoint, how many at once, and what they may cost.
 
     Only `dialect`, `reasoning_effort`, `response_format`, `provider`, `send` and `omit` can change an answer, so only
     they are part of a Run's name. All others may change from one run of a command to the next, and a stored Run is
     continued.
 
     Args:
-        timeout_s: For a whole answer. None: 60 s and 0.1 s for each token that it may have, at most 30 minutes.
-        connect_s: Until a connection stands.
-        stall_s: Without a byte of a streamed answer.
+        timeout_s: Limit for a whole answer. None: 60 s and 0.1 s for each token that it may have, at most 30 minutes.
+        connect_s: Limit until a connection is open.
+        stall_s: Limit without a byte of a streamed answer.
         most_bytes: A longer reply is not read.
         stream: Whether answers are streamed, which measures the time to the first token.
         concurrency: Requests under way at once, to all models together.
-        model_concurrency: The same for one model. None: one where the server is known to answer one at a time, else
-            100.
-        requests_per_minute: To one model; None: no cap.
-        tokens_per_minute: Of one model; None: no cap.
+        model_concurrency: Requests under way at once to one model. None: what the server is known to answer at
+            once, else 100.
+        requests_per_minute: Cap for each model; None: no cap.
+        tokens_per_minute: Cap for each model; None: no cap.
         max_cost_usd: Nothing is sent that could make everything in one directory cost more; None: no cap.
-        price: USD a token, of models whose price the endpoint does not list.
+        price: USD a token, for models whose price the endpoint does not list.
         reasoning_effort: Sent with every request.
-        response_format: What the server is told to enforce: any JSON object, or the schema that the prompt asks for
+        response_format: What the server must enforce: any JSON object, or the schema that the prompt asks for
             (`data:json_schema`; prompts without one are asked as they are). None: the prompt's words alone.
         provider: Behind a gateway: only this provider answers, and no other one instead of it.
         dialect: The kind of server; None: guessed.
-        patience_s: How long a model is waited for that only fails, or asks for a pause. Then it is set aside.
-        wait_s: How long a server is waited for at which nothing listens yet.
+        patience_s: How long a model that only fails, or asks for a pause, is waited for before it is set aside.
+        wait_s: How long a server that does not listen yet is waited for.
         send: Fields added to every request: `{"top_k": 20}`; `a.b` is a field of the object in `a`.
         omit: Fields left out of every request, such as `seed`.
 
@@ -103,13 +103,13 @@ class EndpointOptions:
             raise UsageError("concurrency and model_concurrency are at least 1")
 
     def total_s(self, max_new_tokens: int) -> float:
-        """Seconds for a whole answer of at most so many tokens. Every request has such a limit."""
+        """Return the limit in seconds for a whole answer of at most `max_new_tokens` tokens."""
         if self.timeout_s is not None:
             return self.timeout_s
         return min(LONGEST_ANSWER_S, 60 + max_new_tokens / 10)
 
     def policy(self, kind: Dialect) -> Policy:
-        """Return the caps and patience that the dispatcher keeps to with this kind of server."""
+        """Return the caps and the patience of the dispatcher with this kind of server."""
         slots = self.model_concurrency if self.model_concurrency is not None else kind.in_flight
         together = self.concurrency
         if self.model_concurrency is None and kind.in_flight is not None:
@@ -124,7 +124,7 @@ class EndpointOptions:
         )
 
     def sent(self, kind: Dialect) -> dict[str, Json]:
-        """Return what is sent with each request to this kind of server, beside the conversation and the sampling.
+        """Return the fields that these options add to each request to this kind of server.
 
         Raises:
             UsageError: The server has no such option.
@@ -152,10 +152,10 @@ class EndpointOptions:
 
 
 def price_of(text: str) -> Prices:
-    """A price as a person states it, `0.15,0.60`: USD a million prompt tokens and a million answer tokens.
+    """Parse a price such as `0.15,0.60`: USD for a million prompt tokens and for a million answer tokens.
 
     Raises:
-        UsageError: It is not two numbers of at least 0.
+        UsageError: `text` is not two numbers of at least 0.
     """
     parts = text.split(",")
     try:

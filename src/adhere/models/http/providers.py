@@ -1,7 +1,7 @@
-"""Providers by name, one row each. Where they are, whose key opens them, what they are called in names of models.
+"""Providers by name, one row each: their address, the variable of their key, and the form of model names.
 
-A row is all that an OpenAI-compatible provider needs: names, keys, completion and listings are derived from it. What a
-server does otherwise stands in `dialects`, under the provider's name.
+An OpenAI-compatible provider needs no more than a row: names, keys, completion and listings are derived from it.
+Differences of its server are in `dialects`, under the provider's name.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 
 
 class Provider(NamedTuple):
-    """One provider of models.
+    """Describes one provider of models.
 
     Attributes:
-        name: As names of models begin: `openai/gpt-4o-mini`.
-        base_url: Where its API is, without a slash at the end.
+        name: The beginning of its models' names: `openai` in `openai/gpt-4o-mini`.
+        base_url: The address of its API, without a slash at the end.
         variable: The environment variable of its key.
         about: What it is, in a few words.
-        model: The form of a model's name behind the slash.
-        maker: Who makes its models, as other people's records name them; "": the model's own name says it.
-        hosts_dialect: Whether a base URL of its host is taken for its dialect. Not where the host has two APIs.
+        model: The form of a model's name after the slash.
+        maker: The maker of its models, as foreign records name it; "": the model's own name says it.
+        hosts_dialect: Whether a base URL on its host implies its dialect. Not if the host has two APIs.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Provider(NamedTuple):
 
     @property
     def host(self) -> str:
-        """The host of its API."""
+        """The host name of its API."""
         return urlsplit(self.base_url).hostname or ""
 
 

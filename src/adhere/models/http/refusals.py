@@ -1,8 +1,9 @@
-"""Reading a server's errors by their structure: HTTP's status and the error's code, type and metadata.
+"""Reads a server's errors by their structure: HTTP's status and the error's code, type and metadata.
 
-Words in a message decide nothing about one request: "your limit is tier 1" is no spent key, and "connection refused" is
-no refusal. Some servers say only in words that the key is wrong (xAI, HTTP 400), that they only stream, or which field
-they do not know. Such an error `suspects` (`blame.py`): if the first answers of a model all say so, it is believed.
+Words in a message decide nothing about one request: "your limit is tier 1" does not mean spent credit, and "connection
+refused" is no refusal. Some servers say only in words that the key is wrong (xAI, HTTP 400), that they only stream, or
+which field they do not know. Such an error `suspects` (`blame.py`) and is believed if the first replies of a model all
+say so.
 
 Source: OpenRouter's, OpenAI's and Azure's documentation of their errors, as the notes on endpoints have it. Ours
 differs from their client libraries in reading errors inside a 200, and in telling a model's trouble from an account's.
@@ -23,7 +24,10 @@ CONTENT_POLICY = frozenset({
     "refusal", "safety", "responsibleaipolicyviolation", "contentpolicyviolationerror", "prompt_blocked",
     "content_blocked", "guardrail_intervened", "hooks_failed", "2016", "2017",
 })  # fmt: skip
-"""Of providers, of LiteLLM around them, of gateways' guards (Portkey's hooks, Cloudflare's 2016 and 2017)."""
+"""Names of refusals of content.
+
+They come from providers, LiteLLM, and gateways' guards (Portkey's hooks, Cloudflare's 2016 and 2017).
+"""
 NO_CREDIT = frozenset({
     "insufficient_quota", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
     "billing_not_active", "payment_required", "quota_exceeded", "arrearage",
@@ -34,7 +38,7 @@ KEY_SPENT = frozenset({
     "unauthenticated", "unauthorized", "access_token_expired", "invalid_token", "authenticationerror",
 })  # fmt: skip
 _WRAPPED = re.compile(r"litellm\.(\w+error)\b")
-"""The class that LiteLLM names at the head of its messages; the innermost one says what it was."""
+"""Matches the class that LiteLLM names at the head of its messages; the innermost one is the cause."""
 NO_MODEL = frozenset({"model_not_found", "model_not_available", "invalid_model", "model_deprecated", "no_endpoints"})
 _STATUS_OF = {
     **dict.fromkeys(CONTENT_POLICY | NO_CREDIT | NO_MODEL, 400), **dict.fromkeys(KEY_SPENT, 401),
@@ -42,21 +46,21 @@ _STATUS_OF = {
     "not_found_error": 404, "notfounderror": 404, "rate_limit_error": 429, "rate_limit_exceeded": 429,
     "resource_exhausted": 429, "overloaded_error": 529,
 }  # fmt: skip
-"""The status that an error inside a 200 would have had, by what it calls itself; the first that fits counts."""
+"""The status that an error inside a 200 would have had, by the error's name; the first match counts."""
 _SAID = ("message", "detail", "error_msg", "error_message", "status_msg", "msg")
 
 
 class Meaning(NamedTuple):
-    """The meaning of an error: what it asks of us.
+    """Holds the meaning of an error: how the dispatcher must treat it.
 
     Attributes:
         kind: See Attempt.
-        status: HTTP's, or the one that an error inside a 200 names.
+        status: The HTTP status, or the one that an error inside a 200 names.
         scope: Whose limit was met.
         denied: What was refused.
         suspects: See Attempt.
         helps: What a user can do, in a few words; empty: the server's message says it.
-        is_refusal: The content was refused, which is an answer.
+        is_refusal: Whether the content was refused, which counts as an answer.
     """
 
     kind: Kind
@@ -72,9 +76,9 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
     """Return what an error means.
 
     Args:
-        http_status: Of the reply; 200 where the error came inside an answer.
-        error: The error's fields (`error_fields`); empty where the body has none.
-        body: How the reply begins, where it has no fields.
+        http_status: Status of the reply; 200 if the error came inside an answer.
+        error: The error's fields (`error_fields`); empty if the body has none.
+        body: The beginning of the reply, if it has no fields.
     """
     status = http_status
     metadata = mapping_of(error.get("metadata"))
@@ -105,11 +109,11 @@ def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Me
 
 
 def error_fields(error: Any, body: Any) -> Mapping[str, Any]:
-    """Return the fields of an error in any of the forms that servers give it.
+    """Return the fields of an error, whatever form a server gives it.
 
     `{"error": {…}}` is OpenAI's. The error may be a text beside a code (xAI), lie at the top (vLLM, Mistral), in
     `base_resp` (MiniMax) or `errors` (Cloudflare), or be a list of what is wrong with the request (`detail`, of
-    FastAPI). `message` is a text then, `details` that list.
+    FastAPI). In the result `message` is a text or None, `details` that list.
     """
     fields = dict(mapping_of(error) or mapping_of(body))
     errors = fields.get("errors")

@@ -20,16 +20,16 @@ from adhere.models.http.options import EndpointOptions
 from adhere.schema import EngineInfo, Sampling
 
 REST_S = 15.0
-"""For which a server is left alone that cannot be reached, while another one can."""
+"""Seconds that an unreachable server gets no requests, while another one can be reached."""
 
 
 class Replicas(Endpoint):
-    """Each request goes to the server with fewest under way.
+    """Sends each request to the server with the fewest requests under way.
 
-    One that cannot be reached rests; its requests go to the others.
+    A server that cannot be reached rests, and its requests go to the others.
 
     Args:
-        servers: At least one, all with the same model.
+        servers: Endpoints, at least one, all with the same model.
     """
 
     def __init__(self, servers: Sequence[Endpoint]) -> None:
@@ -53,10 +53,10 @@ class Replicas(Endpoint):
         await self._stack.aclose()
 
     async def wait_until_up(self, say: Callable[[str], None] = lambda _line: None) -> None:
-        """Return once each server listens or was waited for in vain; those rest.
+        """Wait until each server listens or its time is up; servers that do not listen rest.
 
         Raises:
-            Unreachable: None of them listens.
+            Unreachable: No server listens.
         """
         problems = await asyncio.gather(*(server.wait_until_up(say) for server in self.servers), return_exceptions=True)
         for place, problem in enumerate(problems):
@@ -69,11 +69,11 @@ class Replicas(Endpoint):
             raise problems[0]  # type: ignore[misc]
 
     async def models(self) -> list[dict[str, Any]]:
-        """List the models of the first server: all have the same."""
+        """List the models of the first server; all have the same."""
         return await self.servers[0].models()
 
     async def call(self, model: str, request: Request, sampling: Sampling, *, total_s: float | None = None) -> Attempt:
-        """Call as `Endpoint.call` does, once for each server that cannot be reached."""
+        """Call like `Endpoint.call`; if a server cannot be reached, try the next, each once."""
         places_tried: set[int] = set()
         while True:
             place = self._idlest(places_tried)
@@ -100,16 +100,16 @@ class Replicas(Endpoint):
         self._rests_until[place] = asyncio.get_running_loop().time() + REST_S
 
     def engine(self) -> EngineInfo:
-        """Describe the engine of one server, without its address: the set of servers may change while a Run is made."""
+        """Describe the engine of one server, without its address, since the servers may change while a Run is made."""
         one = super().engine()
         return msgspec.structs.replace(one, settings={**one.settings, "base_url": "replicas"})
 
 
 def replicas_of(names: Sequence[str], *, options: EndpointOptions, say: Callable[[str], None]) -> EndpointModel:
-    """One model behind several endpoints; what one of them bears at once, all of them bear together.
+    """Make one model of several endpoints; the limit of requests at once is multiplied by their number.
 
     Raises:
-        UsageError: They name different models.
+        UsageError: The names are of different models.
     """
     wheres = [split(name) for name in names]
     models = {model for _, model in wheres}

@@ -1,4 +1,4 @@
-"""A streamed completion, put together so that it is read as one that was not streamed."""
+"""Joins a streamed completion, so that it is read like one that was not streamed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from adhere.calls import MOST_CALLS
 from adhere.models.http.values import content_of, json_of, mapping_of, storable, text_of, thought_of
 
 LONGEST_EVENT = 1_000_000
-"""Bytes of one event, over all its lines, that are kept until they are JSON."""
+"""Most bytes of one event, over all its lines, that are kept until they are JSON."""
 
 
 class Stream:
-    """Takes the bytes of a stream of server-sent events as they come; never raises, whatever they are."""
+    """Takes the bytes of a stream of server-sent events as they come; never raises, whatever the bytes are."""
 
     def __init__(self) -> None:
         self.content: list[str] = []
@@ -32,7 +32,7 @@ class Stream:
         self._has_pieces = False
 
     def feed(self, data: bytes) -> bool:
-        """Take some bytes; whether they held the first token."""
+        """Take some bytes; tell whether they held the first token."""
         before = self._has_begun()
         self._rest += data
         if self._plain is not None:
@@ -98,9 +98,9 @@ class Stream:
             self._call(mapping_of(piece))
 
     def _call(self, piece: Mapping[str, Any]) -> None:
-        """A piece of a call: it belongs to the one of its `index`, where its id is no other.
+        """Add a piece of a call to the call with its `index`, unless that has another id; else begin a new call.
 
-        A server without index sends calls whole.
+        A server that sends no index sends whole calls.
         """
         index, call_id, function = piece.get("index"), text_of(piece.get("id")), mapping_of(piece.get("function"))
         open_call = next((call for call in reversed(self.calls) if index is not None and call["index"] == index), None)
@@ -118,7 +118,7 @@ class Stream:
             )
 
     def body(self) -> bytes:
-        """The completion as JSON; a stream that ended before it was finished has an error that says so."""
+        """Return the completion as JSON, with an error if the stream ended before the answer was finished."""
         if self._rest:
             self._line(bytes(self._rest).strip())  # the last line may lack its line feed
             self._rest = bytearray()

@@ -1,4 +1,4 @@
-"""Reading what a server sent: every function takes whatever JSON may hold, and none raises."""
+"""Reads what a server sent: every function takes any JSON value, and none raises."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOO_DEEP = object()
 
 
 def json_of(body: bytes, content_type: str = "") -> Any:
-    """Return the JSON value; None where it is none. Numbers that JSON does not have (NaN) are None.
+    """Return the JSON value; None if `body` is no JSON. Numbers that JSON does not have (NaN) become None.
 
     Args:
         body: UTF-8, UTF-16 or UTF-32, as JSON may be; another encoding only if its header says so.
@@ -57,7 +57,7 @@ def _decode(body: bytes, content_type: str) -> str:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number, given as a number or as a text; None for anything else."""
+    """Return a finite number, given as a number or as a text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -68,18 +68,18 @@ def number_of(value: Any) -> float | None:
 
 
 def whole_of(value: Any) -> int | None:
-    """A count of at least 0; None for anything else."""
+    """Return a count of at least 0; None for anything else."""
     number = number_of(value)
     return None if number is None or number < 0 else int(number)
 
 
 def text_of(value: Any) -> str | None:
-    """A text with something in it; None for anything else."""
+    """Return a text that is not empty; None for anything else."""
     return value if isinstance(value, str) and value else None
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:
-    """An object; an empty one for anything else."""
+    """Return an object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -89,7 +89,7 @@ _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "th
 _WORDS = ("text", "thinking", "reasoning", "summary", "content", "value", "thought", "reasoningContent",
           "reasoningText")  # fmt: skip
 _BESIDE = re.compile(r"tool|search|result|citation|reference|image|audio|video|file|document|refusal", re.IGNORECASE)
-"""Types of parts that hold neither the answer nor reasoning: what a tool of the server gave, sources, pictures."""
+"""Matches types of parts that hold neither answer nor reasoning: results of the server's tools, sources, pictures."""
 
 
 def content_of(content: Any) -> str:
@@ -101,7 +101,7 @@ def content_of(content: Any) -> str:
 
 
 def refusal_of(message: Mapping[str, Any]) -> str:
-    """Return what a message says in a field `refusal`, or in a part of that type."""
+    """Return the text of a message's field `refusal`, or of a content part of that type."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     refusals = (text_of(mapping_of(part).get("refusal")) for part in parts)
@@ -125,7 +125,7 @@ def thought_of(message: Mapping[str, Any]) -> str:
 
 
 def _is_thought(part: Any) -> bool:
-    """Tell whether a part of a content is reasoning: it says so, or has nothing but reasoning in it."""
+    """Tell whether a part of a content is reasoning: its type says so, or it has only fields of reasoning."""
     fields = mapping_of(part)
     kind = _type(part)
     if re.search("think|thought|summary|^reasoning", kind) or fields.get("thought") is True:
@@ -151,7 +151,7 @@ def _words(value: Any, depth: int = 8) -> str:
 
 
 def storable(value: Any, depth: int = DEEPEST) -> Json:  # noqa: PLR0911 - one return a type
-    """The value as it can be stored: what lies deeper than `depth`, and numbers that no JSON has, become None."""
+    """Return the value in a form that can be stored: what is nested too deep, and invalid numbers, become None."""
     if isinstance(value, dict | list) and depth <= 0:
         return None
     match value:

@@ -1,14 +1,15 @@
-"""Chat completions over the wire: what is sent, and what each thing that may come back means.
+"""Chat completions over the wire: what is sent, and what every possible reply means.
 
-HTTP 200 is no success: errors come inside it, bodies come padded or empty. So every reply is read here, and becomes an
-Attempt. What an error means is decided by its structure (HTTP's status, `error.code`, `error.type`, `error.metadata`;
-see `refusals.py`), never by words in its message: those are for people.
+HTTP 200 is no success: errors come inside it, bodies come padded or empty. So every reply is read here, and becomes
+an Attempt. The structure of an error (HTTP's status, `error.code`, `error.type`, `error.metadata`; see
+`refusals.py`) decides what it means, never the words of its message alone.
 
 | reply | becomes |
 |---|---|
 | text, `finish_reason` stop / length / content_filter | `ok` / `truncated` / `refused` |
 | calls of tools, with text or without | `ok`, with `calls` |
-| null content and no call | `empty`, or `truncated` where reasoning used up the tokens; `refused` where a refusal is given |
+| null content and no call | `empty`, or `truncated` where reasoning used up the tokens; `refused` where a refusal is
+given |
 | an error that names a content policy | `refused` |
 | 400 with too long a context, 413, 422, other 4xx | `error`, final |
 | fewer tokens read than the prompt has words | `error`: the server cut the prompt |
@@ -59,25 +60,25 @@ from adhere.terminal import one_line
 MOST_EVIDENCE = 500
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
-"""Characters of an answer. What is longer is cut there, and called `truncated`: judging more takes minutes."""
+"""Most characters of an answer. A longer one is cut there and called `truncated`: judging more takes minutes."""
 CUT_PROMPT = (
     "the server read less of the prompt than it was sent, and said nothing: its context is too small. Raise it "
     "(Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: --ctx-size), or leave such prompts out"
 )
 SHORTEST_CUT = 1_000
-"""Tokens that a prompt must have at least before it is compared with what the server reports to have read."""
+"""Least tokens of a prompt whose length is compared with the number of tokens that the server reports."""
 _ACCOUNT = re.compile(r'"(user_id|org_id)"\s*:\s*"[^"]{0,200}"?')
 
 
 class Reply(NamedTuple):
-    """The reply as it came back.
+    """Holds a reply as it came back.
 
     Attributes:
-        status: Of HTTP.
+        status: The HTTP status.
         headers: With lower-case names.
         body: The raw bytes; of a stream the assembled completion as JSON.
-        latency_s: From sending to the last byte.
-        first_token_s: From sending to the first token of a streamed answer.
+        latency_s: Seconds from sending to the last byte.
+        first_token_s: Seconds from sending to the first token of a streamed answer.
     """
 
     status: int
@@ -88,7 +89,7 @@ class Reply(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """USD a token, and a request."""
+    """Holds prices in USD: of a prompt token, of an answer token, of a request."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -106,19 +107,19 @@ def body_of(
     send: Mapping[str, Json] = {},
     omit: Iterable[str] = (),
 ) -> bytes:
-    """Return the JSON to send.
+    """Return the JSON body of a request.
 
     System messages are merged into the first message: some servers reject more, or a later one.
 
     Args:
-        model: Who is asked.
-        request: What is asked.
+        model: The model that is asked.
+        request: The request.
         sampling: How the answer is drawn.
         dialect: The kind of server.
         stream: Whether the answer is streamed.
-        option_fields: What the options say in OpenAI's words, with the request's own schema where one is wanted.
-        send: What a person adds, in the server's own words.
-        omit: What a person leaves out.
+        option_fields: Fields from the options, in OpenAI's terms; a schema asked for is filled in from the request.
+        send: Fields that the user adds, in the server's own terms.
+        omit: Fields that the user leaves out.
     """
     body = _body_of(model, request, sampling, dialect, stream=stream, option_fields=option_fields)
     return json.dumps(with_fields(body, send, omit)).encode()
@@ -164,9 +165,9 @@ def _body_of(
 def read(  # noqa: PLR0911 - one return a rule
     reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None
 ) -> Attempt:
-    """Read what a reply means.
+    """Convert a reply to an Attempt.
 
-    Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's.
+    It never raises, whatever the bytes are. `native`: the API whose form the reply has; None: OpenAI's.
     """
     payload = json_or_deep(reply.body, reply.headers.get("content-type", ""))
     if payload is TOO_DEEP:
@@ -251,9 +252,10 @@ def _answer(
 
 
 def _cut_prompt(request: Request, usage: Usage, cached_tokens: int) -> str | None:
-    """Say that a server read less than it was sent, where the number of tokens that it reports leaves no doubt.
+    """Return how a server read less than it was sent, if the tokens that it reports leave no doubt; else None.
 
-    Most count `cached_tokens` among the prompt's; one that reports more of them counts them beside it.
+    Most servers count `cached_tokens` within the prompt's tokens. If there are more of them than prompt tokens, they
+    are counted apart.
     """
     if not usage.prompt_tokens:
         return None
@@ -265,7 +267,7 @@ def _cut_prompt(request: Request, usage: Usage, cached_tokens: int) -> str | Non
 
 
 def _failure(reply: Reply, request: Request, error: Any, payload: Any) -> Attempt:
-    """Return what an error is, on its own or inside a 200."""
+    """Convert an error, on its own or inside a 200, to an Attempt."""
     fields = error_fields(error, payload)
     meaning = meaning_of(reply.status, fields, _text(reply.body))
     words = text_of(fields.get("message")) or _text(reply.body)
@@ -327,9 +329,9 @@ def _attempt(
 
 
 def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The pause that a server asks for, in seconds.
+    """Return the pause that a server asks for, in seconds; None if it asks for none.
 
-    `Retry-After` (seconds or a date), `retry-after-ms`, `X-RateLimit-Reset`.
+    It is read from `Retry-After` (seconds or a date), `retry-after-ms` or `X-RateLimit-Reset`.
     """
     now = time.time() if now is None else now
     if (milliseconds := number_of(headers.get("retry-after-ms"))) is not None:
@@ -353,7 +355,7 @@ def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float
 
 
 def _usage(usage: Any, prices: Prices | None) -> Usage:
-    """Counts and cost as the server says them; what is negative or no number is not said."""
+    """Return tokens and cost as the server reports them; negative values and non-numbers become None."""
     fields = mapping_of(usage)
     prompt, completion = whole_of(fields.get("prompt_tokens")), whole_of(fields.get("completion_tokens"))
     cost = number_of(fields.get("cost"))
@@ -365,7 +367,7 @@ def _usage(usage: Any, prices: Prices | None) -> Usage:
 
 
 def _cached_tokens(usage: Mapping[str, Any]) -> int:
-    """Tokens of the prompt that were read from a cache, or written to one, by the names that servers give them."""
+    """Return how many tokens of the prompt were read from or written to a cache, whatever the server calls them."""
     details = mapping_of(usage.get("prompt_tokens_details"))
     beside = ("cache_read_input_tokens", "cache_creation_input_tokens")
     return max(
@@ -376,7 +378,7 @@ def _cached_tokens(usage: Mapping[str, Any]) -> int:
 
 
 def _name(value: Any) -> str | None:
-    """A name that the server gave, short and harmless."""
+    """Return a name that the server gave, on one line and cut to `LONGEST_NAME` characters; None if it is no text."""
     text = text_of(value)
     return one_line(text)[:LONGEST_NAME] or None if text is not None else None
 
@@ -386,9 +388,9 @@ def _text(body: bytes) -> str:
 
 
 def fit_to_show(text: str | None) -> str | None:
-    """Make what a server said fit to be stored and shown.
+    """Clean a server's text so that it can be stored and shown.
 
-    One short line without keys, account names and control characters.
+    The result is one short line without keys, account names and control characters.
     """
     if text is None:
         return None

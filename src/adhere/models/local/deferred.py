@@ -1,4 +1,4 @@
-"""A local model whose weights are read when it is first asked, so that who finds every answer stored reads none."""
+"""A local model whose weights are loaded at the first request, so that nothing is loaded if every answer is stored."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from adhere.schema import EngineInfo, Response, Sampling
 
 
 class DeferredModel:
-    """A Model that makes itself when it is needed.
+    """A Model that loads the real Model at its first request.
 
     Args:
-        name: What the Model is called.
-        engine: What the Model will say of itself.
-        load: Makes it.
-        say: Told that it is loaded, which takes a while.
-        note: Said besides.
-        parameters: How many the model has; None: not counted.
+        name: The Model's name.
+        engine: The engine information that the loaded Model will have.
+        load: Loads the Model.
+        say: Called with a line before loading, which takes a while.
+        note: Text added to that line.
+        parameters: Number of the model's parameters; None: not counted.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class DeferredModel:
         self._is_closed = False
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """See Model.
+        """Load the Model if that has not been done, and let it respond.
 
         Raises:
-            AdhereError: It is closed, or the weights cannot be read.
+            AdhereError: The Model is closed, or its weights cannot be read.
         """
         if self._is_closed:
             raise AdhereError(f"{self.name} is closed")
@@ -50,7 +50,7 @@ class DeferredModel:
         return self._model.respond(requests, sampling)
 
     def close(self) -> None:
-        """Let go of the model, if it was made."""
+        """Close the model, if it was loaded."""
         self._is_closed = True
         if self._model is not None:
             self._model.close()

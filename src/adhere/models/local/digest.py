@@ -14,7 +14,7 @@ def weights_sha256(directory: Path) -> str:
     """Return the sha256 (hex) of the safetensors bytes of a directory, in the order of their names.
 
     Raises:
-        MissingModel: No such directory, or no safetensors in it.
+        MissingModel: There is no such directory, or it holds no safetensors.
     """
     digest = hashlib.sha256()
     for file in weight_files(directory):
@@ -33,7 +33,7 @@ def weight_files(directory: Path) -> list[Path]:
     """Return the safetensors files of a directory, by name.
 
     Raises:
-        MissingModel: No such directory, or no safetensors in it.
+        MissingModel: There is no such directory, or it holds no safetensors.
     """
     files = sorted(directory.glob("*.safetensors")) if directory.is_dir() else []
     if not files:
@@ -42,7 +42,7 @@ def weight_files(directory: Path) -> list[Path]:
 
 
 def joined_sha256(base: Path, adapter: Path) -> str:
-    """Return the identity of a base with an adapter: the hash of both hashes and of how the adapter is scaled."""
+    """Return the identity of a base with an adapter: a hash of both hashes and the adapter's config."""
     digest = hashlib.sha256()
     for part in (weights_sha256(base), weights_sha256(adapter)):
         digest.update(part.encode())

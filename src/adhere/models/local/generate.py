@@ -1,7 +1,7 @@
-"""Architectures that our decoder does not know: answered by transformers' own `generate`.
+"""Answers of architectures that our decoder does not know, by transformers' own `generate`.
 
 On a CPU one answer is drawn at a time, so none depends on another. On a GPU several are padded to one length and drawn
-together, so an answer may depend on its neighbours; the engine says which (`batch_invariant`).
+together, so an answer may depend on its neighbours; the engine's `batch_invariant` tells which.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from adhere.models.local.transformers import engine_of, load_weights
 from adhere.schema import EngineInfo, Response, Sampling
 
 TOGETHER = {"cuda": 16}
-"""Answers drawn together by the kind of device, else one."""
+"""Number of answers drawn together, by kind of device; else one."""
 
 
 def generate_engine(engine: EngineInfo) -> EngineInfo:
-    """Return what `generate` says of itself, from what our decoder would say."""
+    """Return the EngineInfo of `generate`, made from that of our decoder."""
     rows = TOGETHER.get(str(engine.settings["device"]), 1)
     settings = {**engine.settings, "decoder": "generate", "rows": rows, "batch_invariant": "yes" if rows == 1 else "no"}
     settings.pop("layout", None)
@@ -41,13 +41,13 @@ def generate_engine(engine: EngineInfo) -> EngineInfo:
 
 
 class GenerateModel:
-    """A Model over any causal language model of transformers.
+    """A Model that uses any causal language model of transformers.
 
     Args:
-        model: On its device.
-        tokenizer: With a chat template.
-        name: What the Model is called.
-        engine: See `generate_engine`.
+        model: The model, on its device.
+        tokenizer: The tokenizer, with a chat template.
+        name: The Model's name.
+        engine: The engine information; see `generate_engine`.
     """
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, engine: EngineInfo) -> None:
@@ -60,7 +60,7 @@ class GenerateModel:
     def load(
         cls, directory: Path, *, name: str, engine: EngineInfo, device: str, adapter: Path | None = None
     ) -> GenerateModel:
-        """Read a directory that `save_pretrained` wrote, in the precision that the engine states."""
+        """Load a directory that `save_pretrained` wrote, in the precision that `engine` states."""
         import torch
 
         model, tokenizer = load_weights(directory, device, adapter=adapter)
@@ -80,7 +80,7 @@ class GenerateModel:
         why: str,
         say: Callable[[str], None],
     ) -> DeferredModel:
-        """Return a Model whose weights are read when the first answer is asked for; `why` is said then."""
+        """Return a Model whose weights are read at the first request, with a line that gives `why` as the reason."""
         digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
         chosen = choose(precision, device)
         engine = generate_engine(engine_of(chosen, digest, rows=1, layout="columns", device=device))
@@ -89,7 +89,7 @@ class GenerateModel:
         return DeferredModel(name, engine, load, say, note=note, parameters=count_parameters(directory))
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request as it ends."""
+        """Yield one Response for each request as it ends."""
         if self._model is None:
             raise AdhereError(f"{self.name} is closed")
         rows: list[tuple[Request, list[int]]] = []
@@ -116,13 +116,13 @@ class GenerateModel:
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._model = None
 
     def _decode(
         self, rows: list[tuple[Request, list[int]]], sampling: Sampling, sender: Sender[tuple[int, Response]]
     ) -> None:
-        """Runs in its own thread."""
+        """Decode in a thread of its own, and send answers as they end."""
         together = 1 if sampling.temperature > 0 else self._rows  # a sampled answer keeps to its own seed
         for start in range(0, len(rows), together):
             sender.check()
@@ -140,7 +140,7 @@ class GenerateModel:
                 sender.send((start + place, answer))
 
     def _generate(self, prompts: list[list[int]], sampling: Sampling, seed: int) -> list[list[int]]:
-        """Return the new tokens of each prompt, with what follows an end."""
+        """Return the new tokens of each prompt, including any after an end token."""
         import torch
 
         width, pad = max(map(len, prompts)), self._ends[0]

@@ -1,4 +1,4 @@
-"""The few facts of a GGUF file's header that an engine needs to describe itself; the weights are not read."""
+"""Reads the facts of a GGUF file's header that an engine needs to describe itself; the weights are not read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FILE_TYPES = {0: "f32", 1: "f16", 2: "q4_0", 3: "q4_1", 7: "q8_0", 8: "q5_0", 9
 
 
 def read_header(path: Path) -> dict[str, Value]:
-    """The header's keys and values; arrays (vocabularies) are passed over and read as None.
+    """Return the header's keys and values; arrays (vocabularies) are skipped and become None.
 
     Raises:
-        IntegrityError: Not a GGUF file of version 2 or 3.
+        IntegrityError: The file is no GGUF file of version 2 or 3, or its header is damaged.
     """
     with path.open("rb") as file:
         try:
@@ -38,7 +38,7 @@ def read_header(path: Path) -> dict[str, Value]:
 
 
 def context_length(header: dict[str, Value]) -> int | None:
-    """Positions that the model was trained for; None where the file does not say."""
+    """Return the number of positions that the model was trained for; None if the file does not state it."""
     length = header.get(f"{header.get('general.architecture')}.context_length")
     return length if isinstance(length, int) else None
 

@@ -1,7 +1,7 @@
-"""An outlook on answering on this machine, before any weight is read: device, precision, memory, minutes.
+"""Estimates of answering on this machine, before any weight is read: device, precision, memory, minutes.
 
-The time is an estimate: every token of prompt and answer costs two operations a parameter, answers use half of their
-limit, and the speed is that of matrix products of the same height, measured for a tenth of a second.
+Every token of prompt and answer costs two operations a parameter, and answers use half of their limit. The speed is
+that of matrix products of the same height, measured for a tenth of a second.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from adhere.models.local.digest import weight_files
 from adhere.schema import EngineInfo
 
 LONG_MINUTES = 30
-"""On a CPU a person should want to wait so long."""
+"""Minutes on a CPU above which the user is warned."""
 CHARACTERS_A_TOKEN = 4
 SHARE_USED = 0.5
 WIDTH = 1024
 PROBE_S = 0.1
 EFFICIENCY = 0.5
-"""Of the speed of plain products, what decoding reaches with attention, sampling and rows that have ended."""
+"""Speed of decoding, with attention, sampling and ended rows, as a share of the speed of plain products."""
 _BYTES = {"fp32": 4, "bf16": 2}
 
 
 class Outlook(NamedTuple):
-    """The resources and time that answering will take.
+    """Holds the resources and time that answering will take.
 
     Attributes:
         device: `cpu`, `cuda`, `mps`.
-        precision: Of matrix products.
-        parameters: Of the model.
-        answers: To be drawn.
-        minutes: About so long.
+        precision: Precision of matrix products.
+        parameters: Number of the model's parameters.
+        answers: Number of answers to draw.
+        minutes: Estimated minutes.
     """
 
     device: str
@@ -45,11 +45,11 @@ class Outlook(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Tell whether it is more than a person expects of a CPU."""
+        """Whether it takes longer than a user expects of a CPU."""
         return self.device == "cpu" and self.minutes > LONG_MINUTES
 
     def line(self, name: str) -> str:
-        """Return it as a sentence."""
+        """Return the estimate as a sentence."""
         gigabytes = self.parameters * _BYTES.get(self.precision, 4) / 1e9
         long = f"{self.minutes:.0f} minutes" if self.minutes >= 1 else "a minute or less"
         return (
@@ -61,13 +61,13 @@ class Outlook(NamedTuple):
 def outlook(
     parameters: int, engine: EngineInfo, *, answers: int, prompt_characters: int, max_new_tokens: int
 ) -> Outlook:
-    """Estimate what answering will take.
+    """Estimate the resources and time that answering will take.
 
     Args:
-        parameters: Of the model (`count_parameters`).
-        engine: Says device, precision and how many rows are decoded together.
-        answers: To be drawn.
-        prompt_characters: Of all their prompts together.
+        parameters: Number of the model's parameters (`count_parameters`).
+        engine: Gives device, precision and the number of rows decoded together.
+        answers: Number of answers to draw.
+        prompt_characters: Characters of all their prompts together.
         max_new_tokens: The limit of an answer.
     """
     device = str(engine.settings.get("device", "cpu"))
@@ -79,7 +79,7 @@ def outlook(
 
 
 def _flops(rows: int, device: str) -> float:
-    """Return operations a second of products of `rows` rows, measured."""
+    """Measure the operations a second of matrix products with `rows` rows."""
     import torch
 
     a, b = torch.ones(rows, WIDTH, device=device), torch.ones(WIDTH, WIDTH, device=device)
@@ -97,7 +97,7 @@ def count_parameters(directory: Path) -> int:
     """Return how many numbers the safetensors files of a directory hold, from their headers alone.
 
     Raises:
-        MissingModel: There are none.
+        MissingModel: There are no such files.
         UsageError: A file is no safetensors.
     """
     total = 0

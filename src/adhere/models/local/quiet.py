@@ -1,4 +1,4 @@
-"""Loading a transformers model without its progress bars, notices and warnings on our terminal."""
+"""Silences transformers' progress bars, notices and warnings while a model is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence transformers, and put its settings back as they were. Errors still raise."""
+    """Silence transformers inside the block, then restore its settings. Errors still raise."""
     import transformers
 
     logging: Any = transformers.utils.logging

@@ -1,4 +1,4 @@
-"""Starts a server on this machine, waits until it answers, and stops it: the one starter of servers.
+"""Starts a server on this machine, waits until it answers, and stops it.
 
     with start_server([vllm, "serve", folder, "--port", str(port)], base_url=url, log=log) as server:
         ...                                  server.base_url answers; what it prints is in `log`
@@ -27,7 +27,7 @@ from adhere.errors import AdhereError, UsageError
 from adhere.terminal import one_line
 
 WAIT_S = 900.0
-"""For a server to answer: large weights are read, and graphs compiled, for many minutes."""
+"""Seconds that a server may take to answer: reading large weights and compiling graphs take many minutes."""
 STOP_S = 15.0
 KNOCK_S = 0.5
 TELL_S = 30.0
@@ -36,11 +36,11 @@ _LAST_BYTES = 16_384
 
 
 class StartedServer:
-    """A server that runs, as a context manager that stops it.
+    """A running server; as a context manager, it stops the server at the end.
 
     Attributes:
-        base_url: Where it answers.
-        log: The file with what it prints.
+        base_url: The URL at which it answers.
+        log: The file with its output.
         process: Its process, which leads a group of its own.
     """
 
@@ -58,15 +58,15 @@ class StartedServer:
 
     @property
     def is_running(self) -> bool:
-        """Tell whether its process has not ended."""
+        """Whether the server's process has not ended."""
         return self.process.poll() is None
 
     def last_lines(self, count: int = LAST_LINES) -> list[str]:
-        """Return the last lines that it printed, without control characters."""
+        """Return the last lines of the server's output, without control characters."""
         return last_lines(self.log, count)
 
     def stop(self) -> None:
-        """End it and everything that it started; nothing happens where it has ended."""
+        """End the server and everything that it started; do nothing if it has ended."""
         atexit.unregister(self.stop)
         for signal_number, wait_s in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, STOP_S)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -91,16 +91,16 @@ def start_server(
 
     Args:
         command: Program and arguments; the first may be a name on PATH.
-        base_url: Where it will answer.
-        log: A file for what it prints, both streams; what stands there is kept, and its folder is made.
+        base_url: The URL at which it will answer.
+        log: A file for its output, both streams. Output is appended, and the folder is created.
         wait_s: How long it may take until it answers.
-        answers: Whether it does, given the base URL [GET base_url/models is answered with 200].
+        answers: Tells whether it answers at a base URL [whether GET base_url/models is answered with 200].
         env: Variables besides this process's own.
-        say: Told that it is started, and from time to time that it is waited for.
+        say: Called with a line when it is started, and now and then while it is waited for.
 
     Raises:
         UsageError: There is no such program.
-        AdhereError: It ended before it answered, or took longer; the message has its last lines.
+        AdhereError: The server ended before it answered, or took too long; the message has its last lines.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     command_line = shlex.join(command)
@@ -164,7 +164,7 @@ def _lists_models(base_url: str) -> bool:
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
-    """Return the last lines of a log, without control characters; none where there is no such file."""
+    """Return the last lines of a log, without control characters; empty if there is no such file."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
@@ -175,7 +175,7 @@ def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 at which nothing listens just now."""
+    """Return a port of 127.0.0.1 at which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""From a blocking computation in a thread to an async stream, so that the event loop (and Ctrl-C) stays awake."""
+"""Turns a blocking computation in a thread into an async stream, so that the event loop (and Ctrl-C) responds."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Sender(Generic[T]):
         self.left = threading.Event()
 
     def send(self, item: T | BaseException | None) -> None:
-        """Hand over a result; what stopped the work; or None when it is through."""
+        """Send a result, or the error that ended the work, or None at the end."""
         if not self.left.is_set():
             with contextlib.suppress(RuntimeError):  # the loop closed between the two lines: nobody listens
                 self.loop.call_soon_threadsafe(self.queue.put_nowait, item)
 
     def check(self) -> None:
-        """Call between steps of the work.
+        """Stop the work if the stream is closed; call it between steps.
 
         Raises:
-            ConsumerLeft: Nobody wants the rest.
+            ConsumerLeft: The stream was closed.
         """
         if self.left.is_set():
             raise ConsumerLeft
 
 
 async def stream(work: Callable[[Sender[T]], None]) -> AsyncGenerator[T, None]:
-    """Run `work` in its own thread and yield what it sends; what it raises is raised here.
+    """Run `work` in a thread of its own, yield what it sends, and raise what it raises.
 
     Closing the stream early makes the next `Sender.check` raise, and waits for the thread to end.
     """

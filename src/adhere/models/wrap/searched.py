@@ -1,8 +1,8 @@
-"""Prompt search: a Model that proposes texts to stand before its own requests.
+"""Prompt search: a Model that proposes texts to put before its own requests.
 
-Who measures it keeps the best on other prompts. After APE (Zhou et al., arXiv 2211.01910): the model proposes,
-candidates are scored by answers to a dev slice, the best is kept. The search itself is `pipeline.prepare.search`,
-because scoring needs verifiers. It is no oracle: no prompt that is scored in the end was used to choose.
+After APE (Zhou et al., arXiv 2211.01910): the model proposes, candidates are scored by answers to a dev slice, and the
+best is kept. The search itself is `pipeline.prepare.search`, because scoring needs verifiers. It is no oracle: no
+prompt of the final score was used to choose.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _PROPOSE = (
 
 
 class SearchedModel:
-    """A Model that puts the best of several texts before each request. The texts are found before it is measured.
+    """A Model that puts the best of several texts before each request; the text is chosen before it is measured.
 
     Args:
-        inner: Who is asked, and who proposes.
-        label: How the method is called in the name, e.g. `prompt-search-8`.
-        proposals: How many texts the model proposes; nothing and the text of `prefix` compete with them.
+        inner: The Model that is asked, and that proposes the texts.
+        label: The method in the name, e.g. `prompt-search-8`.
+        proposals: Number of texts that the model proposes; no text, and the text of `prefix`, compete with them.
     """
 
     def __init__(self, inner: Model, label: str, proposals: int) -> None:
@@ -64,7 +64,7 @@ class SearchedModel:
         return requests, Sampling(max_new_tokens=PROPOSAL_TOKENS, temperature=DRAWN_AT, seed=seed)
 
     def candidates(self, responses: Sequence[Response]) -> list[str]:
-        """Return the texts that compete: none, that of `prefix`, and the first paragraph of each fit proposal."""
+        """Return the texts that compete: no text, that of `prefix`, and the first paragraph of each usable proposal."""
         texts = [
             response.text.strip().partition("\n\n")[0].strip() for response in responses if response.status != "error"
         ]
@@ -72,7 +72,7 @@ class SearchedModel:
         return list(dict.fromkeys(["", PREFIX, *fit]))
 
     def with_text(self, text: str) -> Model:
-        """The inner model with a text before each request; the inner model itself where the text is empty."""
+        """Return the inner model with a text before each request; the inner model itself if the text is empty."""
         return WrappedModel(self.inner, "prefix", before(text)) if text else self.inner
 
     def use(self, text: str, share: Usage) -> None:
@@ -80,7 +80,7 @@ class SearchedModel:
         self._chosen, self._share = self.with_text(text), share
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """See Model.
+        """Answer with the chosen text before each request; each Response bears its share of the search's cost.
 
         Raises:
             UsageError: No text was chosen yet.
@@ -104,7 +104,7 @@ class SearchedModel:
 
 
 def _sum(one: T | None, other: T | None) -> T | None:
-    """None where either is unknown: the other alone would be too small."""
+    """Add two numbers; None if either is unknown, for the other alone would be too small."""
     return None if one is None or other is None else one + other
 
 

@@ -1,7 +1,7 @@
-"""A Model that asks another Model, in rounds, and answers with what a method makes of the answers.
+"""A Model that asks another Model, in rounds, and lets a method choose or make the answer.
 
-A method is a generator: it yields the calls that it wants made, gets their Responses, and returns the one that is its
-answer. All requests go through a round together, so that an engine with batches answers them as one.
+A method is a generator: it yields calls, gets their Responses, and returns the Response that is its answer. All
+requests go through a round together, so that an engine with batches answers them as one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from adhere.models.base import Model, Request
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage
 
 Checker = Callable[[Request, str], Sequence[str]]
-"""Why an answer breaks what was asked, a sentence each; none: it keeps everything.
+"""Function that returns the reasons why an answer breaks its constraints, a sentence each; empty: it breaks none.
 
-From who will score it, so an oracle.
+It comes from whoever scores the answer, so a method that uses it is an oracle.
 """
 DRAWN_AT = 0.8
-"""Temperature of calls that must differ, where the Run itself is greedy."""
+"""Temperature of calls that must differ, if the Run itself is greedy."""
 
 T = TypeVar("T", int, float)
 
@@ -37,13 +37,13 @@ Method = Callable[[Request, Checker | None], Generator[list[Call], list[Response
 
 
 class WrappedModel:
-    """A Model made of a Model by a method.
+    """A Model that applies a method to another Model.
 
     Args:
-        inner: Who is asked.
-        label: How the method is called in the name, e.g. `best-of-8`.
-        method: What it does.
-        is_oracle: Whether it uses the checker that scores the answers; a Run of it is ranked with no other.
+        inner: The Model that is asked.
+        label: The method in the name, e.g. `best-of-8`.
+        method: The method, a function of wrapped requests (see `methods`).
+        is_oracle: Whether it uses the checker that scores the answers; such a Run is not ranked with others.
     """
 
     def __init__(self, inner: Model, label: str, method: Method, *, is_oracle: bool = False) -> None:
@@ -56,7 +56,7 @@ class WrappedModel:
         self._checker: Checker | None = None
 
     def use(self, checker: Checker) -> None:
-        """Give an oracle the checker that scores its answers; whoever measures it does this."""
+        """Give an oracle the checker that scores its answers."""
         self._checker = checker
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class WrappedModel:
         self.inner.close()
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """See Model.
+        """Apply the method to all requests, round by round, and yield a Response for each.
 
         Raises:
             UsageError: The method needs a checker and has none.
@@ -116,7 +116,7 @@ def _as_drawn(sampling: Sampling, *, is_drawn: bool) -> Sampling:
 
 
 class _Work:
-    """One request on its way: the generator, its open calls and what all calls cost."""
+    """One request in progress: its generator, its open calls, and the Responses of all its calls."""
 
     def __init__(self, request: Request, generator: Generator[list[Call], list[Response], Response]) -> None:
         self.request, self.generator = request, generator
@@ -126,18 +126,18 @@ class _Work:
         self._round = 0
 
     def begin(self) -> None:
-        """To the first calls."""
+        """Run the generator up to its first calls."""
         self.calls = next(self.generator)
 
     def seed(self, at: int) -> int:
-        """The seed of one call.
+        """Return the seed of one call.
 
-        The first of all has the request's own, so that one call is what the inner model does alone.
+        The first call has the request's own seed, so that a single call equals what the inner model does alone.
         """
         return (self.request.seed + 1_000_003 * self._round + 7919 * at) % (1 << 63)
 
     def advance(self) -> Response | None:
-        """Give the generator its answers; the final Response once there is one."""
+        """Give the generator its answers; return the final Response, or None if there are more calls."""
         answers = [self.got.get(at) for at in range(len(self.calls))]
         responses = [answer for answer in answers if answer is not None]
         self.spent += responses
@@ -154,7 +154,7 @@ class _Work:
         return None
 
     def _final(self, chosen: Response) -> Response:
-        """The chosen answer under the request's key, with the cost of every call."""
+        """Return the chosen answer under the request's key, with the cost of all calls."""
         prompt_id, turn, draw = self.request.key
         return msgspec.structs.replace(
             chosen,
@@ -178,6 +178,6 @@ def _sum(usages: Sequence[Usage]) -> Usage:
 
 
 def _total(values: Sequence[T | None]) -> T | None:
-    """The sum; None where any call did not report it, since a sum of the others would be too small."""
+    """Add up the values; None if any is None, since a sum of the others would be too small."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) if numbers and len(numbers) == len(values) else None

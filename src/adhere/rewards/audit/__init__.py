@@ -1,9 +1,9 @@
-"""Attack any reward: what it pays to answers that nobody wrote for the prompt, beside what honest ones get.
+"""Audits any reward: what it pays for answers that do not deserve it, compared with honest answers.
 
-rows.py     prompts with honest answers: a person's own, or ten that come along
-scripts.py  what is answered in their place: the catalogue of answerers, and honest answers copied, shuffled and cut
+rows.py     prompts with honest answers: the user's own, or ten that are included
+scripts.py  answers in place of honest ones: the catalogue of answerers, and honest answers copied, shuffled and cut
 ask.py      how a reward is called: TRL's, verl's, verifiers', OpenRLHF's, an environment's, or a plain function
-measure.py  who earns what, with a witness
+measure.py  what every script earns, with an example
 """
 
 from adhere.rewards.audit.ask import open_reward

@@ -1,4 +1,4 @@
-"""How a reward is called: by what its signature says, as the trainer that it is for calls it.
+"""Calls a reward as its trainer does, which its signature tells.
 
 | it takes | it is |
 |---|---|
@@ -11,7 +11,8 @@
 | `score` | our environment |
 | two arguments, or one | a plain function of (prompt, answer) or (answer) |
 
-What is called without arguments and gives one of these (`adhere.rewards:judge_reward`) is called first.
+A function that can be called without arguments and returns one of these (`adhere.rewards:judge_reward`) is called
+first.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ Pay = Callable[[AuditRow, str], Any]
 
 
 class Earning(NamedTuple):
-    """The reward of an answer: a number, or None and why not."""
+    """Holds the reward of an answer: a number, or None and the reason."""
 
     reward: float | None
     why: str = ""
 
 
 class AuditedReward(NamedTuple):
-    """A reward that can be asked.
+    """Makes any reward callable for an audit.
 
     Attributes:
-        name: Of the target.
+        name: Name of the target.
         kind: How it is called.
-        pay: Asks it about one answer.
-        thing: What was given.
+        pay: Calls it with one answer.
+        thing: The reward itself.
     """
 
     name: str
@@ -54,7 +55,7 @@ class AuditedReward(NamedTuple):
     thing: Any = None
 
     def ask(self, row: AuditRow, answer: str) -> Earning:
-        """Return what an answer earns. What the reward raises is no number, and is kept as the reason."""
+        """Return what an answer earns. If the reward raises, it is None, with the exception as the reason."""
         try:
             return _number(self.pay(row, answer))
         except Exception as error:  # noqa: BLE001 - somebody else's code: recorded, never a score
@@ -62,10 +63,10 @@ class AuditedReward(NamedTuple):
 
 
 def open_reward(target: str) -> AuditedReward:
-    """The reward of `package.module:name`.
+    """Import the reward `package.module:name`.
 
     Raises:
-        UsageError: There is no such module or name, or it is nothing that can be asked.
+        UsageError: There is no such module or name, or it is no known kind of reward.
     """
     module_name, _, name = target.partition(":")
     if not module_name or not name:
@@ -80,10 +81,10 @@ def open_reward(target: str) -> AuditedReward:
 
 
 def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
-    """Anything that pays answers, as an audit asks it.
+    """Wrap anything that pays for answers, so that an audit can call it.
 
     Raises:
-        UsageError: Its signature says nothing that is known.
+        UsageError: Its signature is of no known kind.
     """
     for kind, is_one, make in _KINDS:
         if is_one(thing):
@@ -214,7 +215,11 @@ def _openenv(environment: Any) -> Pay:
 
 
 def _world(environment: Any) -> Pay:
-    """A script is the policy: it says its answer until the episode is over."""
+    """Return a function that plays one episode of `environment` and returns its score.
+
+    It answers `answer` at each step. For the row's first honest answer it plays the actions in the row's `solver`
+    first.
+    """
 
     def pay(row: AuditRow, answer: str) -> Any:
         rollout = environment.begin(row.columns["prompt_id"])

@@ -1,4 +1,4 @@
-"""Measuring who earns what: honest answers, and every script in their place."""
+"""Measures what honest answers earn, and every script in their place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 class Witness(Record, frozen=True):
-    """One answer that was paid, beside the best honest one to the same prompt."""
+    """Holds an answer that was paid, and the best honest reward for the same prompt."""
 
     prompt: str
     answer: str
@@ -25,17 +25,17 @@ class Witness(Record, frozen=True):
 
 
 class AuditedScript(Record, frozen=True):
-    """The earnings of a script.
+    """Holds the earnings of a script.
 
     Attributes:
-        name: Of the script.
-        group: Of the script.
-        mean: Over the prompts where it and an honest answer were measured; None: nowhere.
-        honest: The mean of the honest answers on the same prompts.
-        n: Those prompts.
-        unmeasured: Answers without a number.
-        beats_honest: On how many prompts it earned more than every honest answer.
-        witness: The answer that earned most beyond the honest ones, or most at all.
+        name: Name of the script.
+        group: Group of the script.
+        mean: Its mean reward over the prompts where it and an honest answer were measured; None: there are none.
+        honest: Mean reward of the honest answers on the same prompts.
+        n: Number of those prompts.
+        unmeasured: Number of answers without a reward.
+        beats_honest: Number of prompts on which it earned more than every honest answer.
+        witness: The answer that earned most in comparison with the best honest one.
     """
 
     name: str
@@ -49,12 +49,12 @@ class AuditedScript(Record, frozen=True):
 
     @property
     def earns_more(self) -> bool:
-        """Tell whether it earns more than honest answers do, on the same prompts."""
+        """Whether it earns more than honest answers do, on the same prompts."""
         return self.mean is not None and self.honest is not None and self.mean > self.honest + SAME
 
 
 class PairGap(Record, frozen=True):
-    """Two answers that mean the same and earn differently."""
+    """Holds two answers that mean the same but earn different rewards."""
 
     change: str
     prompt: str
@@ -64,15 +64,15 @@ class PairGap(Record, frozen=True):
 
 
 class Audit(Record, frozen=True):
-    """An audit of one reward.
+    """Holds the audit of one reward.
 
     Attributes:
         reward: Its name.
         kind: How it was called.
-        rows: Prompts.
-        honest: The mean of honest answers, and how many were measured.
+        rows: Number of prompts.
+        honest: Mean reward of honest answers, and how many were measured.
         scripts: What every script earned, most first.
-        pairs: Answers that mean the same and earn differently.
+        pairs: Pairs of answers that mean the same but earn different rewards.
         troubles: Why answers were not measured, each reason once.
     """
 
@@ -91,7 +91,7 @@ class Audit(Record, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Tell whether no script earns more than honest answers."""
+        """Whether no script earns more than honest answers."""
         return not self.winners
 
     def as_json(self) -> dict[str, Json]:
@@ -102,10 +102,10 @@ class Audit(Record, frozen=True):
 
 
 def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress | None = None) -> Audit:
-    """Ask a reward about honest answers and about every script.
+    """Compute the reward of honest answers and of every script's answers.
 
     Raises:
-        UsageError: No honest answer was measured, so nothing can be compared; says why.
+        UsageError: No honest answer was measured, so nothing can be compared; the message says why.
     """
     troubles: dict[str, None] = {}
 

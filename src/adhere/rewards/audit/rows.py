@@ -1,4 +1,4 @@
-"""The prompts of an audit, each with answers that a person would pay for."""
+"""The prompts of an audit, each with answers that deserve their reward."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HONEST = ("honest", "completion", "response", "chosen", "output")
 
 
 class AuditRow(NamedTuple):
-    """One prompt.
+    """Holds one prompt with honest answers.
 
     Attributes:
-        prompt: As the reward is to be given it: a text or messages.
-        honest: Answers that deserve their pay; at least one.
+        prompt: The prompt as the reward gets it: a text or messages.
+        honest: Answers that deserve their reward; at least one.
         columns: Everything else of the row, for rewards that read columns.
     """
 
@@ -34,15 +34,15 @@ class AuditRow(NamedTuple):
 
     @property
     def refs(self) -> Refs:
-        """Our constraints, where the row has some."""
+        """The row's adhere constraints; empty without any."""
         return refs_of(*(self.columns.get(name) for name in COLUMNS)) if self.columns.get(COLUMNS[0]) else ()
 
 
 def read_audit_rows(path: Path) -> list[AuditRow]:
-    """Rows of a file of JSON lines: `prompt`, `honest` (a text or a list; or `completion`, …), and columns.
+    """Read the rows of a file of JSON lines: `prompt`, `honest` (a text or a list; or `completion`, …), and columns.
 
     Raises:
-        UsageError: A row has no prompt or no honest answer, by file and line; or there are no rows.
+        UsageError: A row has no prompt or no honest answer (the message names file and line), or there are no rows.
     """
     rows = list(read_rows(path, _row))
     if not rows:
@@ -66,5 +66,5 @@ def _row(row: dict[str, Any]) -> AuditRow:
 
 
 def own_rows() -> list[AuditRow]:
-    """Ten prompts of ours with two honest answers each, which carry IFEval's columns."""
+    """Return ten prompts of ours with two honest answers each and IFEval's columns."""
     return read_audit_rows(Path(__file__).parent / "rows.jsonl")

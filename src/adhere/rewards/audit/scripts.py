@@ -1,4 +1,4 @@
-"""Answers that an audit gives in place of an honest one. One catalogue with the floors and the gate's tests."""
+"""The answers that an audit gives in place of an honest one. The floors and the gate's tests use the same catalogue."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LAST = 3  # a cut answer keeps this part of its words
 
 
 class Script(NamedTuple):
-    """One answer to every prompt.
+    """Holds one script: an answer to every prompt.
 
     Attributes:
-        name: What it is called in the audit.
-        group: `empty`, `constant`, `refusal`, `filler`, `echo` and `bot` read no more than the prompt; `changed` are
-            honest answers spoilt, `exploit` are made from the row's constraints.
-        answers: One a row; None: it has none for this row.
+        name: Its name in the audit.
+        group: `empty`, `constant`, `refusal`, `filler`, `echo` and `bot` read no more than the prompt; `changed`
+            are spoilt honest answers; `exploit` are made from the row's constraints.
+        answers: One answer for each row; None: it has none for this row.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Script(NamedTuple):
 
 
 def scripts_for(rows: Sequence[AuditRow]) -> Iterator[Script]:
-    """Every script over some rows."""
+    """Yield every script with its answers to the rows."""
     for name, text in (("nothing", ""), ("a blank", " \n")):
         yield Script(name, "empty", [text] * len(rows))
     for one in ANSWERERS:
@@ -70,7 +70,7 @@ _CHANGES: dict[str, Callable[[str], str]] = {
 
 
 def _exploits(row: AuditRow) -> dict[str, str]:
-    """Answers that pass one constraint and do nothing else, by their shape; the first constraint that has one."""
+    """Return, by shape, answers that pass one constraint and do nothing else; of each shape, the first constraint's."""
     texts_by_shape: dict[str, str] = {}
     for ref in row.refs:
         for one in exploits_of(resolve(ref), row.asked, row.honest):
@@ -85,4 +85,4 @@ MEAN_THE_SAME: dict[str, Callable[[str], str]] = {
     "typographic apostrophes": lambda text: text.replace("'", "\u2019"),
     "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
 }
-"""Changes after which an answer says the same: a reward that pays otherwise for one looks at the wrong thing."""
+"""Changes that keep an answer's meaning. A reward that pays differently after one looks at the wrong thing."""

@@ -1,4 +1,4 @@
-"""Episodes as rows of an audit: the world's own solver is honest, and every script is a policy of one fixed answer."""
+"""Episodes as rows of an audit: the world's own solver is the honest answer; every script repeats one fixed answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOLVER = "(what the world's own solver does in {})"
 
 
 def world_rows(reward: AuditedReward) -> list[AuditRow]:
-    """A row an episode of a world; empty: the reward is none of a world's."""
+    """Make a row of each episode of a world; empty if the reward is no world."""
     if reward.kind != "world":
         return []
     rows = []

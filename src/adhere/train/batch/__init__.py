@@ -1,1 +1,1 @@
-"""Token rows, the prefix tree, rollouts, and the loops over pairs and labelled answers: all that is learned from."""
+"""Token rows, the prefix tree, rollouts, and the loops over pairs and labelled answers."""

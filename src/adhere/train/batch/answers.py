@@ -1,4 +1,4 @@
-"""Training on single answers with a label each, and on small sets of answers, against a frozen reference.
+"""Training on single labelled answers, and on small sets of answers, against a frozen reference.
 
 KTO, UFT, IOPO. An Item is one or more token rows whose loss is computed together. The log-probs of all rows under the
 model as the stage found it are computed once, so no second copy of the weights is kept.
@@ -29,7 +29,7 @@ class AnswerSettings(OptimizerSettings, frozen=True):
     """The settings that every method on labelled answers has.
 
     Attributes:
-        beta: How strongly the policy is held to its start.
+        beta: How strongly the policy is held to the model that the stage began with.
         epochs: Passes over the answers.
         batch_items: Items an optimizer step.
     """
@@ -41,14 +41,14 @@ class AnswerSettings(OptimizerSettings, frozen=True):
 
 
 class Item(NamedTuple):
-    """Token rows whose loss is one, and their label: a score in [0, 1], or what the method says."""
+    """Holds token rows with one loss for all, and their label: a score in [0, 1], or what the method defines."""
 
     rows: tuple[TokenRow, ...]
     label: float = 1.0
 
 
 Loss = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""loss(ratios (I, R), labels (I), reference point ()) -> one loss an item (I)."""
+"""loss(ratios (I, R), labels (I), reference point ()) -> losses (I), for I items of R rows."""
 
 
 def train_on_answers(
@@ -62,22 +62,23 @@ def train_on_answers(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on `items`, all of as many rows; the order is drawn from `seed`.
+    """Train `model` in place on `items`, all with the same number of rows, in an order drawn from `seed`.
 
     Args:
         model: The policy.
-        items: What it learns from.
-        settings: The stage's.
-        name: The stage, for messages and the order's seed.
-        loss: Of log ratios; see `Loss`.
-        has_reference_point: Whether `loss` is given KTO's z0: the mean log ratio, not below 0, of each answer of the
-            batch put to the prompt of the next one; it costs a forward pass without gradient. Else it is given 0.
-        seed: Of the order.
+        items: The answers to learn from.
+        settings: Those of the stage.
+        name: The stage, named in messages and hashed into the seed.
+        loss: The loss of log ratios; see `Loss`.
+        has_reference_point: Whether to give `loss` KTO's z0: the mean log ratio, not below 0, of the batch's
+            answers, each after the prompt of the next item. It costs a forward pass without gradient. Otherwise
+            `loss` gets 0.
+        seed: Seed of the order.
         progress: Where to report to.
 
     Raises:
         UsageError: There is no item.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     if not items:
@@ -103,7 +104,7 @@ def train_on_answers(
 
 
 def _shift_answers(batch: Sequence[Item]) -> list[TokenRow]:
-    """Each answer put to the prompt of the batch's next item; none where that is its own prompt."""
+    """Put each answer after the prompt of the batch's next item; leave out items whose own prompt is the same."""
     following = [*batch[1:], *batch[:1]]
     return [
         TokenRow(other.rows[0].prompt, item.rows[0].completion)
@@ -170,7 +171,7 @@ def _step(
 def answers_work(
     settings: AnswerSettings, data: Shape, *, rows: int, items: float, has_reference_point: bool = False
 ) -> Work:
-    """The cost of `train_on_answers` on `items` items of `rows` rows each."""
+    """Estimate the cost of `train_on_answers` on `items` items of `rows` rows each."""
     own = rows * (data.prompt_tokens - data.shared_tokens + data.answer_tokens)
     once = tree_tokens_of(settings.batch_items * own, settings.tree_tokens, data) * items / settings.batch_items
     passes = settings.epochs

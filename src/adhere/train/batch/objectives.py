@@ -1,9 +1,9 @@
 """Losses of the preference methods, as functions of log-probs alone.
 
-What differs between them stands side by side here. Notation: P pairs; `chosen` and `rejected` are summed log-probs (P)
-of a pair's answers under the policy, `chosen_ref` and `rejected_ref` under the reference, `*_tokens` the answers'
-lengths (P). Every function gives one loss a pair or answer; the stage sums them and divides by what its whole batch is
-normalised over.
+What differs between them stands side by side here. Notation: P pairs; `chosen` and `rejected` are summed log-probs
+(P) of a pair's answers under the policy, `chosen_ref` and `rejected_ref` under the reference, `*_tokens` the
+answers' lengths (P). Every function returns one loss for each pair or answer. The stage adds them up and normalises
+over its whole batch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch.nn.functional import logsigmoid
 
 
 class PairSums(NamedTuple):
-    """Summed log-probs and lengths of P pairs."""
+    """Holds the summed log-probs and the lengths in tokens of P pairs; without a reference the last two are None."""
 
     chosen: torch.Tensor
     rejected: torch.Tensor
@@ -25,14 +25,17 @@ class PairSums(NamedTuple):
     rejected_ref: torch.Tensor | None = None
 
     def ratios(self, *, by_length: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log p - log ref of chosen and rejected (P); with `by_length` the mean over an answer's tokens."""
+        """Subtract the reference's log-probs: log p - log ref of the chosen and of the rejected answers, (P) each.
+
+        With `by_length` each log ratio is divided by its answer's tokens.
+        """
         assert self.chosen_ref is not None and self.rejected_ref is not None  # noqa: S101, PT018 - a stage without reference
         chosen, rejected = self.chosen - self.chosen_ref, self.rejected - self.rejected_ref
         return (chosen / self.chosen_tokens, rejected / self.rejected_tokens) if by_length else (chosen, rejected)
 
 
 def sigmoid(sums: PairSums, *, beta: float, smoothing: float = 0.0, by_length: bool = False) -> torch.Tensor:
-    """DPO, (P): the negative log of a sigmoid of beta * (ratio of chosen - ratio of rejected).
+    """Return DPO's losses (P): the negative log of a sigmoid of beta * (ratio of chosen - ratio of rejected).
 
     Source: arXiv 2305.18290, eq. 7; `smoothing` mixes in the flipped label (conservative DPO); `by_length` divides each
     ratio by its answer's tokens (Tulu 3's `dpo_norm`, arXiv 2411.15124, eq. 6).
@@ -43,7 +46,7 @@ def sigmoid(sums: PairSums, *, beta: float, smoothing: float = 0.0, by_length: b
 
 
 def ipo(sums: PairSums, *, beta: float) -> torch.Tensor:
-    """IPO: (ratio of chosen - ratio of rejected - 1 / (2 beta))^2, ratios meaned over tokens, (P).
+    """Return IPO's losses (P): (ratio of chosen - ratio of rejected - 1 / (2 beta))^2, ratios as means over tokens.
 
     Source: arXiv 2310.12036, eq. 17; the mean over tokens is the authors' later advice and TRL's behaviour.
     """
@@ -60,18 +63,19 @@ def kto(
     weight_good: float,
     weight_bad: float,
 ) -> torch.Tensor:
-    """KTO: weight * (1 - sigmoid(beta * (ratio - kl))) of a good answer.
+    """Return KTO's losses (A).
 
-    Of a bad one: weight * (1 - sigmoid(beta * (kl - ratio))).
+    A good answer's is weight * (1 - sigmoid(beta * (ratio - kl))), a bad one's weight * (1 - sigmoid(beta * (kl -
+    ratio))).
 
     Args:
         ratios: log p - log ref of each answer, (A).
-        desirable: Whether it is a good one, (A) of bool.
-        kl: The reference point z0, a scalar: the mean ratio of answers put to other prompts, not below 0; no gradient
+        desirable: Whether each answer is good, (A) of bool.
+        kl: The reference point z0, a scalar: the mean ratio of answers after other prompts, not below 0; no gradient
             flows.
-        beta: How strongly the policy is held to its start.
-        weight_good: Of good answers.
-        weight_bad: Of bad answers.
+        beta: How strongly the policy is held to the reference.
+        weight_good: The weight of good answers.
+        weight_bad: The weight of bad answers.
 
     Source: arXiv 2402.01306, eqs. 7 and 8.
     """
@@ -83,11 +87,15 @@ def kto(
 def bradley_terry(
     chosen: torch.Tensor, rejected: torch.Tensor, *, centre: float = 0.0, share: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The reward model's loss: -log sigmoid(reward of chosen - reward of rejected) + centre * (their sum)^2, (P).
+    """Return the losses (P) of a reward model.
 
-    `share` (P): of the labels that prefer the chosen answer, where several criteria label a pair: the cross-entropy to
-    that share, -share log sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all do. Source: arXiv 2203.02155,
-    eq. 1; the centring term is arXiv 2312.09244's, as in TRL.
+    One is -log sigmoid(reward of chosen - reward of rejected) + centre * (sum of both rewards)^2.
+
+    `share` (P) is for pairs that several criteria label: the share of labels that prefer the chosen answer. The first
+    term
+    is then the cross-entropy to it, -share log sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all labels do.
+
+    Source: arXiv 2203.02155, eq. 1; the centring term is arXiv 2312.09244's, as in TRL.
     """
     loss = -logsigmoid(chosen - rejected)
     if share is not None:

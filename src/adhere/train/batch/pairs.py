@@ -1,7 +1,8 @@
 """Training on preference pairs.
 
-Reference log-probs, one optimizer step, and the loop over stored pairs that offline methods share. What differs between
-the methods is their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
+Holds the reference log-probs, the optimizer step, and the loop over stored pairs that offline methods share. The
+methods
+differ in their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class PairSettings(OptimizerSettings, frozen=True):
 
     Attributes:
         epochs: Passes over the pairs.
-        batch_pairs: Pairs an optimizer step.
+        batch_pairs: Pairs in an optimizer step.
     """
 
     learning_rate: Positive = 2e-6
@@ -45,7 +46,7 @@ class PairSettings(OptimizerSettings, frozen=True):
 
 
 class Sums(NamedTuple):
-    """Summed log-probs of a pair's two answers."""
+    """Holds the summed log-probs of a pair's two answers."""
 
     chosen: float
     rejected: float
@@ -66,25 +67,25 @@ def train_on_pairs(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on `rows`; the order is drawn from `seed`.
+    """Train `model` in place on `rows`, in an order drawn from `seed`.
 
     Args:
         model: The policy.
-        tokenizer: Its tokenizer.
+        tokenizer: The policy's tokenizer.
         rows: The pairs.
-        settings: The stage's.
-        name: The stage, for messages and the order's seed.
-        objective: One loss a pair, of summed log-probs.
-        beta: What log ratios are multiplied by in the log's `margin` and rewards; no part of the loss.
-        sft_weight: Of the mean negative log-likelihood of the chosen answers' tokens, which is added.
-        has_reference: Whether the log-probs of the model as it is now are computed first.
-        starts_at: What the loss of the first step must be; None: nothing is known of it.
-        seed: Of the order.
+        settings: Those of the stage.
+        name: The stage, named in messages and hashed into the seed.
+        objective: Returns one loss for each pair, from summed log-probs.
+        beta: Factor of the log ratios in the log's `margin` and rewards; no part of the loss.
+        sft_weight: Weight of an added term, the mean negative log-likelihood of the chosen answers' tokens.
+        has_reference: Whether the start model's log-probs are computed first and given to `objective`.
+        starts_at: The loss that the first step must have; None: any.
+        seed: Seed of the order.
         progress: Where to report to.
 
     Raises:
-        UsageError: There is no pair, or one says nothing.
-        Divergence: Naming the step whose loss is not finite.
+        UsageError: There is no pair, or the two answers of one are the same.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     if not rows:
@@ -132,9 +133,9 @@ def reference_sums(
     precision: Precision | None = None,
     bar: Step | None = None,
 ) -> list[Sums]:
-    """Summed log-probs of every pair's answers under `model` as it is now, in the order of `pairs`.
+    """Compute the summed log-probs of every pair's answers under the current `model`, in the order of `pairs`.
 
-    Without gradient.
+    No gradient is kept.
     """
     sums = item_sums(
         model, pairs, tree_tokens=tree_tokens, tally=tally, temperature=temperature, precision=precision, bar=bar
@@ -152,9 +153,9 @@ def item_sums(
     precision: Precision | None = None,
     bar: Step | None = None,
 ) -> list[list[float]]:
-    """Summed log-probs of each row of each item under `model` as it is now, without gradient.
+    """Compute the summed log-prob of each row of each item under the current `model`, without gradient.
 
-    Each process computes its share.
+    The processes share the work; each returns all sums.
     """
     import torch
 
@@ -192,9 +193,11 @@ def update_on_pairs(
     sft_weight: float = 0.0,
     starts_at: float | None = math.log(2),
 ) -> LogRow:
-    """One optimizer step on `pairs`; its log row. `temperature` is that of the log-probs, here and in `reference`.
+    """Take one optimizer step on `pairs` and return its log row.
 
-    The other arguments are those of `train_on_pairs`; without an objective it is DPO's.
+    `temperature` is that of the log-probs, here and in `reference`. Without an `objective` it is DPO's. The other
+    arguments
+    are those of `train_on_pairs`.
 
     Raises:
         AdhereError: The very first loss is not `starts_at`: the reference is not the model that training started from.
@@ -246,12 +249,12 @@ def update_on_pairs(
 
 
 def planned_steps(pairs: int, settings: PairSettings) -> int:
-    """Optimizer steps over `pairs` pairs."""
+    """Return the number of optimizer steps over `pairs` pairs, all epochs together."""
     return settings.epochs * -(-pairs // settings.batch_pairs)
 
 
 def pairs_work(settings: PairSettings, data: Shape, *, has_reference: bool = True) -> Work:
-    """The cost of `train_on_pairs`."""
+    """Estimate the cost of `train_on_pairs`."""
     own = data.prompt_tokens - data.shared_tokens + 2 * data.answer_tokens
     once = tree_tokens_of(settings.batch_pairs * own, settings.tree_tokens, data) * data.rows / settings.batch_pairs
     trained = 2 * settings.epochs * data.rows * data.answer_tokens

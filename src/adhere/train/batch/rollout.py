@@ -1,7 +1,8 @@
-"""Answers of the current policy, scored: what both online stages learn from.
+"""Scored answers of the current policy, from which the online stages learn.
 
-Both draw the same prompts in the same order with the same per-answer seeds, so that arms differ in what they learn from
-the answers and in nothing else.
+All stages draw the same prompts in the same order with the same seed for each answer. Arms therefore differ only in
+what
+they learn from the answers.
 """
 
 from __future__ import annotations
@@ -39,27 +40,28 @@ NO_PARTS: Mapping[str, float | None] = {}  # never changed; a plain mapping, bec
 
 
 class Answer(NamedTuple):
-    """One drawn answer as the judge sees it. `truncated`: it hit the token limit without ending its turn."""
+    """Holds a drawn answer as the judge sees it. `truncated`: it hit the token limit before its turn ended."""
 
     text: str
     truncated: bool
 
 
 Scorer = Callable[[str, Sequence[Answer]], list[float | None]]
-"""score(prompt_id, answers) -> one score in [0, 1] each.
+"""score(prompt_id, answers) -> a score in [0, 1] for each answer.
 
-None: no measurement, so the answer is left out, not scored 0.
+None: the answer was not measured, so it is left out, not scored 0.
 """
 
 PartScorer = Callable[[str, Sequence[Answer]], list[dict[str, float | None]]]
-"""parts(prompt_id, answers) -> the components of each answer's reward, a constraint each."""
+"""parts(prompt_id, answers) -> for each answer, the components of its reward by name."""
 
 
 class Rollout(NamedTuple):
-    """One drawn answer with its tokens (end token included where one was drawn) and its score.
+    """Holds a drawn answer with its tokens (end token included if drawn) and its score.
 
-    `log_probs`: of each drawn token as the sampler computed it (K of this row); empty where the sampler computes what
-    the trainer computes, so that there is nothing to correct.
+    `log_probs` are those of the drawn tokens as the sampler computed them (K of this row). They are empty where sampler
+    and
+    trainer compute the same, so that nothing needs correction.
     """
 
     row: TokenRow
@@ -67,11 +69,11 @@ class Rollout(NamedTuple):
     score: float | None
     log_probs: tuple[float, ...] = ()
     parts: Mapping[str, float | None] = NO_PARTS
-    """Components of its reward (`rewards.parts`), where the stage learns from each; None: one was not measured."""
+    """Components of the reward (`rewards.parts`), if the stage learns from each; None: a component was not measured."""
 
 
 class Group(NamedTuple):
-    """The answers drawn for one prompt, whose text and rules are `request`; None: nobody said."""
+    """Holds the answers drawn for one prompt; `request` is its text and rules, None if unknown."""
 
     prompt_id: str
     answers: tuple[Rollout, ...]
@@ -79,34 +81,34 @@ class Group(NamedTuple):
 
     @property
     def measured(self) -> list[Rollout]:
-        """Those that have a score and a token to learn."""
+        """Answers that have a score and at least one drawn token."""
         return [answer for answer in self.answers if answer.score is not None and answer.row.completion]
 
     @property
     def scores(self) -> list[float]:
-        """Scores of `measured`."""
+        """Scores of the `measured` answers."""
         return [answer.score for answer in self.measured if answer.score is not None]
 
     @property
     def varies(self) -> bool:
-        """Whether two of its scores differ, so that there is something to learn."""
+        """Whether two scores differ, so that there is something to learn."""
         return len(set(self.scores)) > 1
 
 
 class RolloutSettings(OptimizerSettings, frozen=True):
-    """The settings that both online stages have.
+    """Holds the settings that all online stages share.
 
     Attributes:
         steps: Episodes; each answers `prompts_per_step` prompts.
-        prompts_per_step: Prompts an episode.
-        answers_per_prompt: Answers a prompt.
-        max_new_tokens: Limit of an answer.
-        temperature: Of the draws; log-probs are taken at the same, in every online stage.
+        prompts_per_step: Prompts in an episode.
+        answers_per_prompt: Answers to a prompt.
+        max_new_tokens: Most tokens in an answer.
+        temperature: Temperature of the draws, and of the log-probs in training.
         order: `variance`: prompts whose scores vary most under the start model first; `ascending`: least first;
-            `random`. Prompts are passed over again from the front when they run out.
-        decode_rows: Answers drawn side by side.
-        rollout_precision: Of drawing. None: as the study or recipe has settled (`settings.settle`), else fp32.
-        rollout_layout: Of the decoder's products, likewise; else `columns`.
+            `random`. When the prompts run out, they begin again.
+        decode_rows: Answers drawn at the same time.
+        rollout_precision: Precision of drawing. None: as the study or recipe decides (`settings.settle`), else fp32.
+        rollout_layout: Layout of the decoder's products. None: likewise, else `columns`.
         generator: What draws: `ours` on the model's device, `vllm` in this process, or a vLLM `server` (see
             `decoder.generator`).
     """
@@ -124,13 +126,15 @@ class RolloutSettings(OptimizerSettings, frozen=True):
 
     @property
     def sampler_differs(self) -> bool:
-        """The sampler computes other log-probs than the trainer, beyond rounding in fp32: another policy draws."""
+        """Whether sampler and trainer compute log-probs that differ beyond fp32 rounding: another policy draws."""
         here = (self.generator, self.rollout_precision or "fp32", self.precision or "fp32")
         return here != ("ours", "fp32", "fp32")
 
 
 def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> Iterator[list[RlRow]]:
-    """The prompts of each episode. Ties in variance are broken by a seeded shuffle, anew on each pass over the rows.
+    """Yield the prompts of each episode.
+
+    Prompts with equal variance are shuffled by `seed`, anew on each pass over the rows.
 
     Raises:
         UsageError: There is no prompt.
@@ -141,7 +145,7 @@ def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> 
 
 
 def prompts_from(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int, start: int, count: int) -> list[RlRow]:
-    """`count` prompts, of which the first is the one after `start` others.
+    """Return `count` prompts of the endless order over `rows`, from position `start` on.
 
     Raises:
         UsageError: There is no prompt.
@@ -157,7 +161,7 @@ def prompts_from(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int,
 
 
 def in_order(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
-    """The rows in `order`; sorting is stable, so equal variances stay in their shuffled order."""
+    """Sort the rows by `order`; rows with equal variance are shuffled by `seed`."""
     shuffled_rows = list(rows)
     random.Random(seed).shuffle(shuffled_rows)
     if order == "random":
@@ -168,10 +172,10 @@ def in_order(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
 def insist_on_room(
     rows: Sequence[RlRow], settings: RolloutSettings, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> None:
-    """Refuse, before anything is drawn, a prompt after which there is no room for an answer.
+    """Refuse a prompt that leaves no room for an answer, before anything is drawn.
 
     Raises:
-        UsageError: Naming it.
+        UsageError: A prompt is too long; the message names it.
     """
     longest = int(model.config.max_position_embeddings) - settings.max_new_tokens
     for row in rows:
@@ -183,7 +187,7 @@ def insist_on_room(
 
 
 class Sampler:
-    """Draws answers from the current policy and has them scored."""
+    """Draws answers from the current policy and lets them be scored."""
 
     def __init__(
         self,
@@ -219,13 +223,14 @@ class Sampler:
         )
 
     def _require_one_model(self, prompt: tuple[int, ...]) -> None:
-        """Ask decoder and trainer how likely the tokens of one drawn answer are.
+        """Check, on one drawn answer, that decoder and trainer compute the same log-probs.
 
-        A decoder that reads a model otherwise than it is trained draws answers that nothing can be learnt from, and
-        nothing else would show it but rewards that stay where they are.
+        A decoder that reads the model otherwise than the trainer draws answers that teach nothing; only rewards that
+        never rise
+        would show this.
 
         Raises:
-            IntegrityError: They say different things.
+            IntegrityError: Their log-probs differ by more than `MOST_APART` nats a token.
         """
         import torch
 
@@ -246,12 +251,12 @@ class Sampler:
             )
 
     def draw(self, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[Group]:
-        """One Group a row, drawn from the weights as they are now; each process draws and judges its share.
+        """Draw one Group for each row from the current weights; the processes share drawing and judging.
 
         Args:
-            rows: The prompts; one that stands there twice has other answers the second time.
-            step: Seeds differ by it.
-            again: Likewise, in the further rounds of a step.
+            rows: The prompts; one that occurs twice gets other answers the second time.
+            step: Number of the step, part of the seeds.
+            again: Number of the further round within the step, part of the seeds.
         """
         from adhere.models.local.decoder.decode import DecodeRow
 
@@ -308,9 +313,9 @@ class Sampler:
         return groups
 
     def _state(self) -> dict[str, torch.Tensor] | None:
-        """All weights as a model without adapters has them.
+        """Return all weights as a model without adapters has them, for a server.
 
-        With sharded ones in the process that tells the server of them.
+        With sharded weights, only the process that talks to the server gets them; the others get None.
         """
         from adhere.train.packed.lora import merged_state
         from adhere.train.sharding import whole_state
@@ -351,11 +356,11 @@ def _request_of(row: RlRow) -> Request:
 
 
 def measures(groups: Sequence[Group]) -> LogRow:
-    """Measure an episode's answers, over all groups, learned from or not. None where nothing was measured.
+    """Measure an episode's answers over all groups, whether learned from or not. None: nothing was measured.
 
     `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts
-    answers with the full score 1. `one_answer_share` is the share of answers that are said to other prompts of the
-    episode, too, `style_leak_share` that of answers in a form that nobody asked for (`pipeline.responding`).
+    answers with the full score 1. `one_answer_share` is the share of answers that other prompts of the episode got,
+    too; `style_leak_share` is the share of answers in a form that nobody asked for (`pipeline.responding`).
     """
     exchanges = [(group.request, one.answer.text) for group in groups if group.request for one in group.answers]
     leaks = [bool(style_leaks(request.text, text)) for request, text in exchanges]
@@ -377,7 +382,7 @@ def measures(groups: Sequence[Group]) -> LogRow:
 
 
 def part_measures(groups: Sequence[Group]) -> LogRow:
-    """The mean of each component of the reward over an episode's answers that have it, by its name."""
+    """Return the mean of each component of the reward over the answers that have it, by its name."""
     values_by_name: dict[str, list[float]] = {}
     for group in groups:
         for answer in group.answers:
@@ -388,7 +393,7 @@ def part_measures(groups: Sequence[Group]) -> LogRow:
 
 
 def spread(scores: Sequence[float]) -> float:
-    """Unbiased standard deviation of two or more scores; exactly 0 when all are equal, whatever rounding would say."""
+    """Return the unbiased standard deviation of two or more scores; exactly 0 if all are equal."""
     if len(set(scores)) == 1:
         return 0.0
     mean = sum(scores) / len(scores)
@@ -405,15 +410,16 @@ def online_work(
     rounds: int = 1,
     has_reference: bool,
 ) -> Work:
-    """The cost of an online stage; an upper bound in tokens where `data.varied_share` is 1.
+    """Estimate the cost of an online stage; with `data.varied_share` 1 it is an upper bound in tokens.
 
     Args:
-        settings: The stage's.
-        data: Its prompts.
-        answers: Answers of a prompt that are learned from.
-        updates: Optimizer steps an episode.
-        groups: At most so many prompts of an episode are learned from; None: all that vary.
-        rounds: At most so often are prompts that do not vary replaced by further ones, the first time included.
+        settings: Those of the stage.
+        data: The stage's prompts.
+        answers: Answers of each prompt that are learned from.
+        updates: Optimizer steps in an episode.
+        groups: Most prompts of an episode that are learned from; None: all that vary.
+        rounds: Most rounds of drawing in a step, the first included; each later one replaces prompts that do not
+            vary.
         has_reference: Whether a second copy of the weights scores what is learned from.
     """
     filled_share = 1 - (1 - data.varied_share) ** rounds  # of the episode, after so many rounds

@@ -1,4 +1,4 @@
-"""The cost of a stage, in tokens: the words in which every stage's own cost model speaks.
+"""The cost of a stage, in tokens: the terms of every stage's cost model.
 
 `estimate` turns them into minutes and memory.
 """
@@ -9,7 +9,7 @@ from adhere.schema import Record
 
 
 class Shape(Record, frozen=True):
-    """The data of a stage, in numbers.
+    """Describes the data of a stage in numbers.
 
     Attributes:
         rows: SFT rows, pairs, or prompts.
@@ -27,12 +27,12 @@ class Shape(Record, frozen=True):
 
 
 class Work(Record, frozen=True):
-    """The work that a stage does.
+    """Holds the amount of work that a stage does.
 
     Attributes:
         steps: Optimizer steps.
         answers: Answers drawn.
-        generated: Their tokens.
+        generated: Tokens of the drawn answers.
         trained: Completion tokens through forward and backward.
         processed: Tree tokens through forward and backward: prompts included, shared beginnings once.
         scored: Tree tokens through a forward pass without gradient.
@@ -49,9 +49,9 @@ class Work(Record, frozen=True):
 
 
 def tree_tokens_of(bodies: float, tree_tokens: int, data: Shape) -> float:
-    """Tokens of trees of at most `tree_tokens` whose own parts add up to `bodies`.
+    """Estimate the tokens of prefix trees of at most `tree_tokens` each, whose unshared tokens add up to `bodies`.
 
-    Each adds the shared beginning once.
+    Every tree adds the shared beginning once.
     """
     room = max(1.0, tree_tokens - data.shared_tokens)
     return bodies + data.shared_tokens * max(1.0, bodies / room)

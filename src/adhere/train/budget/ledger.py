@@ -17,29 +17,29 @@ LogRow = dict[str, float | None]
 
 
 class StageLedger(Record, frozen=True):
-    """The cost of one stage.
+    """Holds the cost of one stage.
 
     Attributes:
-        steps: Optimizer steps taken; a step without anything to learn from is not one.
+        steps: Optimizer steps taken; those with nothing to learn from are not counted.
         prompts: Prompts answered (online) or rows and pairs read (offline), counted each time.
         answers_generated: Answers drawn from the policy.
         answers_unmeasured: Of these, how many the judge gave no score; they are left out of what is learned from.
         groups_thrown_away: Groups of answers that did not differ in score and were replaced by those of other prompts
             (`rounds` of GRPO).
-        tokens_generated: Their tokens, end token included.
+        tokens_generated: Tokens of the drawn answers, end tokens included.
         tokens_trained: Completion tokens through forward and backward, counted per row.
         tokens_processed: Tree tokens through forward and backward: prompts included, shared beginnings once.
         tokens_scored: Tree tokens through a forward pass without gradient (reference log-probs).
         seconds: Wall-clock time of the whole stage.
         seconds_generating: Of these, drawing answers.
         seconds_scoring: Of these, judging answers.
-        peak_memory_bytes: High-water mark so far, of the CUDA GPU where it ran on one, else of the process; never lower
-            than an earlier stage's.
+        peak_memory_bytes: Highest use so far, of the CUDA GPU if the stage ran on one, else of the process;
+            never lower than an earlier stage's.
         parameters_trained: Weights that the optimizer moved.
-        parameters_frozen: Weights that it left as they were (embeddings and head).
-        precision: Of the matrix products of training.
-        rollout_precision: Of drawing answers; empty where none are drawn.
-        device: Where it ran.
+        parameters_frozen: Weights that the optimizer left unchanged (embeddings and head).
+        precision: Precision of the matrix products in training.
+        rollout_precision: Precision of drawing answers; empty if none are drawn.
+        device: Device type that the stage ran on.
     """
 
     steps: int = 0
@@ -63,9 +63,9 @@ class StageLedger(Record, frozen=True):
 
     @property
     def equivalent_tokens(self) -> int:
-        """Compute in tokens of forward and backward.
+        """Compute, in tokens of forward and backward.
 
-        A pass without gradient, or a drawn token, counts a third of one.
+        A token drawn, or passed forward without gradient, counts a third.
         """
         return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
 
@@ -75,7 +75,10 @@ _observer: ContextVar[Callable[[LogRow], None] | None] = ContextVar("observer", 
 
 @contextmanager
 def observing(see: Callable[[LogRow], None]) -> Iterator[None]:
-    """Call `see` with every log row of the stages that run inside, as it comes; what it raises ends the stage."""
+    """Call `see` with every log row of the stages inside the block as it comes.
+
+    An error from `see` ends the stage.
+    """
     token = _observer.set(see)
     try:
         yield
@@ -84,7 +87,7 @@ def observing(see: Callable[[LogRow], None]) -> Iterator[None]:
 
 
 class StepLog(list[LogRow]):
-    """The log of a stage: a list that tells its observer of each row; `more` adds what a row does not know itself."""
+    """A list of a stage's log rows that tells the observer of each; `more` returns columns to add to a row."""
 
     more: Callable[[], LogRow] | None = None
 
@@ -98,19 +101,19 @@ class StepLog(list[LogRow]):
 
 
 def values_of(log: Sequence[LogRow], column: str) -> list[float]:
-    """The values of a column, of those rows that have one."""
+    """Return the values of a column, from the rows that have one."""
     return [value for row in log if (value := row.get(column)) is not None]
 
 
 class Artefact(Protocol):
-    """A side artefact that a stage may leave beside weights, such as a reward model."""
+    """Anything that a stage may leave besides weights, such as a reward model."""
 
     def save(self, directory: Path) -> None:
-        """Write it into `directory`, which is made."""
+        """Write the artefact into `directory`, which is created."""
 
 
 class StageResult(NamedTuple):
-    """The result of a stage: one log row a step, its cost, and a side artefact if it makes one.
+    """Holds one log row for each step, the stage's cost, and its artefact if it makes one.
 
     The model was trained in place.
     """
@@ -121,7 +124,7 @@ class StageResult(NamedTuple):
 
 
 class Tally:
-    """Counts a stage's cost while it runs; field names are the ledger's."""
+    """Counts a stage's cost while it runs; the fields are named as in StageLedger."""
 
     def __init__(self) -> None:
         self.started = time.perf_counter()
@@ -132,7 +135,7 @@ class Tally:
         self.precision = self.rollout_precision = self.device = ""
 
     def close(self) -> StageLedger:
-        """The ledger so far."""
+        """Return the ledger so far."""
         return StageLedger(
             steps=self.steps,
             prompts=self.prompts,
@@ -156,7 +159,7 @@ class Tally:
 
 
 def peak_memory_bytes(device: str = "cpu") -> int:
-    """The most memory this process has held: on a CUDA GPU what torch allocated there, else the process's own."""
+    """Return the most memory that this process has used: as torch counts it for `cuda`, else resident memory."""
     if device == "cuda":
         import torch
 

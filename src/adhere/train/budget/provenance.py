@@ -6,12 +6,12 @@ from adhere.schema import Record
 
 
 class Provenance(Record, frozen=True):
-    """One setting's origin.
+    """Describes the origin of one setting.
 
     Attributes:
         stated: What the report (arXiv 2412.15115, section 4) states; None where it states nothing.
         ours: What we use by default.
-        why: Why ours differs, or where it comes from.
+        why: Why our default differs, or where it comes from.
     """
 
     stated: str | None

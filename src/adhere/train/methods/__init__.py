@@ -1,1 +1,1 @@
-"""One method, one file: its settings, what it eats, its formula, its cost model, and its line in the registry."""
+"""One file for each method: settings, data, formula, cost model, and its entry in the registry."""

@@ -48,13 +48,14 @@ class ContinueSettings(OptimizerSettings, frozen=True):
     Attributes:
         text: Files of documents: the column `text` of JSON lines (.jsonl), or paragraphs between empty lines. Paths are
             relative to where the command runs.
-        text_sha256: Of the documents. Filled in when the run begins, so that a changed file is another run.
+        text_sha256: Hash of the documents. It is filled in when the run begins, so that a changed file makes
+            another run.
         share: Share of the learned tokens that are instruction rows.
-        tokens: How many tokens are learned in all.
-        batch_tokens: Tokens of an optimizer step, at least.
+        tokens: Number of tokens learned in all.
+        batch_tokens: Least tokens of an optimizer step.
         window: Documents are cut into windows of at most this many tokens; an instruction row is never cut.
-        held_out: Share of the documents that is not learned; their loss is logged before the first step and after the
-            last.
+        held_out: Share of the documents that are not learned; their loss is logged before the first step and
+            after the last.
     """
 
     learning_rate: Positive = 3e-5
@@ -71,11 +72,11 @@ class ContinueSettings(OptimizerSettings, frozen=True):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether instruction rows are learned at all."""
+        """Whether any instruction rows are learned."""
         return self.share > 0
 
     def with_inputs(self) -> ContinueSettings:
-        """The settings with `text_sha256`.
+        """Return the settings with `text_sha256` filled in.
 
         Raises:
             UsageError: A file of `text` is missing, or none is named.
@@ -97,7 +98,7 @@ PROVENANCE = {
 
 
 class _Batch(NamedTuple):
-    """The rows of a step; `is_text` says of each whether it is of a document."""
+    """Holds the rows of a step; `is_text` tells for each row whether it comes from a document."""
 
     rows: tuple[TokenRow, ...]
     is_text: tuple[bool, ...]
@@ -112,12 +113,12 @@ def continue_training(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on the documents of the settings' files and on `rows`; orders are drawn from `seed`.
+    """Train `model` in place on the documents in `text` and on `rows`, in orders drawn from `seed`.
 
     Raises:
         UsageError: There is no document to learn, or no row where `share` asks for some.
         IntegrityError: The documents have changed since the run began.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings.with_inputs())
     if settings.share > 0 and not rows:
@@ -147,7 +148,7 @@ def continue_training(
 
 
 def _step(model: PreTrainedModel, learner: Learner, batch: _Batch, settings: ContinueSettings, tally: Tally) -> LogRow:
-    """One optimizer step; its log row, with the losses of text and of instruction rows apart."""
+    """Take one optimizer step and return its log row, with separate losses of text and instruction rows."""
     tokens = sum(len(row.completion) for row in batch.rows)
     parts = cut([[row] for row in batch.rows], tree_tokens=settings.tree_tokens)
     row_losses: list[tuple[bool, float, int]] = []  # of every row: whether it is text, its nats, its tokens
@@ -177,7 +178,7 @@ def _step(model: PreTrainedModel, learner: Learner, batch: _Batch, settings: Con
 
 
 class _File(NamedTuple):
-    """A file of documents as it stands: what is read of it is kept until its size or its time of change is another."""
+    """Identifies a version of a file of documents; its text stays cached until size or time of change differ."""
 
     path: str
     size: int
@@ -206,7 +207,7 @@ def _documents(files: tuple[_File, ...]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _sha256(files: tuple[_File, ...]) -> str:
-    """Hash the documents with a NUL between them, one after the other: their joined text never stands in memory."""
+    """Hash the documents, joined by NUL, without joining their texts in memory."""
     digest = hashlib.sha256()
     for place, document in enumerate(_documents(files)):
         digest.update(b"\0" * (place > 0) + document.encode())
@@ -214,9 +215,9 @@ def _sha256(files: tuple[_File, ...]) -> str:
 
 
 def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], window: int) -> list[TokenRow]:
-    """The documents in windows.
+    """Cut the documents into windows of at most `window` tokens.
 
-    The first token of each is predicted from the token that ends texts, as at the start of one.
+    The first token of each window is predicted from the token that ends texts, as at the start of a text.
     """
     end = end_of_turn(tokenizer)
     rows = []
@@ -227,16 +228,16 @@ def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], windo
 
 
 def _whole(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow]) -> list[TokenRow]:
-    """Instruction rows with every token but the first to be learned."""
+    """Return instruction rows in which every token but the first is learned."""
     return [TokenRow(row.prompt[:1], row.prompt[1:] + row.completion) for row in sft_rows(tokenizer, rows)]
 
 
 def _batches(
     text: Sequence[TokenRow], rows: Sequence[TokenRow], settings: ContinueSettings, *, seed: int
 ) -> Iterator[_Batch]:
-    """Steps until `tokens` are learned.
+    """Yield the rows of each step until `tokens` are learned.
 
-    Whichever side is behind its share gives the next row, so the share holds at every step.
+    The side (text or instructions) that is behind its share gives the next row, so the share holds at every step.
     """
     sides = {True: _endless(text, derive_seed(seed, "text")), False: _endless(rows, derive_seed(seed, "instructions"))}
     tokens_learned = {True: 0, False: 0}
@@ -263,7 +264,7 @@ def _endless(rows: Sequence[TokenRow], seed: int) -> Iterator[TokenRow]:
 
 
 def _loss_of(model: PreTrainedModel, rows: Sequence[TokenRow], settings: ContinueSettings) -> float:
-    """Mean nats a token."""
+    """Return the mean loss of the rows in nats a token."""
     import torch
 
     with torch.no_grad():

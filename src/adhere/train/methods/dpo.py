@@ -1,8 +1,8 @@
 """Direct preference optimisation, offline: the model learns to prefer the answer that passed to the one that failed.
 
-Loss of a pair: -log sigmoid(beta * ((log p(chosen) - log ref(chosen)) - (log p(rejected) - log ref(rejected)))), meaned
-over the pairs of an optimizer batch. The reference is the model as the stage found it; its log-probs are computed once
-before the first step, so no second copy of the weights is kept. Source: arXiv 2305.18290, eq. 7.
+Loss of a pair: -log sigmoid(beta * ((log p(chosen) - log ref(chosen)) - (log p(rejected) - log ref(rejected)))),
+averaged over the pairs of an optimizer batch. The reference is the model as the stage found it; its log-probs are
+computed once before the first step, so no second copy of the weights is kept. Source: arXiv 2305.18290, eq. 7.
 
 Variants: `loss = "ipo"` (arXiv 2310.12036), `sft_weight` above 0 (RPO, arXiv 2404.19733: the chosen answers' likelihood
 is added), `by_length` (length-normalised DPO, Tulu 3), `smoothing` (conservative DPO). Formulas: `objectives`. How ours
@@ -39,11 +39,11 @@ class DpoSettings(PairSettings, frozen=True):
     """Offline DPO.
 
     Attributes:
-        beta: How strongly the policy is held to its start.
+        beta: How strongly the policy is held to the model that the stage began with.
         loss: `sigmoid` is DPO, `ipo` is IPO.
-        sft_weight: Of the mean negative log-likelihood of the chosen answers; above 0 it is RPO.
+        sft_weight: Weight of the mean negative log-likelihood of the chosen answers; above 0 it is RPO.
         by_length: Divide each answer's log ratio by its tokens.
-        smoothing: Share of pairs whose label is taken to be flipped.
+        smoothing: Assumed share of pairs with a flipped label.
     """
 
     beta: Positive = 0.1
@@ -79,11 +79,11 @@ def dpo(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on `rows`; the order is drawn from `seed`.
+    """Train `model` in place on `rows`, in an order drawn from `seed`.
 
     Raises:
-        UsageError: There is no pair, one says nothing, or two settings exclude each other.
-        Divergence: Naming the step whose loss is not finite.
+        UsageError: There is no pair, the two answers of one are the same, or two settings exclude each other.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     from adhere.train.batch import objectives
 
@@ -111,7 +111,7 @@ def dpo(
 
 
 def _first_loss(settings: DpoSettings) -> float | None:
-    """Return the loss while the policy is its reference; None, unknown, with a likelihood term."""
+    """Return the loss while policy and reference are the same; None with a likelihood term, where it is unknown."""
     if settings.sft_weight:
         return None
     return (1 / (2 * settings.beta)) ** 2 if settings.loss == "ipo" else math.log(2)

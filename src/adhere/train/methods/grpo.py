@@ -6,10 +6,10 @@ very weights that are updated: the importance ratio is 1 and clipping does nothi
 1.
 
 Source: arXiv 2402.03300 (GRPO), 2503.14476 (DAPO's loss), 2503.20783 (Dr. GRPO's). Equal to TRL's GRPOTrainer on the
-same answers and advantages (tests/parity/test_trl_parity.py). How ours differs: the default loss is DAPO's, the paper's
-is `loss_type = "grpo"`; groups of equal scores are not computed, which changes no number. DAPO whole is `clip_high =
-0.28`, `rounds`, `overlong_tokens`. Its batch is filled one by one: a round draws as many prompts as groups are missing,
-theirs whole batches whose surplus is dropped. After the last round ours learns from the groups it has, and theirs goes
+same answers and advantages (tests/parity/test_trl_parity.py). How ours differs: the default loss is DAPO's, the
+paper's is `loss_type = "grpo"`; groups of equal scores are not computed, which changes no number. The whole of DAPO
+is `clip_high = 0.28`, `rounds`, `overlong_tokens`. Our rounds draw as many prompts as groups are missing; DAPO's
+draw whole batches and drop the surplus. After the last round ours learns from the groups it has, while DAPO draws
 on.
 
 Notation: K tokens of the rows of a part, one row after the other.
@@ -65,12 +65,12 @@ class GrpoSettings(RolloutSettings, frozen=True):
         loss_type: What the token losses are divided by. `dapo`: the completion tokens of the episode; `grpo`: each
             answer's own tokens, then the number of answers; `dr_grpo`: the number of answers times `max_new_tokens`;
             `sequence`: the number of answers, so that an answer's token losses add up.
-        importance: Of what the ratio to the policy that drew is taken: each `token`, or the whole `sequence` (its
-            geometric mean over tokens, GSPO).
+        importance: Whether the ratio to the policy that drew the answer is taken for each `token` or for the
+            whole `sequence` (geometric mean over tokens, GSPO).
         updates_per_episode: Optimizer steps on the same answers. Above 1 the ratio to the policy that drew them is
             clipped.
         clip_low: The ratio is not rewarded for falling below 1 - clip_low.
-        clip_high: Nor for rising above 1 + clip_high.
+        clip_high: The ratio is not rewarded for rising above 1 + clip_high.
         kl_beta: Weight of the KL to the policy as the stage found it (k3 estimator, importance weighted as in TRL); 0
             keeps no reference.
         importance_cap: Where the sampler computes other log-probs than the trainer (bf16, another engine), each token's
@@ -84,9 +84,9 @@ class GrpoSettings(RolloutSettings, frozen=True):
             punishment); 0: none. The judge's scores, and which groups vary for `rounds`, are as without.
         overlong_penalty: What is taken from the reward of an answer that fills `max_new_tokens`. The paper takes 1 from
             rewards of 1 and -1; the judge's lie between 0 and 1, so half of that is the same.
-        trained_tokens: Completion tokens to train on in the whole stage, so that stages of other methods can be given
-            as many; None: all. Each episode learns from the groups whose scores vary most until its share, and what
-            earlier ones left of theirs, is spent; the others are left out as if not drawn.
+        trained_tokens: Completion tokens to train on in the whole stage, so that stages of other methods can be
+            given as many; None: all. Each episode learns from the groups whose scores vary most, until its share and
+            what earlier episodes did not spend are used up. The other groups are left out as if not drawn.
         mask_truncated: Answers that hit the limit count in their group's mean and are not learned from (DAPO's overlong
             filtering, as TRL's `mask_truncated_completions`).
     """
@@ -130,9 +130,9 @@ PROVENANCE = {
 
 
 class WeightedAnswer(NamedTuple):
-    """One answer to learn from: its tokens, its advantage, and what its token losses are multiplied by.
+    """Holds an answer to learn from: its tokens, its advantage, and the factor of its token losses.
 
-    `log_probs`: of its tokens as the sampler computed them; empty where there is nothing to correct.
+    `log_probs` are its tokens' as the sampler computed them, empty where there is nothing to correct.
     """
 
     row: TokenRow
@@ -142,7 +142,10 @@ class WeightedAnswer(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """The answers that one episode teaches. `left_out`: groups with variance beyond `max_trained_groups`."""
+    """Holds the answers that one episode learns from, and the number of their groups that vary.
+
+    `left_out` counts the groups that vary but were dropped for a limit.
+    """
 
     answers: list[WeightedAnswer]
     groups: int
@@ -150,7 +153,7 @@ class Episode(NamedTuple):
 
 
 class TokenMeasures(NamedTuple):
-    """Detached sums over the tokens of a part."""
+    """Holds detached sums over the tokens of a part."""
 
     tokens: int
     log_prob: float
@@ -171,11 +174,11 @@ def grpo(
     progress: Progress | None = None,
     name: str = "grpo",
 ) -> StageResult:
-    """Train `model` in place on its own scored answers to `rows`. `name` is the stage's, for messages.
+    """Train `model` in place on its own scored answers to `rows`. `name` is the stage's name in messages.
 
     Raises:
         UsageError: There is no prompt, the scorer's answer cannot be used, or settings contradict each other.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     if settings.overlong_tokens > settings.max_new_tokens:
@@ -213,10 +216,10 @@ def grpo(
 
 
 def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer | None:
-    """Return what gives the components of a reward, where each is normalised apart.
+    """Return the function that scores each component of a reward, if they are normalised apart (`advantages = "each"`).
 
     Raises:
-        UsageError: The reward has none, or a setting is about the sum.
+        UsageError: The reward has no components, or a setting is about one whole reward.
     """
     if settings.advantages == "sum":
         return None
@@ -231,7 +234,7 @@ def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer
 
 
 class _DrawnGroups(NamedTuple):
-    """The groups of an episode, those that are learned from, and in how many rounds they were drawn."""
+    """Holds all groups of an episode, those to learn from (`kept`), and the number of rounds of drawing."""
 
     groups: list[Group]
     kept: list[Group]
@@ -239,10 +242,11 @@ class _DrawnGroups(NamedTuple):
 
 
 def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, step: int) -> _DrawnGroups:
-    """The groups of an episode.
+    """Draw the groups of an episode.
 
-    Above one round, without those that do not vary (2503.14476, eq. 11: 0 < passing answers < G). Which prompts come
-    next follows from how many the ledger has counted, so a stage that was killed goes on with the same.
+    With several rounds, groups that do not vary are replaced (2503.14476, eq. 11: 0 < passing answers < G). The
+    ledger's
+    count of prompts decides which come next, so a resumed stage goes on with the same ones.
     """
 
     def more(count: int, again: int) -> list[Group]:
@@ -262,7 +266,7 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
 
 
 def overlong(tokens: int, settings: GrpoSettings) -> float:
-    """Return what an answer of so many tokens loses of its reward (2503.14476, eq. 13, times `overlong_penalty`)."""
+    """Return what the reward of an answer of so many tokens loses (2503.14476, eq. 13, times `overlong_penalty`)."""
     if not settings.overlong_tokens:
         return 0.0
     free = settings.max_new_tokens - settings.overlong_tokens
@@ -270,12 +274,13 @@ def overlong(tokens: int, settings: GrpoSettings) -> float:
 
 
 def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | None = None) -> Episode:
-    """The answers to learn from, weighted so that their losses add up to the loss of the whole episode.
+    """Choose the answers to learn from, weighted so that their losses add up to the loss of the whole episode.
 
-    `room` is how many completion tokens may be trained, over all updates of the episode; None: as many as there are.
+    `room` is the number of completion tokens that the episode may train, all updates together; None: no limit.
 
-    Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is
-    divided by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
+    Groups whose rewards are all equal have advantage 0. They are computed only if there is a KL term, but they always
+    count
+    in the divisor of the loss, as in TRL. Answers without a score are no part of their group.
     """
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
     varying = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
@@ -304,7 +309,7 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
 
 
 def _groups_within(groups: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
-    """Return how many groups are begun before `room` tokens are spent, as online DPO begins pairs."""
+    """Return how many groups, in order, can begin before `room` tokens are spent; the last may exceed it."""
     tokens = 0
     for place, group in enumerate(groups):
         if tokens >= room:
@@ -314,7 +319,7 @@ def _groups_within(groups: Sequence[_RewardedGroup], settings: GrpoSettings, roo
 
 
 class _RewardedGroup(NamedTuple):
-    """The measured answers of a group, their rewards, and the rewards' standard deviation."""
+    """Holds the measured answers of a group, their rewards, and the rewards' standard deviation."""
 
     answers: list[Rollout]
     rewards: list[float]
@@ -332,10 +337,11 @@ def _reward_group(group: Group, settings: GrpoSettings) -> _RewardedGroup:
 
 
 def sum_of_parts(parts: Sequence[Mapping[str, float | None]]) -> list[float]:
-    """The components of a group's rewards, each normalised in the group, and added up.
+    """Normalise each component of a group's rewards within the group, and return the sum for each answer.
 
-    (value - mean) / (unbiased standard deviation + 1e-4), over the answers that have it. One that was not measured adds
-    nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
+    Normalised: (value - mean) / (unbiased standard deviation + 1e-4), over the answers that have the component. A
+    component
+    that was not measured adds nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
     """
     total = [0.0] * len(parts)
     for name in dict.fromkeys(name for one in parts for name in one):
@@ -350,7 +356,7 @@ def sum_of_parts(parts: Sequence[Mapping[str, float | None]]) -> list[float]:
 
 
 def over_episode(sums: Sequence[float]) -> list[float]:
-    """The advantages of an episode: its sums of components less their mean, over their deviation + 1e-4."""
+    """Return the advantages of an episode: (sum of components - mean) / (unbiased standard deviation + 1e-4)."""
     if len(sums) < 2:
         return [0.0] * len(sums)
     mean, scale = sum(sums) / len(sums), spread(sums) + 1e-4
@@ -362,7 +368,7 @@ def _is_learned(answer: Rollout, settings: GrpoSettings) -> bool:
 
 
 def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float]:
-    """Score minus its baseline, over the group's unbiased standard deviation + 1e-4 where rewards are scaled."""
+    """Return each score minus its baseline; scaled, divided by the group's unbiased standard deviation + 1e-4."""
     mean, others = sum(scores) / len(scores), len(scores) - 1
     scale = spread(scores) + 1e-4 if settings.scale_rewards == "group" else 1.0
     if settings.baseline == "others":  # score - (sum - score) / (n - 1)
@@ -371,9 +377,9 @@ def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float
 
 
 def _weight(row: TokenRow, tokens: int, answers: int, settings: GrpoSettings) -> float:
-    """Return the factor by which an answer's token losses are multiplied.
+    """Return the factor of an answer's token losses.
 
-    `tokens` are those that are learned, `answers` all that count.
+    `tokens` counts the tokens that are learned, `answers` all answers that count in the divisor.
     """
     match settings.loss_type:
         case "dapo":
@@ -395,7 +401,7 @@ def _learn(
     settings: GrpoSettings,
     tally: Tally,
 ) -> LogRow:
-    """The updates of one episode, or, where no group has variance, none (`loss` None)."""
+    """Update the model on one episode. If no group varies, the steps change nothing (`loss` is None)."""
     row: LogRow = {"groups_trained": episode.groups, "groups_left_out": episode.left_out}
     if not episode.answers:
         return row | [learner.skip() for _ in range(settings.updates_per_episode)][-1]
@@ -444,7 +450,7 @@ def _learn(
 def _reference(
     model: PreTrainedModel, parts: Sequence[Part], settings: GrpoSettings, tally: Tally
 ) -> dict[int, torch.Tensor]:
-    """Log-probs under the stage's start, of those parts (by place) that this process learns from."""
+    """Compute the log-probs under the stage's start model, by part, of the parts that this process learns from."""
     import torch
 
     from adhere.train.sharding import idle
@@ -471,15 +477,16 @@ def grpo_loss(
     reference: torch.Tensor | None,
     settings: GrpoSettings,
 ) -> tuple[torch.Tensor, TokenMeasures]:
-    """This part's share of the episode's loss.
+    """Return this part's share of the episode's loss, and sums over its tokens.
 
     Args:
         policy_log_probs: Log-probs of the answers' tokens under the policy (K), with gradient.
-        answers: The rows that K runs over.
-        drawn_log_probs: The same under the policy that drew them, as the trainer computes them (K). Against these the
-            ratio is clipped; where an answer has the sampler's own log-probs, the difference to them is corrected.
-        reference: The same under the stage's start (K), where there is a KL term.
-        settings: The stage's.
+        answers: The answers whose tokens K runs over, in order.
+        drawn_log_probs: Log-probs of the same tokens under the policy that drew them, as the trainer computes
+            them (K). The ratio to these is clipped. Where an answer has the sampler's own log-probs, the difference
+            between the two is corrected.
+        reference: Log-probs of the same tokens under the stage's start model (K); None: no KL term.
+        settings: Those of the stage.
     """
     import torch
 
@@ -520,7 +527,7 @@ def grpo_loss(
 
 
 def grpo_work(settings: GrpoSettings, data: Shape) -> Work:
-    """The cost of `grpo`."""
+    """Estimate the cost of `grpo`."""
     return online_work(
         settings,
         data,

@@ -1,10 +1,10 @@
 """KTO: answers that are good or bad by themselves, not in pairs.
 
-They are weighed by a model of how people value gains and losses. Loss: w (1 - sigmoid(beta (log ratio - z0))) of a good
-answer, w (1 - sigmoid(beta (z0 - log ratio))) of a bad one; z0 is the mean log ratio of answers put to other prompts of
-the batch, not below 0, without gradient. Source: arXiv 2402.01306, eqs. 7 and 8, and TRL 1.16's KTOTrainer. How ours
-differs: both halves of the pool's pairs are single answers, so there are as many good as bad and both weigh 1; an
-answer is not put to its own prompt again for z0, where TRL's shift can.
+They are weighed by a model of how people value gains and losses. Loss: w (1 - sigmoid(beta (log ratio - z0))) of a
+good answer, w (1 - sigmoid(beta (z0 - log ratio))) of a bad one; z0 is the mean log ratio of the batch's answers
+after other prompts, not below 0, without gradient. Source: arXiv 2402.01306, eqs. 7 and 8, and TRL 1.16's
+KTOTrainer. How ours differs: both halves of the pool's pairs are single answers, so there are as many good as bad
+and both weigh 1; an answer is not put to its own prompt again for z0, where TRL's shift can.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class KtoSettings(AnswerSettings, frozen=True):
     """KTO.
 
     Attributes:
-        weight_good: Of good answers.
-        weight_bad: Of bad answers.
+        weight_good: Weight of good answers' losses.
+        weight_bad: Weight of bad answers' losses.
     """
 
     weight_good: Positive = 1.0

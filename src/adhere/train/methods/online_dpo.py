@@ -1,10 +1,9 @@
 """Online DPO: the earlier online technique that GRPO is compared with.
 
-Each step draws answers from the current policy, pairs the best with the worst answer to each prompt where their scores
+Each step draws answers from the current policy, pairs the best with the worst answer to each prompt if their scores
 differ, and takes one DPO step. The reference is the policy as the stage found it, kept as a second copy of the weights.
-Both sides of a pair's log-ratio are log-probs at the temperature of the draws: the policy that is learned is the one
-drawn from. Whose log-probs drew a pair does not enter the loss, so a sampler in another precision needs no correction
-here.
+Log-probs are taken at the temperature of the draws: the policy that is learned is the one that draws. The loss does not
+contain the sampler's log-probs, so a sampler in another precision needs no correction here.
 
 Source: arXiv 2402.04792 (OAIF). How ours differs: the best and the worst of eight answers by the judge's score, where
 the paper has a model prefer one of two.
@@ -37,10 +36,11 @@ class OnlineDpoSettings(RolloutSettings, frozen=True):
     """Online DPO. Draws as many answers to as many prompts as GRPO does by default, so that the two are matched.
 
     Attributes:
-        beta: How strongly the policy is held to its start.
-        trained_tokens: Completion tokens to train on in the whole stage; None: those of one pair a prompt, the best
-            answer against the worst. With a budget, each step takes further pairs of its answers until it has spent its
-            share, so that the stage can be given what GRPO trains on, from equally many answers.
+        beta: How strongly the policy is held to the model that the stage began with.
+        trained_tokens: Completion tokens to train on in the whole stage; None: those of one pair for each
+            prompt, the best answer against the worst. With a budget, each step takes further pairs of its answers
+            until it has spent its share, so that the stage can be given what GRPO trains on, from equally many
+            answers.
     """
 
     learning_rate: Positive = 2e-6
@@ -71,7 +71,7 @@ def online_dpo(
 
     Raises:
         UsageError: There is no prompt, or the scorer's answer cannot be used.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
@@ -110,7 +110,7 @@ def _step(
     settings: OnlineDpoSettings,
     tally: Tally,
 ) -> LogRow:
-    """One update, or, where no prompt has answers that differ in score, a step that changes nothing (`loss` None)."""
+    """Update the model on `pairs`. Without pairs, the step changes nothing (`loss` is None)."""
     if not pairs:
         return learner.skip() | {"pairs": 0}
     base = reference_sums(
@@ -128,9 +128,9 @@ def _step(
 
 
 def pairs_of(groups: Sequence[Group], *, room: float | None) -> list[TokenPair]:
-    """The pairs of a step: with `room` None one a group, else as many as have `room` tokens.
+    """Return the pairs of a step: best against worst of each group, or, with `room`, pairs until it is used up.
 
-    Every group's first pair comes before any group's second, and so on, until no room or no pair is left.
+    Every group's first pair comes before any group's second, and so on. The last pair may exceed `room` (in tokens).
     """
     if room is None:
         return [pair for group in groups if (pair := best_against_worst(group)) is not None]
@@ -146,10 +146,11 @@ def pairs_of(groups: Sequence[Group], *, room: float | None) -> list[TokenPair]:
 
 
 def ranked_pairs(group: Group) -> list[TokenPair]:
-    """All pairs of a better and a worse answer; the first is `best_against_worst`.
+    """Return all pairs of a better and a worse answer; the first is `best_against_worst`.
 
-    Those without a common answer come first (best and worst, second best and second worst, …), then the others, the
-    widest difference first.
+    Best and worst come first, then second best and second worst, and so on; the other pairs follow, the widest
+    difference
+    first.
     """
     scores = group.scores
     order = sorted(
@@ -164,9 +165,9 @@ def ranked_pairs(group: Group) -> list[TokenPair]:
 
 
 def best_against_worst(group: Group) -> TokenPair | None:
-    """The answers with the highest and the lowest score (the first drawn of equals).
+    """Pair the answers with the highest and the lowest score (of equals, the first drawn).
 
-    None where all scores are equal.
+    None: all scores are equal.
     """
     scores = group.scores
     if len(set(scores)) < 2:

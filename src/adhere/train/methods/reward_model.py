@@ -1,12 +1,12 @@
-"""A reward model: one number an answer, trained so that verified answers score above failed ones.
+"""A reward model: it gives an answer one number, and is trained so that verified answers score above failed ones.
 
-Loss of a pair: -log sigmoid(reward(chosen) - reward(rejected)) + centre * (their sum)^2 (Bradley-Terry;
-`objectives.bradley_terry`). The backbone is a copy of the model as the stage found it, with a linear head on the last
-token of an answer; the model itself is left as it is. Part of the pairs is held out by prompt; their accuracy is in the
-last log row. Source: arXiv 2412.15115, section 4.3, which states neither loss nor size; the loss is arXiv 2203.02155's,
-eq. 1, with TRL's centring. How ours differs from both: the head reads a copy of the policy in the same run, and a share
-of criteria may stand in for the label. A better accuracy need not make a better policy (its section 5.2.3): measure the
-policy.
+Loss of a pair: -log sigmoid(reward(chosen) - reward(rejected)) + centre * (sum of both)^2 (Bradley-Terry;
+`objectives.bradley_terry`). The backbone is a copy of the model as the stage found it, with a linear head on the
+last token of an answer; the model itself is left as it is. Part of the pairs is held out by prompt; their accuracy
+is in the last log row. Source: arXiv 2412.15115, section 4.3, which states neither loss nor size; the loss is arXiv
+2203.02155's, eq. 1, with TRL's centring. How ours differs from both: the head reads a copy of the policy in the same
+run, and a share of criteria may stand in for the label. A better accuracy need not make a better policy (its section
+5.2.3): measure the policy.
 
 Pairs may carry ratings by the report's six criteria (`adhere build transform six_criteria`). With `labels = "criteria"`
 a pair's label is the share of its criteria that prefer the chosen answer (a tie counts half), and the last log row has
@@ -48,8 +48,8 @@ class RewardModelSettings(PairSettings, frozen=True):
     Attributes:
         centre: Weight of the term that keeps rewards around 0.
         held_out_share: Share of the prompts whose pairs are not learned from, only measured.
-        labels: `order`: chosen is better. `criteria`: as many of a pair's rated criteria as say so; without ratings, as
-            `order`.
+        labels: `order`: chosen is better. `criteria`: the share of a pair's rated criteria that prefer chosen;
+            without ratings, as `order`.
     """
 
     learning_rate: Positive = 1e-5
@@ -69,9 +69,9 @@ PROVENANCE = {
 
 
 class RewardModel:
-    """A backbone and its head.
+    """A backbone with a head that gives an answer one number.
 
-    Gives answers a number and saves itself as transformers' sequence classification with one label.
+    It is saved as transformers' sequence classification with one label.
     """
 
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -86,7 +86,7 @@ class RewardModel:
         backbone.reward_head = self.head  # so that it is trained, moved and counted with the backbone
 
     def rewards(self, part: Part, precision: Precision | None = None) -> torch.Tensor:
-        """The reward of each row of a part (R)."""
+        """Compute the reward of each row of a part (R)."""
         ends = [nodes[-1] for nodes in part.tree.completions]
         rewards: torch.Tensor = self.head(hidden_states(self.backbone, part.tree, ends, precision=precision)).squeeze(
             -1
@@ -96,7 +96,7 @@ class RewardModel:
     def scores(
         self, exchanges: Sequence[tuple[str | Sequence[Message], str]], *, tree_tokens: int = 512
     ) -> list[float]:
-        """The reward of each (prompt, answer).
+        """Compute the reward of each (prompt, answer).
 
         Raises:
             UsageError: An answer is empty.
@@ -118,7 +118,7 @@ class RewardModel:
         """Load what `save` wrote, in fp32.
 
         Raises:
-            MissingModel: There is nothing of the sort.
+            MissingModel: The directory holds no config.json.
         """
         from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -169,7 +169,7 @@ def reward_model(
 
     Raises:
         UsageError: There is no pair to learn from.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     from adhere.train.batch import objectives
 
@@ -224,7 +224,7 @@ def reward_model(
 def _margins(
     judge: RewardModel, pairs: Sequence[TokenPair], settings: RewardModelSettings, precision: Precision
 ) -> list[float]:
-    """Reward of chosen minus reward of rejected, in the order of `pairs`."""
+    """Compute the reward of chosen minus that of rejected, in the order of `pairs`."""
     import torch
 
     def of_part(part: Part) -> list[float]:
@@ -244,16 +244,16 @@ def _margins(
 
 
 def _share(row: PairRow) -> float:
-    """Share of the row's rated criteria that prefer its chosen answer.
+    """Return the share of the row's rated criteria that prefer its chosen answer; a tie counts half.
 
-    A tie counts half, and no rating at all is the row's word.
+    Without ratings it is 1.
     """
     votes = [1.0 if first > second else 0.5 if first == second else 0.0 for first, second in row.criteria.values()]
     return sum(votes) / len(votes) if votes else 1.0
 
 
 def _by_criterion(rows: Sequence[PairRow], margins: Sequence[float]) -> LogRow:
-    """Return, by criterion, the share of held-out pairs it does not rate alike that the rewards order as it does."""
+    """Return, for each criterion, the share of its untied held-out pairs that the rewards order likewise."""
     agreements: dict[str, list[bool]] = {}
     for row, margin in zip(rows, margins, strict=True):
         for name, (first, second) in row.criteria.items():
@@ -263,7 +263,7 @@ def _by_criterion(rows: Sequence[PairRow], margins: Sequence[float]) -> LogRow:
 
 
 def _split(rows: Sequence[PairRow], share: float, *, seed: int) -> tuple[list[PairRow], list[PairRow]]:
-    """Learned and held-out pairs; all pairs of a prompt are on one side."""
+    """Split the pairs into learned and held-out ones; all pairs of a prompt are on one side."""
     prompts = sorted({row.prompt_id for row in rows})
     random.Random(derive_seed(seed, "held-out")).shuffle(prompts)
     apart = set(prompts[: round(share * len(prompts))])

@@ -32,9 +32,9 @@ class RftSettings(RolloutSettings, frozen=True):
     """RFT. `steps` times `prompts_per_step` prompts are answered, before the first update.
 
     Attributes:
-        most_kept: Different passing answers kept a prompt.
-        epochs: Passes over what was kept.
-        batch_rows: Rows an optimizer step.
+        most_kept: Most different passing answers kept for each prompt.
+        epochs: Passes over the answers kept.
+        batch_rows: Rows in an optimizer step.
     """
 
     learning_rate: Positive = 2e-5
@@ -62,11 +62,11 @@ def rft(
     score: Scorer,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on its own answers that pass.
+    """Draw answers to `rows`, and train `model` in place on those that pass.
 
     Raises:
         UsageError: There is no prompt, or no answer passes.
-        Divergence: Naming the step whose loss is not finite.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     if not rows:

@@ -1,11 +1,11 @@
 """RLOO: REINFORCE with the mean score of a prompt's other answers as baseline.
 
-Loss of an answer: -(score - mean score of the others) * ratio * log p(answer), summed over its tokens, meaned over the
-answers of the episode. Source: arXiv 2402.14740, eq. 8. It is GRPO with another baseline, no division by the group's
-deviation, and no division by length, so it is GRPO's code with these settings. How ours differs: the KL to the start,
-which the paper puts into the score, is GRPO's term in the loss (`kl_beta`), 0 by default. With more than one update an
-episode the ratio is each token's; TRL clips that of the whole answer. At one update, the default, the gradients are the
-same.
+Loss of an answer: -(score - mean score of the others) * ratio * log p(answer), summed over its tokens, averaged over
+the answers of the episode. Source: arXiv 2402.14740, eq. 8. It is GRPO with another baseline, no division by the
+group's deviation, and no division by length, so it is GRPO's code with these settings. How ours differs: the KL to
+the start, which the paper puts into the score, is GRPO's term in the loss (`kl_beta`), 0 by default. With several
+updates an episode the ratio is taken for each token, in TRL for the whole answer. At one update, the default, the
+gradients are the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RlooSettings(GrpoSettings, frozen=True):
-    """RLOO: GRPO's settings with its own baseline, scale and divisor."""
+    """Gives GRPO's settings the defaults of RLOO for `baseline`, `scale_rewards` and `loss_type`."""
 
     baseline: Literal["mean", "others"] = "others"
     scale_rewards: Literal["group", "none"] = "none"

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 
 class Mix(Record, frozen=True):
-    """Long and short rows in a fixed proportion.
+    """Describes a fixed proportion of long and short rows.
 
-    A pass takes as many of both as keep it, those that are too many drawn anew each pass.
+    A pass takes as many of both kinds as the proportion allows. Of the kind with too many, each pass draws its own
+    sample.
 
     Attributes:
         above: Rows of more tokens than this (prompt and answer) are long.
@@ -56,9 +57,9 @@ class SftSettings(OptimizerSettings, frozen=True):
 
     Attributes:
         epochs: Passes over the data.
-        batch_rows: Rows an optimizer step.
+        batch_rows: Rows in an optimizer step.
         data: `sft`: the verified answers; `chosen`: the chosen half of the preference pairs.
-        answers: Of a conversation the `last` assistant turn is learned, or `all` of them.
+        answers: Whether the `last` assistant turn of a conversation is learned, or `all` of them.
         prompt: `given`, or `empty`: every answer is learned as the reply to an empty user turn (response tuning).
         longest: Rows of more tokens (prompt and answer) are left out, never cut: a cut answer would teach not to end.
             None: all rows.
@@ -81,7 +82,7 @@ class SftSettings(OptimizerSettings, frozen=True):
 class MoreSftSettings(SftSettings, frozen=True):
     """More supervised fine-tuning.
 
-    The control that gets the compute another arm spends on preference or online learning.
+    It is the control that gets the compute that another arm spends on preference or online learning.
 
     Attributes:
         equivalent_tokens: Train until this much compute (`StageLedger.equivalent_tokens`) is spent, passing over the
@@ -120,11 +121,11 @@ def sft(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on `rows`; the order is drawn from `seed`.
+    """Train `model` in place on `rows`, in an order drawn from `seed`.
 
     Raises:
-        UsageError: There is no row, or one cannot be learned from.
-        Divergence: Naming the step whose loss is not finite.
+        UsageError: There is no row, or a row cannot be learned from.
+        Divergence: A step's loss is not finite; the message names the step.
     """
     settings = check_settings(settings)
     if not rows:
@@ -149,10 +150,10 @@ def sft(
 
 
 def token_rows(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftSettings) -> list[TokenRow]:
-    """The token rows of `rows`, in their order: one each, or one an answer.
+    """Tokenize `rows`, in their order: one token row for each, or one for each answer (`answers = "all"`).
 
     Raises:
-        UsageError: One cannot be learned from.
+        UsageError: A row cannot be learned from.
     """
     if settings.prompt == "empty":
         rows = [msgspec.structs.replace(row, prompt="", turns=()) for row in rows]
@@ -162,10 +163,10 @@ def token_rows(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], setti
 
 
 def leave_out_long(data: list[TokenRow], settings: SftSettings) -> list[TokenRow]:
-    """The rows that are learned from: those of at most `longest` tokens.
+    """Return the rows of at most `longest` tokens.
 
     Raises:
-        UsageError: There is none.
+        UsageError: All rows are longer.
     """
     if settings.longest is None:
         return data
@@ -185,7 +186,7 @@ def _length(row: TokenRow) -> int:
 def sft_step(
     model: PreTrainedModel, learner: Learner, batch: Sequence[TokenRow], settings: SftSettings, tally: Tally
 ) -> LogRow:
-    """One optimizer step on `batch`; its log row."""
+    """Take one optimizer step on `batch` and return its log row."""
     parts = cut([[row] for row in batch], tree_tokens=settings.tree_tokens)
     tokens = sum(len(row.completion) for row in batch)
 
@@ -200,15 +201,15 @@ def sft_step(
 
 
 def sft_loss(model: PreTrainedModel, part: Part, *, tokens: int, precision: Precision | None = None) -> torch.Tensor:
-    """This part's share of the mean negative log-likelihood over the `tokens` completion tokens of the whole batch."""
+    """Return this part's share of the mean negative log-likelihood over the batch's `tokens` completion tokens."""
     return -log_probs(model, part.tree, precision=precision).sum() / tokens
 
 
 def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> list[list[TokenRow]]:
-    """Optimizer batches of all passes, each pass in its own seeded order; the last batch of a pass may be smaller.
+    """Return the optimizer batches of all passes, each pass in its own seeded order.
 
     Raises:
-        UsageError: There is a mix, and no row is long or none is short.
+        UsageError: There is a mix, but no row is long or none is short.
     """
     budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
     all_batches: list[list[TokenRow]] = []
@@ -229,7 +230,7 @@ def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> li
 
 
 def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[int]:
-    """Places of the rows of one pass: as many long and short ones as keep the share."""
+    """Return the indices of the rows of one pass, with the share of long ones that `mix` asks for."""
     rng = random.Random(derive_seed(seed, "mix", epoch))
     long = [place for place, row in enumerate(data) if _length(row) > mix.above]
     short = [place for place, row in enumerate(data) if _length(row) <= mix.above]
@@ -247,7 +248,7 @@ def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[i
 
 
 def planned_steps(rows: int, settings: SftSettings) -> int:
-    """Optimizer steps of `epochs` passes over `rows` rows."""
+    """Return the number of optimizer steps of `epochs` passes over `rows` rows."""
     return settings.epochs * -(-rows // settings.batch_rows)
 
 

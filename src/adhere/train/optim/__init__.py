@@ -3,7 +3,7 @@
     merging.py   `OnlineMerging`, a wrapper of any torch optimizer (OnDARE, OnTIES)
     offline.py   merging finished weights: linear, DARE, TIES
 
-They need torch and are imported when they are first used.
+The modules need torch and are imported at first use.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Weights = torch.nn.Module | Mapping[str, torch.Tensor] | Iterable[torch.Tensor]
 
 
 class _Rules(NamedTuple):
-    """The rules in which the paper's text and the released code differ."""
+    """Holds the rules in which the paper's text and the released code differ."""
 
     rescale: Rescale
     fixed_mask: bool
@@ -40,7 +40,7 @@ _RULES: dict[tuple[Method, Mode], _Rules] = {
 
 
 class OnlineMerging(torch.optim.Optimizer):
-    """Wraps any torch optimizer; each of its steps becomes a merge of its own change and of the earlier stage's.
+    """Wraps any torch optimizer; merges each of its steps with the change that the earlier stage made.
 
     With base weights b, reference weights r (those that this stage starts from), tau = r - b, and the change d that the
     wrapped optimizer would make to the weights w, a step is
@@ -61,7 +61,8 @@ class OnlineMerging(torch.optim.Optimizer):
     generators of their own, seeded by `seed`; on one device they are those of the released code under the same seed.
 
     Args:
-        optimizer: Any torch optimizer but LBFGS; its parameters are merged. Its state is part of this one's.
+        optimizer: Any torch optimizer but LBFGS; its parameters are merged. Its state is part of the wrapper's
+            state.
         base: The weights before the earlier stage: a model or a mapping of names to tensors (matched by name where
             `model` is given, else by place), or tensors in the order of the optimizer's parameters.
         method: `dare` keeps a random share of coordinates, `ties` the largest.
@@ -72,8 +73,8 @@ class OnlineMerging(torch.optim.Optimizer):
             resumed, make the wrapper before the checkpoint's weights are loaded, or give them here.
         model: Whose parameters the optimizer holds; its names say which tensor of `base` belongs to which.
         every: Merge at every K-th step; between these the wrapped optimizer steps alone.
-        seed: Of the masks. Every process of data-parallel training must use the same. A resumed stage goes on with the
-            masks of its checkpoint, whatever the seed.
+        seed: Seed of the masks. Every process of data-parallel training must use the same one. A resumed stage
+            goes on with the masks of its checkpoint, whatever the seed.
 
     Raises:
         UsageError: A setting outside its domain, or weights that do not fit the optimizer's parameters (such as an
@@ -136,7 +137,7 @@ class OnlineMerging(torch.optim.Optimizer):
         self.step_share: float | None = None  # of the wrapped optimizer's last step, along it; None: nothing was merged
 
     def _hooks_of_wrapper(self) -> None:
-        """Be an optimizer to schedulers and trainers without a second set of groups: these are the wrapped one's."""
+        """Register as a torch optimizer, for schedulers and trainers, with the wrapped optimizer's groups."""
         super().__init__([torch.zeros(1)], {})  # registers hooks; its one group is replaced
         self.param_groups = self.optimizer.param_groups
         self.state = self.optimizer.state
@@ -148,12 +149,12 @@ class OnlineMerging(torch.optim.Optimizer):
 
     @property
     def is_transparent(self) -> bool:
-        """Nothing is dropped and nothing is added: a step is the wrapped optimizer's."""
+        """Whether a step equals the wrapped optimizer's: nothing is dropped and nothing added."""
         return self.share >= 1 and self.alpha == 0
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """One step; parameters without a gradient stay as they are.
+        """Take one step; parameters without a gradient stay as they are.
 
         Args:
             closure: Evaluates the model again and returns the loss; called once, before the step.
@@ -206,9 +207,9 @@ class OnlineMerging(torch.optim.Optimizer):
     def _merge(
         self, parameter: torch.Tensor, anchor: torch.Tensor, change: torch.Tensor, tau: torch.Tensor, decay: float
     ) -> torch.Tensor:
-        """Put the merge of `change` and `tau` in the place of `change`; what is left of the change, without tau's part.
+        """Set `parameter` to `anchor` plus the merge of `change` and `tau`; return the part of `change` in the merge.
 
-        `anchor` is decayed already; the merged change decays with it, as both sources have it.
+        `anchor` is decayed already; the merged change decays with it, as in the paper and in the released code.
         """
         sparse_change = self._sparse(change)
         if self.alpha == 0:
@@ -220,7 +221,7 @@ class OnlineMerging(torch.optim.Optimizer):
         return ours
 
     def _consensus(self, change: torch.Tensor, earlier: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The weighted parts of the change and of tau that are added."""
+        """Return the weighted parts of `change` and of `earlier` (tau) that are to be added."""
         ours, theirs = (1 - self.alpha) * change, self.alpha * earlier
         if self.method == "dare":
             return ours, theirs
@@ -246,14 +247,14 @@ class OnlineMerging(torch.optim.Optimizer):
         return [parameter for group in self.param_groups for parameter in group["params"]]
 
     def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: FBT001, FBT002 - torch's signature
-        """Forget the gradients of the wrapped optimizer's parameters."""
+        """Reset the gradients of the wrapped optimizer's parameters."""
         self.optimizer.zero_grad(set_to_none=set_to_none)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Only the wrapper's own construction adds a group; others would have no tau.
+        """Refuse further groups after construction; they would have no tau.
 
         Raises:
-            UsageError: After construction.
+            UsageError: The wrapper is constructed already.
         """
         if hasattr(self, "_tau"):
             raise UsageError(
@@ -262,9 +263,9 @@ class OnlineMerging(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def state_dict(self) -> dict[str, Any]:
-        """The wrapped optimizer's state, and what an exact resume needs.
+        """Return the wrapped optimizer's state, and what an exact resume needs.
 
-        Of tau its hash, and what a mask drawn once has left of it.
+        Tau is stored as its hash only, unless a mask was drawn once; then the masked tau is stored, too.
         """
         return {
             "optimizer": self.optimizer.state_dict(),
@@ -276,10 +277,10 @@ class OnlineMerging(torch.optim.Optimizer):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken.
+        """Resume from `state_dict`.
 
         Raises:
-            IntegrityError: This wrapper's tau is another one's: it was made from other weights.
+            IntegrityError: The state's tau differs from this wrapper's, which was made from other weights.
         """
         if state_dict["tau_sha256"] != self._tau_sha256:
             raise IntegrityError(
@@ -301,14 +302,17 @@ class OnlineMerging(torch.optim.Optimizer):
 
 
 def _ignores_weights(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether the step depends on the weights by decoupled decay only, so that from zero it is just the change."""
+    """Tell whether a step depends on the weights only by decoupled decay.
+
+    If so, a step from zero is just the change.
+    """
     is_known = type(optimizer) in {torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD}
     groups = optimizer.param_groups
     return is_known and all(not group.get("weight_decay") or _decay(optimizer, group) for group in groups)
 
 
 def _decay(optimizer: torch.optim.Optimizer, group: Mapping[str, Any]) -> float:
-    """The share of the weights that decoupled weight decay takes at a step; 0 where it is part of the gradient."""
+    """Return the share of the weights that decoupled weight decay removes in a step; 0 if it is not decoupled."""
     is_decoupled = isinstance(optimizer, torch.optim.AdamW) or bool(group.get("decoupled_weight_decay", False))
     return float(group["lr"]) * float(group.get("weight_decay", 0.0)) if is_decoupled else 0.0
 
@@ -316,7 +320,7 @@ def _decay(optimizer: torch.optim.Optimizer, group: Mapping[str, Any]) -> float:
 def _match_weights(
     parameters: list[torch.Tensor], weights: Weights, what: str, names: Mapping[int, str] | None
 ) -> list[torch.Tensor]:
-    """The tensors of `weights` in the order of `parameters`; by name where `names` knows the parameters, else by place.
+    """Return the tensors of `weights` in the order of `parameters`, matched by `names` if known, else by position.
 
     Raises:
         UsageError: A name is missing, or their number or a shape differs.

@@ -1,4 +1,4 @@
-"""Merging finished weights: the controls beside online merging. All take and return tensors by name, in fp32.
+"""Merges of finished weights: the controls for online merging. Tensors go in and out by name, in fp32.
 
 Sources: DARE, arXiv 2311.03099 (random share kept, survivors divided by it); TIES, arXiv 2306.01708 (largest kept,
 signs elected by the sum, the mean of those that agree).
@@ -17,10 +17,10 @@ Named = Mapping[str, torch.Tensor]
 
 
 def merge_linear(base: Named, models: Sequence[Named], weights: Sequence[float]) -> dict[str, torch.Tensor]:
-    """Base + sum of weight times (model - base). With weights that sum to 1 it is the weighted mean of the models.
+    """Return base + sum of weight * (model - base); with weights that sum to 1, the models' weighted mean.
 
     Raises:
-        UsageError: No model, another number of weights, or names and shapes that differ.
+        UsageError: There is no model, the number of weights differs, or names or shapes differ.
     """
     changes = _changes(base, models, weights)
     return {
@@ -32,10 +32,10 @@ def merge_linear(base: Named, models: Sequence[Named], weights: Sequence[float])
 def merge_dare(
     base: Named, models: Sequence[Named], weights: Sequence[float], *, p: float, seed: int
 ) -> dict[str, torch.Tensor]:
-    """Merge as `merge_linear` does, of each change a random share `p`, divided by p; `seed` draws the masks.
+    """Merge as `merge_linear`, but keep only a random share `p` of each change, divided by p. `seed` draws the masks.
 
     Raises:
-        UsageError: p is not in (0, 1], or as `merge_linear`.
+        UsageError: p is not in (0, 1], or `merge_linear` would raise.
     """
     _require_share(p)
     changes = _changes(base, models, weights)
@@ -50,13 +50,14 @@ def merge_dare(
 def merge_ties(
     base: Named, models: Sequence[Named], weights: Sequence[float], *, p: float, scale: float = 1.0
 ) -> dict[str, torch.Tensor]:
-    """Base + scale times the mean of those weighted changes that have the elected sign.
+    """Return base + scale * the mean of those weighted changes that have the elected sign.
 
-    The largest share `p` of each is kept. The elected sign of a coordinate is that of the sum of the weighted changes;
-    coordinates that nobody kept do not count in the mean.
+    Only the largest share `p` of each change is kept. The elected sign of a coordinate is that of the sum of the
+    weighted
+    changes. Changes that do not keep a coordinate are left out of its mean.
 
     Raises:
-        UsageError: p is not in (0, 1], or as `merge_linear`.
+        UsageError: p is not in (0, 1], or `merge_linear` would raise.
     """
     _require_share(p)
     changes = _changes(base, models, weights)

@@ -1,4 +1,4 @@
-"""Choose what is kept of a change of weights: a random share of its coordinates (DARE), or the largest ones (TIES)."""
+"""Keep a part of a change of weights: a random share of its coordinates (DARE), or the largest ones (TIES)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 import torch
 
 Rescale = Literal["none", "inverse", "l1"]
-"""What happens to the survivors.
+"""What happens to the coordinates that are kept.
 
-Nothing; divided by the share that is kept, which keeps the mean; the sum of magnitudes restored.
+`none`: nothing. `inverse`: they are divided by the share kept, which preserves the mean. `l1`: they are scaled so that
+the sum of magnitudes is as before.
 """
 
 
 def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, rescale: Rescale) -> torch.Tensor:
-    """`delta` with each coordinate kept with probability `share`, the others zero; a new tensor of the same shape."""
+    """Return a copy of `delta` with each coordinate kept with probability `share`, the others 0, then rescaled."""
     if share >= 1:
         return delta.clone()
     mask = torch.empty_like(delta).bernoulli_(share, generator=generator)  # as torch's dropout draws it
@@ -24,9 +25,9 @@ def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, r
 
 
 def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
-    """`delta` with the `share` of coordinates of largest magnitude kept (at least one), the others zero.
+    """Return a copy of `delta` with the `share` of largest magnitude kept, the others 0, then rescaled.
 
-    A new tensor.
+    At least one coordinate is kept.
     """
     if share >= 1 or not delta.numel():
         return delta.clone()
@@ -38,7 +39,7 @@ def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.T
 
 
 def apply_rescale(sparse: torch.Tensor, whole: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
-    """`sparse` as `rescale` says. `l1` leaves a change that is all zeros as it is."""
+    """Rescale `sparse`, the part kept of `whole`. `l1` leaves a change that is all zeros as it is."""
     match rescale:
         case "none":
             return sparse
@@ -50,13 +51,13 @@ def apply_rescale(sparse: torch.Tensor, whole: torch.Tensor, share: float, resca
 
 
 def pack(sparse: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """A mostly empty tensor as one bit a coordinate (uint8) and the values of those that are not zero."""
+    """Pack a mostly empty tensor into one bit for each coordinate (uint8), and its values other than zero."""
     is_kept = (sparse != 0).reshape(-1).cpu()
     return torch.from_numpy(np.packbits(is_kept.numpy())), sparse.reshape(-1).cpu()[is_kept]
 
 
 def unpack(packed: tuple[torch.Tensor, torch.Tensor], like: torch.Tensor) -> torch.Tensor:
-    """Return what `pack` was given, as a tensor of the shape, type and device of `like`."""
+    """Return the tensor that `pack` got, with the shape, type and device of `like`."""
     bits, values = packed
     is_kept = torch.from_numpy(np.unpackbits(bits.cpu().numpy(), count=like.numel())).bool()
     whole = torch.zeros(like.numel(), dtype=like.dtype)

@@ -1,1 +1,1 @@
-"""Rows of tokens packed as trees: what rows share is computed once, by whole weights or adapters."""
+"""Rows of tokens packed as trees: shared beginnings are computed once, by whole weights or adapters."""

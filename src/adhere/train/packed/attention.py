@@ -31,9 +31,9 @@ SCORES = 2**25  # of a block, over all heads: 128 MB in fp32
 
 
 class Run(NamedTuple):
-    """Nodes start … end - 1 of a tree, each the only child of the one before.
+    """Describes nodes start … end - 1 of a tree, each the only child of the one before.
 
-    And the ranges of nodes that all of them see.
+    `sees`: the ranges of earlier nodes that all of them see.
     """
 
     start: int
@@ -42,7 +42,10 @@ class Run(NamedTuple):
 
 
 class _InRuns(torch.autograd.Function):
-    """Grouped attention of a long tree: query (K, G, N, D), already scaled; key, value (K, N, D)."""
+    """Grouped attention of a long tree.
+
+    query (K, G, N, D), already scaled; key, value (K, N, D).
+    """
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run]) -> Tensor:
@@ -77,7 +80,7 @@ Seen = tuple[tuple[int, int], ...]
 
 
 def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
-    """Queries side by side, and the ranges of keys that the last of them sees.
+    """Yield blocks of adjacent queries, each with the ranges of keys that its last query sees.
 
     The last range ends with the queries themselves.
     """
@@ -92,9 +95,9 @@ def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
 
 
 def _scores(query: Tensor, key: Tensor, rows: slice, key_ranges: Seen) -> Tensor:
-    """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key.
+    """Compute attention scores (K, G, rows, keys) in fp32, minus infinity where a query does not see a key.
 
-    It sees none that comes after it among the queries.
+    No query sees a key of a later query.
     """
     queries, keys = query[:, :, rows], _take(key, key_ranges)
     scores = (queries.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*queries.shape[:3], keys.shape[1])
@@ -117,7 +120,7 @@ def _add(into: Tensor, values: Tensor, key_ranges: Seen) -> None:
 
 
 def attend_in_runs(query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run], *, scaling: float) -> Tensor:
-    """Query (1, K * G, N, D), key and value (1, K, N, D) -> (1, N, K * G, D)."""
+    """Attend run by run: query (1, K * G, N, D), key and value (1, K, N, D) -> (1, N, K * G, D)."""
     _, heads, nodes, size = query.shape
     of_keys = key.shape[1]
     grouped_query = (query[0] * scaling).view(of_keys, heads // of_keys, nodes, size)
@@ -187,7 +190,7 @@ def _sdpa(
     tree_runs: Sequence[Run] | None = None,
     **other: Any,
 ) -> tuple[Tensor, None]:
-    """Torch's own attention, and ours for a long tree."""
+    """Call torch's own attention, or ours if `tree_runs` describe a long tree."""
     if tree_runs is not None:
         return attend_in_runs(query, key, value, tree_runs, scaling=scaling), None
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -197,7 +200,7 @@ def _sdpa(
 
 
 def register(*, low: bool) -> str:
-    """Make an attention known to transformers, in bf16 on a CPU (`low`) or torch's; its name."""
+    """Register both attentions with transformers; return the name of ours in bf16 (`low`) or of torch's."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(LOW, attend)

@@ -1,7 +1,7 @@
 """Log-probabilities of single tokens from logits over a large vocabulary.
 
-Softmax and gradient are made a few rows at a time. Autograd's own way makes several arrays of the size of the logits,
-at 262,144 words 1 MB a token each in fp32. Here the logits and their gradient are the only two
+Softmax and gradient are made a few rows at a time. Autograd makes several arrays of the size of the logits; at
+262,144 words each takes 1 MB a token in fp32. Here the logits and their gradient are the only two
 (`benchmarks/training/edges.py`).
 
 Notation: S rows of logits, V words, E edges (a row and the word whose log-probability is wanted).
@@ -49,12 +49,12 @@ class _EdgeLogProbs(torch.autograd.Function):
 
 
 def edge_log_probs(logits: Tensor, slots: Tensor, targets: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """Log-probability of word `targets[e]` under the softmax of row `slots[e]`, for each edge e, (E) in fp32.
+    """Compute the log-probability of word `targets[e]` in row `slots[e]` for each edge e, (E) in fp32.
 
     Args:
         logits: (S, V), of any precision; the softmax is computed in fp32.
         slots: (E) of long.
-        targets: (E) of long; each pair of slot and target stands there once.
+        targets: (E) of long; each pair of slot and target occurs once.
         temperature: Divides the logits.
     """
     log_probs: Tensor = _EdgeLogProbs.apply(logits, slots, targets, temperature)  # type: ignore[no-untyped-call]
@@ -66,7 +66,7 @@ def _scale(logits: Tensor, temperature: float) -> Tensor:
 
 
 def _blocks(logits: Tensor) -> Iterator[slice]:
-    """The rows, so many at a time that their softmax is a small array."""
+    """Yield slices of rows, small enough that their softmax is a small array."""
     height = max(1, AT_ONCE.get(logits.device.type, ELSEWHERE) // logits.shape[1])
     for start in range(0, len(logits), height):
         yield slice(start, min(start + height, len(logits)))

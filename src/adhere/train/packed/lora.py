@@ -1,12 +1,12 @@
 """Low-rank adapters.
 
-A recipe trains a small factor of each matrix instead of the matrix, and merges it when a stage is through. y = x W^T +
+A recipe trains a small factor of each matrix instead of the matrix, and merges it at the end of a stage. y = x W^T +
 (alpha / rank) (x A^T) B^T, with W frozen, A (rank, in) drawn as in PEFT and B (out, rank) zero, so that training starts
 from the model itself. No dropout: log-probs of the same weights must be equal in drawing, reference and training.
 
-Our own layer and not PEFT's, because the decoder and whoever else reads `module.weight` must see what the layer
-computes with: here it is the merged matrix, in PEFT's layer the frozen one. What is exported is PEFT's format, and PEFT
-loads it (tests/parity).
+The layer is our own and not PEFT's, because the decoder and other readers of `module.weight` must see the matrix that
+the layer computes with: here it is the merged matrix, in PEFT's layer the frozen one. The export is in PEFT's format,
+and PEFT loads it (tests/parity).
 
 Source: arXiv 2106.09685.
 """
@@ -35,9 +35,9 @@ PREFIX, ROWS = "base_model.model.", ".token_adapter.trainable_tokens_delta"  # o
 
 
 class LoraLinear(torch.nn.Module):
-    """A frozen linear map with a trained low-rank one beside it.
+    """A frozen linear map plus a trained low-rank one.
 
-    `weight` is what both compute together, `bias` the frozen one's.
+    `weight` is the merged matrix of both, `bias` that of the frozen map.
     """
 
     def __init__(self, base: torch.nn.Linear, lora: Lora, generator: torch.Generator) -> None:
@@ -56,20 +56,20 @@ class LoraLinear(torch.nn.Module):
 
     @property
     def bias(self) -> torch.Tensor | None:
-        """The bias of the layer below, which is not adapted: (out,) or None."""
+        """The frozen layer's bias: (out,) or None."""
         return self.base.bias
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(…, in) -> (…, out)."""
+        """Map (…, in) -> (…, out)."""
         low = torch.nn.functional.linear(x, self.lora_A)
         return self.base(x) + self.scale * torch.nn.functional.linear(low, self.lora_B)  # type: ignore[no-any-return]
 
 
 def attach(model: PreTrainedModel, lora: Lora, *, seed: int) -> int:
-    """Freeze `model` and give each target an adapter, drawn from `seed`; how many weights are now trained.
+    """Freeze `model`, give each target an adapter drawn from `seed`, and return the number of trained weights.
 
     Raises:
-        UsageError: No matrix of the model has such a name.
+        UsageError: No matrix of the model has the name of a target.
     """
     model.requires_grad_(False)  # noqa: FBT003 (torch's own signature)
     generator = torch.Generator().manual_seed(seed % 2**63)
@@ -90,7 +90,7 @@ def attach(model: PreTrainedModel, lora: Lora, *, seed: int) -> int:
 
 
 def merge(model: PreTrainedModel) -> None:
-    """Add what the adapters learned to the matrices, and take the adapters away."""
+    """Add what the adapters learned to the matrices, remove the adapters, and unfreeze all weights."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, LoraLinear):
@@ -100,11 +100,11 @@ def merge(model: PreTrainedModel) -> None:
 
 
 def merged_state(model: PreTrainedModel, state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """All weights by the names that they have without adapters and trained rows, each as `model` computes with it.
+    """Return all weights, merged, by the names that they have without adapters and trained rows.
 
     Args:
         model: The model in training.
-        state: Its parameters by name, whole.
+        state: The model's parameters by name, unsharded.
     """
     weights = dict(state)
     for name, module in model.named_modules():
@@ -122,7 +122,7 @@ def merged_state(model: PreTrainedModel, state: Mapping[str, torch.Tensor]) -> d
 
 
 def save_adapter(model: PreTrainedModel, lora: Lora, directory: Path, *, base: str) -> None:
-    """Write the adapters of `model` as PEFT does; `base` is the name of the weights that they belong to."""
+    """Write the adapters of `model` in PEFT's format; `base` names the weights that they belong to."""
     tensors = {}
     for name, module in model.named_modules():
         if isinstance(module, LoraLinear):
@@ -133,10 +133,10 @@ def save_adapter(model: PreTrainedModel, lora: Lora, directory: Path, *, base: s
 
 
 def stack_adapters(adapters: Sequence[Path], directory: Path, *, base: str) -> None:
-    """One adapter that does what several, trained and merged one after the other, do together.
+    """Combine adapters that were trained and merged one after the other into one, and write it to `directory`.
 
-    Their factors side by side. Its rank is the sum of theirs, and alpha is its rank: their own scales are multiplied
-    into B.
+    Their factors are concatenated. The rank is the sum of their ranks, and alpha equals it: each adapter's own scale is
+    multiplied into B.
     """
     from safetensors.torch import load_file
 
@@ -179,10 +179,10 @@ def _write(
 
 
 def refuse_unsuited(stage: str, settings: OptimizerSettings) -> None:
-    """Refuse what does not go with an adapter.
+    """Refuse settings that do not work with an adapter.
 
     Raises:
-        UsageError: Online merging, which is about whole matrices.
+        UsageError: The stage merges online, which needs whole matrices.
     """
     if settings.merging is not None:
         raise UsageError(f"{stage}: online merging is about whole matrices. Take out `merging`, or `lora`")

@@ -1,4 +1,4 @@
-"""Prefix-tree packing: what several rows share is computed once.
+"""Prefix-tree packing: the common beginnings of rows are computed once.
 
 On a CPU that already multiplies matrices at its peak, the only way to train faster is to compute fewer tokens. The rows
 of a micro-batch are merged into a tree (a trie over token ids): the system message all rows share, the prompt the
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TokenRow(NamedTuple):
-    """One row of token ids; the loss is on the completion only."""
+    """Holds one row of token ids; only the completion has a loss."""
 
     prompt: tuple[int, ...]
     completion: tuple[int, ...]
@@ -53,11 +53,11 @@ class Tree:
 
     @property
     def lengths(self) -> list[int]:
-        """Completion tokens of each row (R)."""
+        """Number of completion tokens of each row (R)."""
         return [len(nodes) for nodes in self.completions]
 
     def add(self, row: TokenRow) -> None:
-        """Merge one row.
+        """Merge one row into the tree.
 
         Raises:
             UsageError: The prompt or the completion has no token, so there is nothing to predict from or to learn.
@@ -83,7 +83,7 @@ class Tree:
         return path
 
     def fresh(self, row: TokenRow) -> int:
-        """How many nodes adding `row` would make."""
+        """Return how many new nodes adding `row` would make."""
         node, tokens = -1, row.prompt + row.completion
         for index, token in enumerate(tokens):
             child = self._child.get((node, token))
@@ -93,7 +93,7 @@ class Tree:
         return 0
 
     def sees(self) -> npt.NDArray[np.bool_]:
-        """(N, N): may node i attend to node j? Its ancestors and itself."""
+        """Return which nodes attend to which, (N, N): node i to its ancestors and itself."""
         size = len(self)
         sees = np.zeros((size, size), dtype=np.bool_)
         for node, parent in enumerate(self.parents):
@@ -103,7 +103,7 @@ class Tree:
         return sees
 
     def runs(self) -> list[Run]:
-        """The same as runs of nodes, in order, which is all that attention needs of a large tree."""
+        """Return what `sees` says as runs of nodes, in order, which is all that attention needs of a large tree."""
         from adhere.train.packed.attention import Run
 
         starts = [node for node, parent in enumerate(self.parents) if parent != node - 1 or node == 0]
@@ -119,14 +119,14 @@ class Tree:
 
 
 class Part(NamedTuple):
-    """A micro-batch: a tree and which of the caller's items it holds, in the order of the tree's rows."""
+    """Holds a micro-batch: a tree, and which of the caller's items it contains, in the order of the tree's rows."""
 
     tree: Tree
     items: tuple[int, ...]
 
 
 def grow(rows: Sequence[TokenRow]) -> Tree:
-    """One tree of all rows."""
+    """Merge all rows into one tree."""
     tree = Tree()
     for row in rows:
         tree.add(row)
@@ -136,9 +136,9 @@ def grow(rows: Sequence[TokenRow]) -> Tree:
 def cut(items: Sequence[Sequence[TokenRow]], *, tree_tokens: int) -> list[Part]:
     """Cut an optimizer batch into micro-batches of at most `tree_tokens` nodes.
 
-    An item is one or more rows whose loss is computed together (a preference pair) and is never divided; one larger
+    An item is one or more rows whose loss is computed together (a preference pair) and is never divided; an item larger
     than `tree_tokens` makes a micro-batch of its own. Items are sorted by their tokens, which puts the answers to one
-    prompt side by side, so that a cut loses as little sharing as can be.
+    prompt next to each other, so that cuts lose little sharing.
     """
     return list(_parts(items, tree_tokens))
 
@@ -161,11 +161,11 @@ def _parts(items: Sequence[Sequence[TokenRow]], tree_tokens: int) -> Iterator[Pa
 def log_probs(
     model: PreTrainedModel, tree: Tree, *, temperature: float = 1.0, precision: Precision | None = None
 ) -> torch.Tensor:
-    """Log-probability of every completion token of every row (K), rows one after the other.
+    """Compute the log-probability of every completion token of every row (K), rows one after the other.
 
-    Equal to a forward over each row alone up to rounding. `temperature` divides the logits, so that log-probs are those
-    of the distribution that the answers were drawn from. `precision` bf16 computes matrix products in it (autocast) and
-    everything after the logits in fp32; None is fp32.
+    The result equals a forward pass over each row alone, up to rounding. `temperature` divides the logits, so that
+    log-probs are those of the distribution that the answers were drawn from. With `precision` bf16, matrix products are
+    in bf16 (autocast) and everything after the logits in fp32; None is fp32.
     """
     import torch
 
@@ -199,9 +199,9 @@ def _logits(model: PreTrainedModel, tree: Tree, parent_nodes: torch.Tensor, prec
 
 
 def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
-    """A tree as one row of tokens with its own positions, and what each sees.
+    """Return the model's inputs for a tree: one row of tokens, their depths as positions, and what each node sees.
 
-    A mask, or runs where that would be large.
+    The last is a mask, or runs where a mask would be large.
     """
     import torch
 
@@ -244,7 +244,7 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
 def hidden_states(
     model: PreTrainedModel, tree: Tree, nodes: Sequence[int], *, precision: Precision | None = None
 ) -> torch.Tensor:
-    """Return the last layer's output for some nodes, in fp32: (len(nodes), width); what a reward head reads."""
+    """Return the last layer's output for some nodes, (len(nodes), width) in fp32, as a reward head reads it."""
     import torch
 
     device = model.device
@@ -255,7 +255,7 @@ def hidden_states(
 
 
 def row_sums(values: torch.Tensor, tree: Tree) -> torch.Tensor:
-    """Sum of per-token values (K) over each row (R)."""
+    """Add up per-token values (K) over each row (R)."""
     import torch
 
     return torch.stack([part.sum() for part in torch.split(values, tree.lengths)])

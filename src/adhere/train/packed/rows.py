@@ -1,6 +1,6 @@
-"""Text to token rows.
+"""Conversion of text to token rows.
 
-Prompts through the chat template, answers with the end-of-turn token they must learn to write.
+Prompts go through the chat template; answers get the end-of-turn token that the model must learn to write.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class TokenPair(NamedTuple):
-    """A preference pair; both rows have the same prompt."""
+    """Holds a preference pair; both rows have the same prompt."""
 
     chosen: TokenRow
     rejected: TokenRow
 
 
 def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token that ends an answer.
+    """Return the token that ends an answer.
 
     Raises:
         UsageError: The tokenizer names none, so a model trained with it would never stop.
@@ -40,14 +40,15 @@ def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str | Sequence[Message]) -> tuple[int, ...]:
-    """One user turn, or a conversation, through the chat template, up to where the answer begins."""
+    """Tokenize one user turn, or a conversation, with the chat template, up to where the answer begins."""
     return tuple(render(tokenizer, [Message("user", prompt)] if isinstance(prompt, str) else prompt))
 
 
 def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
-    """A row for each assistant turn of each conversation: to learn all of them, and not only the last.
+    """Make a row for each assistant turn of each conversation, so that all are learned and not only the last.
 
-    They begin alike, so in a prefix tree each token is computed once. One that nothing comes before answers nothing.
+    The rows of a conversation begin alike, so a prefix tree computes each token once. An assistant turn at the very
+    start, or without text, makes no row.
     """
     answer_rows = []
     for row in rows:
@@ -61,10 +62,10 @@ def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
 
 
 def completion_ids(tokenizer: PreTrainedTokenizerBase, text: str, *, name: str) -> tuple[int, ...]:
-    """The tokens of an answer and of its end; `name` says whose it is.
+    """Tokenize an answer and append the end-of-turn token; `name` describes the answer in the error.
 
     Raises:
-        UsageError: It is empty.
+        UsageError: The answer is empty.
     """
     if not text.strip():
         raise UsageError(f"The {name} is empty: there is nothing to learn from it. Drop the row")
@@ -80,17 +81,17 @@ def insist_on_positions(
     stage: str,
     longest: int | None = None,
 ) -> None:
-    """Refuse, before anything is learned, a row that is longer than the model has positions.
+    """Refuse a row with more tokens than the model has positions, before anything is learned.
 
     Args:
-        rows: Supervised rows and pairs; others are not looked at.
-        model: Which.
-        tokenizer: Its tokenizer.
-        stage: Which stage learns from them, for the message.
-        longest: The stage leaves out rows of more tokens itself; None: it does not.
+        rows: Supervised rows and pairs; rows of other kinds are ignored.
+        model: The model to be trained.
+        tokenizer: The model's tokenizer.
+        stage: The stage that learns from them, for the message.
+        longest: The stage itself leaves out rows of more tokens than this; None: it leaves out none.
 
     Raises:
-        UsageError: Naming the row, and how many there are.
+        UsageError: A row is too long; the message names it and says how many there are.
     """
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if not isinstance(positions, int) or (longest is not None and longest <= positions):
@@ -119,7 +120,7 @@ def insist_on_positions(
 
 
 def sft_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[SftRow]) -> list[TokenRow]:
-    """Token rows of supervised rows."""
+    """Tokenize supervised rows."""
     return [
         TokenRow(
             prompt_ids(tokenizer, row.asked),
@@ -130,10 +131,10 @@ def sft_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[SftRow]) -> list
 
 
 def pair_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[PairRow]) -> list[TokenPair]:
-    """Token rows of preference pairs.
+    """Tokenize preference pairs.
 
     Raises:
-        UsageError: Chosen and rejected are the same text: the pair says nothing.
+        UsageError: A pair has the same text as chosen and rejected.
     """
     pairs = []
     for row in rows:
@@ -149,7 +150,7 @@ def pair_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[PairRow]) -> li
 
 
 def chosen_rows(pairs: Sequence[PairRow]) -> list[SftRow]:
-    """The chosen half of preference pairs as supervised rows: the control that asks what the rejected half is worth."""
+    """Return the chosen halves of preference pairs as supervised rows, the control for the rejected halves."""
     return [
         SftRow(
             pair.prompt_id,
@@ -165,9 +166,9 @@ def chosen_rows(pairs: Sequence[PairRow]) -> list[SftRow]:
 
 
 def shuffled_batches(count: int, *, size: int, epochs: int, stage: str, seed: int) -> list[list[int]]:
-    """Optimizer batches of `size` indices below `count`, each pass in its own seeded order.
+    """Return batches of `size` indices below `count`, each of `epochs` passes in its own seeded order.
 
-    The last of a pass may be smaller.
+    The last batch of a pass may be smaller.
     """
     batches = []
     for epoch in range(epochs):

@@ -1,8 +1,8 @@
 """Rows of some tokens in the embedding and the head, trained while the rest of both is frozen.
 
-Tokens that a chat template brought. The config names them (`trained_tokens`, see `template`). Each stage that freezes
-embeddings and head, as all do by default and as an adapter does, learns these rows beside what else it learns; they are
-written back before its weights are stored.
+They are the tokens of a chat template that was added; the config names them (`trained_tokens`, see `template`). A stage
+that freezes embeddings and head, as all do by default and as an adapter does, still learns these rows. They are written
+back before its weights are stored.
 
 Source: PEFT's trainable tokens (`LoraConfig(trainable_token_indices=…)`), whose format `lora.save_adapter` writes them
 in.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TrainedRows(torch.nn.Module):
-    """An embedding, or a head, that is frozen but for the rows of some tokens: `rows` (tokens, width)."""
+    """An embedding, or a head, that is frozen except for the rows of some tokens: `rows` (tokens, width)."""
 
     ids: torch.Tensor
     slots: torch.Tensor
@@ -40,7 +40,7 @@ class TrainedRows(torch.nn.Module):
     def weight(self) -> torch.Tensor:
         """The whole matrix (tokens, width).
 
-        The trained rows are written into the frozen one, which does not read them otherwise.
+        Reading it writes the trained rows into the frozen matrix.
         """
         self.base.weight.data[self.ids] = self.rows.data
         return self.base.weight
@@ -68,14 +68,14 @@ class TrainedRows(torch.nn.Module):
 
 
 def trained_tokens(model: PreTrainedModel) -> list[int]:
-    """The tokens whose rows are trained; none where the model brought its chat template itself."""
+    """Return the tokens whose rows are trained; empty if no chat template was added to the model."""
     return list(getattr(model.config, "trained_tokens", None) or [])
 
 
 def attach_tokens(model: Any) -> None:
-    """Freeze embeddings and head but for the rows of the model's `trained_tokens`; nothing where it names none.
+    """Freeze embeddings and head except for the rows of the model's `trained_tokens`; without such tokens do nothing.
 
-    Tied ones share their rows.
+    Tied embeddings and head share the trained rows.
     """
     ids = trained_tokens(model)
     if not ids:
@@ -91,7 +91,7 @@ def attach_tokens(model: Any) -> None:
 
 
 def merge_tokens(model: Any) -> None:
-    """Write the trained rows into embeddings and head, and take the wrappers away."""
+    """Write the trained rows into embeddings and head, remove the wrappers, and unfreeze both."""
     for table, put in zip(_tables(model), (model.set_input_embeddings, model.set_output_embeddings), strict=True):
         if isinstance(table, TrainedRows):
             table.weight.requires_grad_(True)  # noqa: FBT003
@@ -103,9 +103,9 @@ def _tables(model: Any) -> tuple[Any, Any]:
 
 
 def trained_rows(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """Return, by module, the rows that are trained, the embedding's name first; empty where none are.
+    """Return the rows that are trained, by module name, the embedding first; empty if there are none.
 
-    A tied head is not named again.
+    A tied head has no entry of its own.
     """
     rows_by_module: dict[str, torch.Tensor] = {}
     for name, module in model.named_modules():

@@ -9,7 +9,7 @@ launchers.py launch files: torchrun, Slurm, SkyPilot (configs of others' trainer
 machines.py  presets on larger machines
 presets/     published recipes, with what is ours marked
 
-Each stage of it is trained by `adhere.train.stage`, as those of a study are.
+`adhere.train.stage` trains each stage, as it does a study's.
 """
 
 from adhere.train.recipe.load import load_recipe

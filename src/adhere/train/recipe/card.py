@@ -1,4 +1,4 @@
-"""The model card beside trained weights: what was trained from what, on which data, by which settings, at what cost."""
+"""The model card of trained weights: what was trained from what, on which data, with which settings, at what cost."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from adhere.train.stages import provenance_rows
 
 
 class StageRecord(Record, frozen=True):
-    """The stored record of a finished stage, as stage.json.
+    """Holds the record of a finished stage, stored as stage.json.
 
     Attributes:
-        key: Hash of all that its weights depend on.
-        stage: Its name.
+        key: Hash of everything that the stage's weights depend on.
+        stage: Name of the stage.
         settings: All of them, precision included.
-        parent_sha256: Of the weights it started from.
-        weights_sha256: Of those that it left.
-        data_sha256: Of the recipe's rows.
-        rows: How many it learned from.
+        parent_sha256: Hash of the weights that it started from.
+        weights_sha256: Hash of the weights that it produced.
+        data_sha256: Hash of the recipe's rows.
+        rows: Number of rows that it learned from.
         ledger: Its cost.
-        log: One row a step.
-        warnings: What its guards noted.
-        lora: The adapter that it trained; None: the weights themselves.
+        log: One row for each step.
+        warnings: Warnings of its guards.
+        lora: The adapter that it trained; None: it trained the weights themselves.
     """
 
     key: str
@@ -47,7 +47,7 @@ class StageRecord(Record, frozen=True):
 
 
 def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str, warnings: Sequence[str] = ()) -> str:
-    """The README.md of the result, in Markdown with the hub's front matter. Nothing is uploaded."""
+    """Return the README.md of the result, in Markdown with the hub's front matter. Nothing is uploaded."""
     metadata = {
         **hub_origin(recipe.start),
         "library_name": "transformers",

@@ -1,6 +1,6 @@
-"""The rows of a recipe, and the start that it names.
+"""The rows of a recipe, and its start model.
 
-Random models of two million parameters, to try a recipe on in seconds.
+Random models of two million parameters are for trying a recipe in seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANDOM = {"2m": (192, 4, 4)}  # hidden size, layers, heads
 
 
 class RecipeRows(NamedTuple):
-    """The rows that the stages of a recipe choose from; `sha256` is of all of it."""
+    """Holds the rows that the stages of a recipe choose from; `sha256` is the hash of all of them."""
 
     sft: list[SftRow]
     pairs: list[PairRow]
@@ -37,7 +37,7 @@ class RecipeRows(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The model that a recipe starts from, not loaded. `sha256` is of its weights."""
+    """Holds the model that a recipe starts from, not loaded. `sha256` is the hash of its weights."""
 
     tokenizer: PreTrainedTokenizerBase
     sha256: str
@@ -45,15 +45,15 @@ class Start(NamedTuple):
 
 
 def load_rows(directory: Path, tables: Sequence[str]) -> RecipeRows:
-    """The rows of a data directory.
+    """Read the rows of a data directory.
 
     Args:
-        directory: Where sft.jsonl, pairs.jsonl and rl.jsonl are.
-        tables: Which of `sft`, `pairs`, `rl` some stage learns from.
+        directory: The directory of sft.jsonl, pairs.jsonl and rl.jsonl.
+        tables: Those of `sft`, `pairs`, `rl` that some stage learns from; the others may be missing.
 
     Raises:
-        SpecError: A file that is needed is missing or empty, or two prompts of rl.jsonl have one name.
-        IntegrityError: A line is no row; names file and line.
+        SpecError: A file that is needed is missing or empty, or two different prompts of rl.jsonl share a prompt_id.
+        IntegrityError: A line is no row; the message names file and line.
     """
     rows_by_table = {
         "sft": _read(directory / FILES["sft"], SftRow, is_needed="sft" in tables),
@@ -66,7 +66,7 @@ def load_rows(directory: Path, tables: Sequence[str]) -> RecipeRows:
 
 
 def _insist_on_own_ids(rows: Sequence[RlRow], path: Path) -> None:
-    """A prompt's answers are drawn, gathered and scored by its name."""
+    """Refuse two different prompts with one `prompt_id`, for answers are scored by it."""
     content_by_id: dict[str, tuple[object, ...]] = {}
     for row in rows:
         content = (row.asked, row.instruction_id_list, row.kwargs, row.profile, row.checklist)
@@ -91,13 +91,13 @@ def _read(path: Path, row: type[T], *, is_needed: bool) -> list[T]:
 
 
 def row_of(source: dict[str, Any], kind: type[T]) -> T:
-    """A row as `adhere build` writes it, or in one of the shapes of `shapes.rows`; other columns are left aside.
+    """Read a row as `adhere build` writes it, or in a shape of `shapes.rows`; other columns are ignored.
 
     A text is one user turn, put through the chat template as an evaluation does. Reasoning in a field of an answer is
     not learned.
 
     Raises:
-        UsageError: Nothing is to be learned from it, or a column has another shape; says where.
+        UsageError: The row has nothing to learn, or a column has another shape; the message says where.
     """
     table = TABLES[kind]
     exchange = read_exchange(source, table)
@@ -120,22 +120,22 @@ def row_of(source: dict[str, Any], kind: type[T]) -> T:
 def prepare_start(
     name: str, *, rows: RecipeRows, scratch: Path, template: str = "", base: Path = Path(), weights: bool = True
 ) -> None:
-    """Make what a recipe starts from where it is not there.
+    """Make the model that a recipe starts from, if it has to be made.
 
-    A random model with a tokenizer trained on the rows, or a copy with a template.
+    It is a random model with a tokenizer trained on the rows, or a copy of a model with a chat template.
 
     Args:
-        name: As the recipe writes it.
-        template: Likewise; empty: the model's own.
-        rows: Of the recipe.
-        base: What relative paths are relative to.
-        scratch: Where to make it.
-        weights: False: only what a plan of costs needs of a copy with a template.
+        name: The start, as the recipe writes it.
+        template: The chat template, as the recipe writes it; empty: the model's own.
+        rows: The recipe's rows.
+        base: The directory that paths are relative to.
+        scratch: The directory to make it in.
+        weights: False: a copy with a template gets only the files that a cost estimate needs.
 
     Raises:
         UsageError: A random model of an unknown size.
-        SpecError: There is no such template, or it cannot be learned.
-        MissingModel: As `open_start`.
+        SpecError: There is no such template, or the model cannot learn it.
+        MissingModel: `open_start` would raise it.
     """
     if name.startswith("random/") and not (scratch / "start" / "model.safetensors").exists():
         _make_random(name.removeprefix("random/"), rows, scratch / "start")
@@ -144,7 +144,7 @@ def prepare_start(
 
 
 def open_start(name: str, *, base: Path, scratch: Path, template: str = "") -> Start:
-    """The model that a recipe starts from, and its tokenizer; the arguments are those of `prepare_start`.
+    """Find the start model of a recipe and load its tokenizer; the arguments are those of `prepare_start`.
 
     Raises:
         MissingModel: No such directory, no safetensors in it, or an embedded model that is not fetched.
@@ -227,5 +227,5 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
 
 
 def needed_rows(data: Sequence[str]) -> list[str]:
-    """List the files that stages with these `data` learn from."""
+    """List the tables (`sft`, `pairs`, `rl`) that stages with these `data` learn from."""
     return sorted({part for one in data for part in one.split("+")})

@@ -15,13 +15,13 @@ Trainer = Literal["verl", "open-instruct", "prime-rl", "trl"]  # `adhere.integra
 def launch_file(
     launcher: str, arguments: Sequence[str], *, name: str, processes: int = 8, nodes: int = 1
 ) -> tuple[str, str]:
-    """(file name, text) of a launch file.
+    """Return the (file name, text) of a launch file.
 
     Args:
         launcher: `torchrun`, `slurm` or `skypilot`.
         arguments: What follows `adhere train`: the recipe and all its options.
-        name: Of the job.
-        processes: A node, one a GPU.
+        name: Name of the job.
+        processes: Processes on a node, one for each GPU.
         nodes: Machines.
 
     Raises:

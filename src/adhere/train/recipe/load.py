@@ -1,4 +1,4 @@
-"""A recipe by its name or its file, and a preset with its machines."""
+"""Loading of recipes by name or file, and of presets with their machines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from adhere.train.recipe.spec import PRESETS, BadSetting, Recipe, settle_reward
 
 
 def load_recipe(name: str) -> tuple[Recipe, Path]:
-    """A recipe from a file, or a preset by its name, and the directory that its paths are relative to.
+    """Load a recipe file, or a preset by name; return also the directory that its paths are relative to.
 
     `qwen2.5` is for two cores, `qwen2.5@24gb` for a larger machine.
 
     Raises:
-        SpecError: Neither a file nor a preset, no such machine, or the document is wrong (naming file, line and key).
+        SpecError: There is no such file, preset or machine, or the document is wrong (the message names file, line
+            and key).
     """
     path = Path(name)
     if path.suffix == ".toml" or path.exists():
@@ -28,10 +29,10 @@ def load_recipe(name: str) -> tuple[Recipe, Path]:
 
 
 def load_preset(name: str) -> Preset:
-    """A preset with all its machines.
+    """Load a preset with all its machines.
 
     Raises:
-        SpecError: There is none of that name.
+        SpecError: There is no preset of that name.
     """
     presets = sorted(file.stem for file in PRESETS.glob("*.toml"))
     if name not in presets:
@@ -42,7 +43,7 @@ def load_preset(name: str) -> Preset:
 
 
 def machine_of(name: str) -> Machine | None:
-    """The machine that `PRESET@MACHINE` names; None where a recipe names none.
+    """Return the machine that `PRESET@MACHINE` names; None if `name` names none or the preset lacks it.
 
     Raises:
         SpecError: There is no such preset.

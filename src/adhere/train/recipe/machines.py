@@ -1,7 +1,7 @@
-"""Presets for larger machines: `qwen2.5@24gb` is the preset `qwen2.5` with what its table `[machines.24gb]` changes.
+"""Presets for larger machines: `qwen2.5@24gb` is the preset `qwen2.5` with the changes in its table `[machines.24gb]`.
 
-A preset itself is for two cores. `[origin]` says of every setting of its machines where it comes from, `published: …`
-or `ours: …`, and the model card prints it. Sizes are what the memory model says (tests/unit/train/test_machines.py);
+The preset itself is for two cores. `[origin]` says where every setting of its machines comes from, `published: …` or
+`ours: …`, and the model card prints it. Sizes were computed with the memory model (tests/unit/train/test_machines.py);
 none was run.
 """
 
@@ -20,15 +20,15 @@ from adhere.train.settings import Lora
 
 
 class Machine(Record, frozen=True):
-    """The model and settings of a preset on one kind of machine.
+    """Describes the model and settings of a preset on one kind of machine.
 
     Attributes:
-        start: The model.
+        start: The model to start from.
         gpu_gb: Memory of each GPU, in 1e9 bytes.
-        gpus: Processes, one a GPU (`--emit … --processes`).
-        shard: Whether the weights have to be cut over them (`--shard`).
+        gpus: Number of processes, one for each GPU (`--emit … --processes`).
+        shard: Whether the weights must be sharded over the GPUs (`--shard`).
         lora: Train an adapter instead of the weights.
-        stages: By stage, the settings that differ from the preset's; those of `*` are of all its stages.
+        stages: By stage, the settings that differ from the preset's; those of `*` hold for all stages.
     """
 
     start: str
@@ -39,23 +39,23 @@ class Machine(Record, frozen=True):
     stages: Mapping[str, Mapping[str, Json]] = {}
 
     def settings(self, stage: str) -> dict[str, Json]:
-        """Return the settings that this machine sets of a stage."""
+        """Return the settings that this machine changes in a stage."""
         return {**self.stages.get("*", {}), **self.stages.get(stage, {})}
 
 
 class Preset(Recipe, frozen=True):
-    """A recipe as it is published here, and what it is like on larger machines."""
+    """A recipe published with adhere, and its variants for larger machines."""
 
     machines: Mapping[str, Machine] = {}
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe as it is for two cores."""
+        """The recipe for two cores."""
         return Recipe(**{name: getattr(self, name) for name in Recipe.__struct_fields__ if name != "origin"})
 
 
 def on_machine(preset: Preset, name: str) -> Recipe:
-    """The recipe of a preset for one of its machines.
+    """Return the recipe of a preset for one of its machines.
 
     Raises:
         SpecError: There is no such machine, or its table names a stage that the preset does not have.
@@ -88,6 +88,6 @@ def on_machine(preset: Preset, name: str) -> Recipe:
 
 
 def _origin_key(origin: Mapping[str, str], name: str) -> str | None:
-    """The key that speaks of a setting: its own, or `*.setting` for all stages."""
+    """Return the key of `origin` for a setting: the setting itself, or `*.setting` for all stages; None without one."""
     anywhere = f"*.{name.rpartition('.')[2]}"
     return name if name in origin else anywhere if anywhere in origin else None

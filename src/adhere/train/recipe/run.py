@@ -1,6 +1,6 @@
 """Runs a recipe from its start to its result.
 
-Finished stages are kept: the same call goes on where the last one stopped. OUT/
+Finished stages are kept: the same call resumes where the last one stopped. OUT/
     recipe.json        what is being run; another recipe in the same place is refused
     01-sft/            a finished stage: model/ (safetensors and tokenizer), stage.json (written last)
     log.jsonl          every step of every stage
@@ -40,7 +40,7 @@ from adhere.train.stages import Stage
 
 
 class PlannedStage(NamedTuple):
-    """A stage and what it will cost; `done` says that it is finished already."""
+    """Describes a stage, its number of rows and its cost; `done` says whether it is finished."""
 
     name: str
     rows: int
@@ -49,7 +49,7 @@ class PlannedStage(NamedTuple):
 
 
 class _FrozenRecipe(Record, frozen=True):
-    """recipe.json: what a directory was begun with."""
+    """Holds what a directory was begun with, stored as recipe.json."""
 
     recipe: Recipe
     start_sha256: str
@@ -73,10 +73,10 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
     """Estimate what each stage of the recipe costs on this data, by the stages' cost models and this model's size.
 
     Minutes are those of two AVX2 cores, scaled to the model; a machine with bf16 units or a GPU is faster. With
-    `shards` above 1 memory is that of one of so many processes with sharded weights.
+    `shards` above 1, memory is that of one of so many processes with sharded weights.
 
     Raises:
-        SpecError, MissingModel, IntegrityError: As `run_recipe`.
+        SpecError, MissingModel, IntegrityError: `run_recipe` would raise it.
     """
     with tempfile.TemporaryDirectory() as scratch:  # a look at the cost begins nothing
         is_begun = (out / "recipe.json").exists()
@@ -108,7 +108,7 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
 def stage_memory(
     recipe: Recipe, stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, device: str, shards: int = 1
 ) -> Memory:
-    """Estimate the memory that a stage of the recipe holds at its worst moment, in one process."""
+    """Estimate the peak memory of one process in a stage of the recipe."""
     return memory_needed(
         stage,
         settings,
@@ -130,23 +130,23 @@ def run_recipe(
     progress: Progress | None = None,
     trackers: Sequence[Tracker] = (),
 ) -> list[StageRecord]:
-    """Run what is left of a recipe; the records of all its stages, in order.
+    """Run the unfinished stages of a recipe; return the records of all its stages, in order.
 
     Args:
-        recipe: What to run.
-        out: Where everything is stored.
-        base: What the recipe's paths are relative to.
+        recipe: The recipe to run.
+        out: The folder that everything is stored in.
+        base: The directory that the recipe's paths are relative to.
         device: `auto` (a CUDA GPU where there is one), `cpu`, `cuda` or `mps`.
         progress: Where to report to.
-        trackers: Who is told every step's numbers, beside OUT/log.jsonl.
+        trackers: Trackers that get every step's numbers, besides OUT/log.jsonl.
 
     Raises:
         RunMismatch: OUT was begun with another recipe, start or data.
         SpecError: Data that a stage needs is missing.
-        GuardStop: A guard stopped it.
-        ContaminationError: Its prompts repeat test items of the suites that it names, and guards stop.
-        Divergence: Naming stage and step.
-        ResourceError: Out of memory, also with micro-batches of half the size.
+        GuardStop: A guard stopped the run.
+        ContaminationError: Training prompts repeat test items of the suites in `against`, and guards stop.
+        Divergence: A loss is not finite; the message names stage and step.
+        ResourceError: There is too little memory, even with micro-batches of half the size.
     """
     need("torch", extra="train")
     from adhere.models.local.transformers import weights_sha256
@@ -198,7 +198,7 @@ def run_recipe(
 
 
 def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool = False) -> _OpenedRecipe:
-    """Everything a recipe needs, checked against what OUT was begun with."""
+    """Load everything that a recipe needs, and check it against what OUT was begun with."""
     from adhere.models.local.decoder.device import resolve_device
     from adhere.models.local.decoder.precision import Precisions, resolve
 
@@ -251,10 +251,10 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
 
 
 def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
-    """Warnings of training prompts that repeat test items of the suites that the recipe names.
+    """Return warnings of training prompts that repeat test items of the suites in `against`.
 
     Raises:
-        ContaminationError: Some do, and guards stop.
+        ContaminationError: Some prompts do, and guards stop.
     """
     if not recipe.against:
         return []
@@ -270,13 +270,12 @@ def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
 
 
 def _push(name: str, folder: Path) -> str:
-    """Send a folder to a private repository of the Hugging Face hub; its address.
+    """Upload a folder to a private repository of the Hugging Face hub; return its address.
 
-    The hub's own client has the key and knows the server.
+    The hub's own client holds the key and the server's address.
 
     Raises:
-        AdhereError: The hub refuses, or cannot be reached; the result stays where it is, and the same command sends it
-            again.
+        AdhereError: The hub refuses or cannot be reached. The result stays, and the same command sends it again.
     """
     hub = need("huggingface_hub", extra="train")
     try:
@@ -288,7 +287,7 @@ def _push(name: str, folder: Path) -> str:
 
 
 def _adapter_of(recipe: Recipe, stage: Stage) -> Lora | None:
-    """Return the adapter that a stage trains, if any; a side artefact, as a reward model is, is trained in full."""
+    """Return the adapter that a stage trains; None for one that yields a side artefact, which is trained in full."""
     return recipe.lora if stage.yields == "weights" else None
 
 
@@ -297,7 +296,7 @@ def _folder(out: Path, number: int, stage: Stage) -> Path:
 
 
 def _checkpoint_folder(folder: Path) -> Path:
-    """Where a stage that is being trained keeps its state, so that a killed one goes on inside the stage."""
+    """Return the folder of the checkpoints of a stage in training, so that a killed stage resumes."""
     return folder.with_name(f".{folder.name}.part")
 
 
@@ -342,9 +341,9 @@ def _train(
 
 
 def _publish(opened_recipe: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
-    """Copy the last weights to where they are looked for, with their card.
+    """Copy the last weights to OUT/model with their card, and stack the adapters, if any, in OUT/adapter.
 
-    Written beside and moved, so that they are whole.
+    The copy is written under another name and then moved, so that OUT/model is always whole.
     """
     into, scratch = out / "model", out / ".model.part"
     shutil.rmtree(scratch, ignore_errors=True)

@@ -44,7 +44,7 @@ def settle_reward(document: dict[str, Any]) -> None:
 
 
 class BadSetting(SpecError):
-    """A stage's setting is wrong; `setting` is its name, where one is to blame."""
+    """A stage's setting is wrong; `setting` is its name, or None if no single one is to blame."""
 
     def __init__(self, message: str, setting: str | None) -> None:
         super().__init__(message)
@@ -52,14 +52,14 @@ class BadSetting(SpecError):
 
 
 class StageSpec(Record, frozen=True):
-    """One stage by name, with the settings that differ from its defaults."""
+    """Describes a stage by its name and the settings that differ from its defaults."""
 
     stage: str
     settings: dict[str, Json] = {}
 
     @property
     def kind(self) -> Stage:
-        """The stage.
+        """The stage of this name.
 
         Raises:
             UnknownName: No stage has that name.
@@ -67,7 +67,7 @@ class StageSpec(Record, frozen=True):
         return STAGES.get(self.stage)
 
     def resolved(self) -> OptimizerSettings:
-        """The full settings.
+        """Return the full settings.
 
         Raises:
             SpecError: An unknown setting (with the nearest valid one), or a value that is not allowed.
@@ -90,28 +90,29 @@ class StageSpec(Record, frozen=True):
 
 
 class Recipe(Record, frozen=True):
-    """Stages that are run one after the other on one model.
+    """Lists stages that run one after the other on one model.
 
     Attributes:
-        name: Of the output directory and the model card.
-        stages: In order; without any, the model stays as it is.
+        name: Name of the output directory and the model card.
+        stages: The stages in order; without any, the model stays as it is.
         start: `local/NAME`, `hf/PATH`, a directory of safetensors, or `random/2m` (a random model, to try a recipe on).
-        template: A chat template for a base model, `chatml` or the path of a Jinja template; its tokens are trained.
-            Empty: the model's own.
-        data: A directory with sft.jsonl, pairs.jsonl and rl.jsonl; what no stage needs may be missing.
-        seed: Of every order and draw.
-        precision: `auto` takes what is fastest on this machine, once; it is stored and kept when the recipe is resumed.
+        template: A chat template for a base model, `chatml` or the path of a Jinja template; its tokens are
+            trained. Empty: the model's own.
+        data: A directory with sft.jsonl, pairs.jsonl and rl.jsonl; files that no stage needs may be missing.
+        seed: Seed of every order and draw.
+        precision: `auto` takes the fastest one on this machine; the choice is stored, and kept when the recipe is
+            resumed.
         lora: Train a low-rank adapter in every stage that yields weights; None: the weights themselves.
         reward: Of online stages: `dense`, the share of a prompt's constraints that pass; `binary`, whether all do;
             `model`, the sigmoid of what the recipe's last reward model says (a stage `reward-model` before them), 0 for
             an answer that is cut or empty; or a sum of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`).
             Where none is named: `dense`, and 0 for an answer that does not respond (`traps`).
-        watch: A small suite that is looked at while stages train.
+        watch: A small suite that the model is evaluated on while stages train.
         push: Where on a hub the result is sent, `OWNER/NAME`, by the hub's own client with its own key; empty: nowhere.
-        guards: Whether a run that is being wasted is stopped, or only warned of.
-        against: Suites (`adhere list suites`; a file's path is relative to where the command runs) whose test items no
-            training prompt may repeat. Empty: nothing is compared, and the model card says so.
-        about: For the model card.
+        guards: Whether guards stop a run that is being wasted, or only warn.
+        against: Suites (`adhere list suites`; a file's path is relative to where the command runs) whose test items
+            no training prompt may repeat. Empty: nothing is compared, and the model card says so.
+        about: Text for the model card.
         published: What the published recipe had, setting by setting, where this is a preset; for the model card.
         origin: Where settings come from, by `STAGE.SETTING`: `published: …` or `ours: …`; for the model card.
     """
@@ -134,11 +135,11 @@ class Recipe(Record, frozen=True):
     origin: Mapping[str, str] = {}
 
     def resolved(self) -> list[tuple[Stage, OptimizerSettings]]:
-        """Every stage with its full settings.
+        """Return every stage with its full settings.
 
         Raises:
             UnknownName: No stage has that name.
-            SpecError: Naming the recipe, the stage and the setting that is wrong.
+            SpecError: A setting is wrong; the message names the recipe, the stage and the setting.
         """
         stages = []
         for number, spec in enumerate(self.stages, start=1):

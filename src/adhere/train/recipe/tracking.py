@@ -1,4 +1,4 @@
-"""Every step's numbers, as they come: to JSON lines always, to a tracker where one is installed and asked for."""
+"""Tracking of every step's numbers: always to JSON lines, and to a tracker if one is installed and asked for."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from adhere.train.budget.ledger import LogRow
 
 
 class Tracker(Protocol):
-    """Takes in the numbers of steps."""
+    """Receives the numbers of steps."""
 
     def log(self, stage: str, row: LogRow) -> None:
-        """One step of a stage."""
+        """Record one step of a stage."""
 
     def close(self) -> None:
-        """The recipe has ended."""
+        """End the record: the recipe has ended."""
 
 
 class JsonLines:
-    """One JSON object a step, flushed at once."""
+    """Writes one JSON object for each step, flushed at once."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ class JsonLines:
 
 
 class _FunctionTracker:
-    """A tracker made of two functions."""
+    """A tracker made of two functions, one to log a row and one to close."""
 
     def __init__(self, log: Callable[[dict[str, float]], Any], close: Callable[[], Any]) -> None:
         self._log, self._close = log, close
@@ -67,9 +67,9 @@ def _trackio(name: str, directory: Path) -> Tracker:  # noqa: ARG001 - TRACKIO_D
 
 
 def _mlflow(name: str, directory: Path) -> Tracker:
-    """Where MLFLOW_TRACKING_URI says; else in files in `directory`.
+    """Open an mlflow tracker at MLFLOW_TRACKING_URI, or else with files in `directory`.
 
-    The database that mlflow would take itself is not in mlflow-skinny.
+    mlflow's default, a database, is not part of mlflow-skinny.
     """
     if "MLFLOW_TRACKING_URI" not in os.environ:
         os.environ["MLFLOW_TRACKING_URI"] = (directory / "mlruns").absolute().as_uri()
@@ -107,11 +107,11 @@ TRACKERS: dict[str, Callable[[str, Path], Tracker]] = {
 
 
 def open_tracker(tracker: str, *, name: str, directory: Path) -> Tracker:
-    """The tracker of that name.
+    """Open the tracker with the name `tracker`.
 
     Raises:
-        UsageError: There is none of that name, or it refuses to begin.
-        MissingExtra: It is not installed.
+        UsageError: There is no such tracker, or it refuses to begin.
+        MissingExtra: The tracker's package is not installed.
     """
     if tracker not in TRACKERS:
         raise UsageError(f"Unknown tracker {tracker!r}.{nearest(tracker, TRACKERS)} There are {', '.join(TRACKERS)}")

@@ -1,1 +1,1 @@
-"""One stage, trained and stored: its settings and rewards, its guards, what it costs. Recipes and studies share it."""
+"""Training and storing one stage: its settings, rewards, guards and costs. Recipes and studies share it."""

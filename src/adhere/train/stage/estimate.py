@@ -1,7 +1,7 @@
 """Estimate what a stage will cost, before it runs: steps, tokens, minutes, memory.
 
-The estimate of online stages is an upper bound in tokens: it takes every answer to run to the length given and every
-group to have variance, unless told otherwise.
+The estimate of online stages is an upper bound in tokens: it assumes that every answer has the full length and every
+group has variance, unless told otherwise.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ __all__ = ["Estimate", "Shape", "Speed", "estimate", "shape_of"]
 
 
 class Speed(Record, frozen=True):
-    """A machine's speed with one model. Defaults: 135M parameters on two AVX2 cores (benchmarks/training/trees.py).
+    """Describes a machine's speed with one model.
+
+    Defaults: 135M parameters on two AVX2 cores (benchmarks/training/trees.py).
 
     Attributes:
-        trained_per_s: Tree tokens forward and backward a second.
-        scored_per_s: Tree tokens forward a second.
-        generated_per_s: Answer tokens drawn a second.
-        sizes: Of the model.
-        device: Where it runs.
+        trained_per_s: Tree tokens forward and backward per second.
+        scored_per_s: Tree tokens forward per second.
+        generated_per_s: Answer tokens drawn per second.
+        sizes: Shape of the model.
+        device: Device type that the model runs on.
     """
 
     trained_per_s: float = 155.0
@@ -41,7 +43,7 @@ class Speed(Record, frozen=True):
 
 
 class Estimate(Record, frozen=True):
-    """The expected cost of a stage; the fields are those of its ledger."""
+    """Holds the expected cost of a stage; the fields are named as in its ledger."""
 
     steps: int
     answers_generated: int
@@ -54,12 +56,12 @@ class Estimate(Record, frozen=True):
 
     @property
     def equivalent_tokens(self) -> int:
-        """The tokens that an equal-compute control is given, as in the ledger."""
+        """Compute that an equal-compute control is given, in tokens, counted as in the ledger."""
         return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
 
 
 def estimate(stage: Stage, settings: OptimizerSettings, data: Shape, speed: Speed) -> Estimate:
-    """The cost of `stage` on `data`, by the stage's own cost model."""
+    """Estimate the cost of `stage` on `data`, by the stage's own cost model."""
     work = stage.work(settings, data)
     seconds = (
         work.processed / speed.trained_per_s + work.scored / speed.scored_per_s + work.generated / speed.generated_per_s
@@ -82,7 +84,7 @@ def shape_of(
     *,
     answer_tokens: float,
 ) -> Shape:
-    """The shape of stored rows. `answer_tokens` is used for prompts, which have no answers yet."""
+    """Measure the shape of stored rows. `answer_tokens` is used for prompts, which have no answers yet."""
     if not rows:
         return Shape(0, answer_tokens=answer_tokens)
     prompts = [prompt_ids(tokenizer, row.asked) for row in rows]

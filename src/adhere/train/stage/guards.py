@@ -33,14 +33,15 @@ PROMPT, ANSWER = "Name three colours.", "Red, green, blue."  # what a template i
 
 
 class GuardStop(AdhereError):
-    """A guard has stopped a run; the message says which, at which step, and what to change."""
+    """A guard has stopped a run; the message says which guard, at which step, and what to change."""
 
 
 class Guard(NamedTuple):
-    """A limit on a column of the log, and advice. `above` makes a step bad; so many bad steps in a row are too many.
+    """Describes a limit on a column of the log, with advice; it trips after `steps` values above it in a row.
 
-    `breaks`: what is trained is then not what its settings say, so that it shows nothing about them. Else the recipe
-    did it to itself.
+    `breaks`: the training then no longer follows its settings, so its result shows nothing about them. Otherwise the
+    recipe
+    itself caused the trouble.
     """
 
     column: str
@@ -50,7 +51,7 @@ class Guard(NamedTuple):
     breaks: bool = False
 
     def is_bad(self, row: Mapping[str, Any]) -> bool:
-        """Whether a step is beyond the limit; one that did not measure the column is not."""
+        """Tell whether a step is above the limit; a step that did not measure the column is not."""
         value = row.get(self.column)
         return isinstance(value, int | float) and value > self.above
 
@@ -81,12 +82,12 @@ GUARDS = (
 
 
 class Guards:
-    """Watches one stage.
+    """Watches the log of one stage.
 
     Args:
-        stage: Its name, for messages.
-        policy: `stop` raises at the first guard that trips, `warn` notes it; `compare` raises where the guard `breaks`,
-            and notes the others.
+        stage: The stage's name, for messages.
+        policy: `stop` raises when a guard trips, `warn` records a warning; `compare` raises if the guard
+            `breaks`, and records a warning of others.
     """
 
     def __init__(self, stage: str, policy: Policy) -> None:
@@ -95,10 +96,10 @@ class Guards:
         self._bad = dict.fromkeys((guard.column for guard in GUARDS), 0)
 
     def see(self, row: Mapping[str, Any]) -> None:
-        """Take in one step.
+        """Check the log row of one step.
 
         Raises:
-            GuardStop: A guard trips, and the policy is to stop.
+            GuardStop: A guard trips, and the policy is to stop at it.
         """
         for guard in GUARDS:
             self._bad[guard.column] = self._bad[guard.column] + 1 if guard.is_bad(row) else 0
@@ -115,10 +116,7 @@ class Guards:
 
 
 def trips(log: Iterable[Mapping[str, Any]]) -> list[tuple[Guard, int, int]]:
-    """The guards that trip in a stage's whole log, each once.
-
-    The guard, the step at which it trips first, how many steps are bad.
-    """
+    """List the guards that trip in a stage's whole log: (guard, step of its first trip, number of bad steps)."""
     rows = list(log)
     tripped_guards = []
     for guard in GUARDS:
@@ -137,10 +135,10 @@ GO_ON = "To go on all the same: guards = 'warn'"
 
 
 def heed(trouble: AdhereError | None, policy: Policy) -> list[str]:
-    """The warnings that come of what a guard found before the start; none where it found nothing.
+    """Raise the trouble that a guard saw before the start, or return it as a warning; an empty list for None.
 
     Raises:
-        AdhereError: What was found, if the policy is to stop.
+        AdhereError: There is trouble, and the policy is to stop.
     """
     if trouble is None:
         return []
@@ -150,9 +148,9 @@ def heed(trouble: AdhereError | None, policy: Policy) -> list[str]:
 
 
 def template_trouble(tokenizer: Any) -> GuardStop | None:
-    """Why what is trained (opened prompt, answer, end token) is not what the chat template makes of that conversation.
+    """Return how the text trained on differs from what the chat template writes; None if it is equal.
 
-    None if it is.
+    The text trained on is the opened prompt, the answer and the end token.
 
     Raises:
         UsageError: The template leaves the prompt out: nothing could be learned from it.
@@ -179,7 +177,7 @@ def template_trouble(tokenizer: Any) -> GuardStop | None:
 
 
 class RepeatedPrompt(NamedTuple):
-    """A training prompt that repeats a test item: where it stands, and `why` in words."""
+    """Describes a training prompt that repeats a test item: its file and row, and `why` in words."""
 
     file: str
     row: int  # from 1
@@ -191,10 +189,10 @@ class RepeatedPrompt(NamedTuple):
 def find_repeats(
     prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]
 ) -> ContaminationError | None:
-    """Find what the prompts of training (by file) repeat of the test items of `suites`.
+    """Find the training prompts (by file) that repeat test items of `suites`; None if there are none.
 
-    As an error with the first and the count. By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and
-    word for word: the rule leaves short texts alone.
+    The error holds the first one and the count. A prompt repeats an item by the rule of the Qwen2.5 report
+    (`text.repeats.SubsequenceRule`) or word for word, for the rule ignores short texts.
     """
     from adhere.text.repeats import SubsequenceRule, tokens
 
@@ -230,15 +228,15 @@ def halved_once(
     needs: Callable[[OptimizerSettings], str],
     progress: Progress,
 ) -> tuple[T, OptimizerSettings]:
-    """Run `attempt`; if memory runs out, once more with micro-batches of half the size.
+    """Run `attempt`; if memory runs out, run it once more with micro-batches of half the size.
 
-    Its result is returned with the settings that it was given.
+    The result is returned with the settings that gave it.
 
     Args:
-        attempt: Trains with such settings.
+        attempt: Trains with the settings that it is given.
         settings: The first ones.
-        name: Of the stage, for messages.
-        needs: What to say where memory ran out twice, of the second settings (`too_large`).
+        name: The stage's name, for messages.
+        needs: Makes the message if memory runs out twice, from the second settings (`too_large`).
         progress: Where the second attempt is announced.
 
     Raises:
@@ -259,7 +257,7 @@ def halved_once(
 
 
 def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: str) -> str:
-    """Say what a stage that ran out of memory twice needs, by what it holds, against what there is now."""
+    """Say how much memory a stage that ran out of memory twice needs, and for what, and how much is free now."""
     free = available_bytes(device)
     there = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
     return (
@@ -270,7 +268,7 @@ def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: st
 
 
 def _free_memory() -> None:
-    """Give back what the first attempt held."""
+    """Release the memory of the first attempt."""
     import gc
 
     import torch
@@ -281,7 +279,7 @@ def _free_memory() -> None:
 
 
 def _is_memory(error: Exception) -> bool:
-    """Whether torch or Python says that memory ran out; torch has no class of its own for the CPU."""
+    """Tell whether torch or Python reports that memory ran out; torch has no such class for the CPU."""
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"

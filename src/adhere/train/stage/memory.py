@@ -1,8 +1,8 @@
 """Estimate what training a model will hold in memory, before it starts, from the model's real shape.
 
 Weights, gradients and moments follow from the number of parameters. Activations were counted on small models by the
-tensors that autograd keeps (tests/unit/train/test_memory.py counts them again): bytes a tree token and layer, of
-`hidden` and `inner`.
+tensors that autograd keeps (tests/unit/train/test_memory.py counts them again): bytes for each tree token and layer,
+proportional to `hidden` and `inner`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SLACK = 1.15  # fragments, scratch memory of products
 
 
 class Sizes(Record, frozen=True):
-    """The shape of a Llama-like model."""
+    """Describes the shape of a Llama-like model."""
 
     hidden: int
     inner: int
@@ -44,12 +44,12 @@ class Sizes(Record, frozen=True):
 
     @property
     def embedding(self) -> int:
-        """Parameters of input embedding and head."""
+        """Number of parameters of input embedding and head."""
         return self.vocabulary * self.hidden * (1 if self.tied else 2)
 
     @property
     def parameters(self) -> int:
-        """All of them."""
+        """Number of all parameters."""
         queries, keys = self.heads * self.head_dim, self.key_heads * self.head_dim
         attention = 2 * self.hidden * queries + 2 * self.hidden * keys + self.biased * (queries + 2 * keys)
         layer = attention + 3 * self.hidden * self.inner + 2 * self.hidden
@@ -60,7 +60,7 @@ SMOLLM2_135M = Sizes(576, 1536, 30, 9, 3, 64, 49152, tied=True)
 
 
 class Memory(Record, frozen=True):
-    """Bytes at the worst moment of a stage, by what they hold."""
+    """Holds the bytes at the worst moment of a stage, by what they hold."""
 
     weights: float
     gradients: float
@@ -73,20 +73,20 @@ class Memory(Record, frozen=True):
 
     @property
     def total(self) -> float:
-        """With slack."""
+        """All bytes, times a factor for slack."""
         return SLACK * float(sum(msgspec.structs.astuple(self)))
 
     def describe(self) -> str:
-        """Describe the parts in gigabytes, largest first."""
+        """Return the parts in gigabytes as text, largest first."""
         parts = sorted(msgspec.structs.asdict(self).items(), key=lambda part: -part[1])
         return ", ".join(f"{name} {value / 1e9:.1f}" for name, value in parts if value >= 5e7)
 
 
 def sizes_of(weights: Path) -> Sizes:
-    """Read the sizes of a model that a directory's `config.json` states.
+    """Read the sizes of a model from its directory's `config.json`.
 
     Raises:
-        MissingModel: There is none, or it is not of a Llama-like model.
+        MissingModel: There is no config.json, or not one of a Llama-like model.
     """
     try:
         config: Mapping[str, Any] = json.loads((weights / "config.json").read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def sizes_of(weights: Path) -> Sizes:
 
 
 def adapter_parameters(sizes: Sizes, *, rank: int, targets: Sequence[str]) -> int:
-    """How many weights a low-rank adapter of these matrices of every layer has."""
+    """Return the number of weights of a low-rank adapter for these matrices of every layer."""
     queries, keys = sizes.heads * sizes.head_dim, sizes.key_heads * sizes.head_dim
     sides = {  # inputs and outputs
         "q_proj": sizes.hidden + queries, "k_proj": sizes.hidden + keys, "v_proj": sizes.hidden + keys,
@@ -131,15 +131,15 @@ def memory_of(
     """Estimate the memory that a stage with `settings` holds at the worst moment.
 
     Args:
-        sizes: Of the model.
-        settings: Of the stage.
+        sizes: Shape of the model.
+        settings: Settings of the stage.
         copies: Copies of the weights in memory, the trained one included (`Work.copies`).
-        whole: Further copies, which are whole in each process: a reward model, weights of a best look.
+        whole: Further copies, which are whole in each process: a reward model, the best weights of a watch.
         device: `cpu`, `cuda` or `mps`.
-        adapter: Weights of the adapter that is trained instead of the model's own; the decoder then holds the merged
-            matrices.
-        shards: Processes that the weights are cut over: this is what each of them holds. A layer and the embeddings are
-            whole while they are computed with; a frozen copy is cut like the trained one.
+        adapter: Weights of the adapter that is trained instead of the model's own; the decoder then holds the
+            merged matrices.
+        shards: Processes that the weights are sharded over; the estimate is for one of them. A layer and the
+            embeddings are whole while they are computed with; a frozen copy is sharded like the trained one.
     """
     trained = sizes.parameters - (sizes.embedding if settings.freeze_embeddings_and_head else 0)
     if adapter is not None:
@@ -187,10 +187,11 @@ def _rollouts(sizes: Sizes, settings: OptimizerSettings) -> float:
 def require(
     sizes: Sizes, settings: OptimizerSettings, *, copies: int = 1, device: str = "cpu", available: float | None
 ) -> Memory:
-    """The memory of a stage, if it fits.
+    """Return the memory that a stage needs, if it fits.
 
     Raises:
-        ResourceError: It does not: what is needed by what it holds, what there is, and what would make it fit.
+        ResourceError: It does not fit. The message lists what needs memory, how much there is, and what would make
+            it fit.
     """
     memory = memory_of(sizes, settings, copies=copies, device=device)
     if available is None or memory.total <= available:

@@ -1,10 +1,10 @@
 """The order of online prompts where a trained reward model is the reward.
 
 Rows come with the variance of the judge's scores. The Qwen2.5 report orders queries by the variance of their answers'
-scores "as evaluated by the reward model" (arXiv 2412.15115, section 4.3), which may be another order. So the policy as
-the stage finds it answers every prompt as often as the stage will, the stage's own scorer scores the answers, and their
-variance takes the place of the judge's. No answer of these is learned from. Where the judge is the reward, its variance
-stays.
+scores "as evaluated by the reward model" (arXiv 2412.15115, section 4.3), which may be another order. So the stage's
+start policy answers every prompt as often as the stage will, the stage's own scorer scores the answers, and their
+variance replaces that of the judge. None of these answers is learned from. If the judge is the reward, nothing is
+replaced.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ STEP = 0  # a stage's steps are counted from 1, so that it draws other answers
 
 
 class Ordering(Record, frozen=True):
-    """Rows with the stage's own scores, and what that took.
+    """Holds rows with the stage's own scores, and the cost of drawing and scoring.
 
-    `key`: the stage's, so that nothing else's order is taken up.
+    `key` is the stage's, so that another stage's ordering is not reused.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Ordering(Record, frozen=True):
 
 
 def orders_anew(settings: OptimizerSettings, stage: Stage) -> TypeGuard[RolloutSettings]:
-    """Whether a stage goes by the variance of scores, so that another reward means another order."""
+    """Tell whether a stage orders prompts by the variance of scores, so that another reward needs another order."""
     return stage.online and isinstance(settings, RolloutSettings) and settings.order != "random"
 
 
@@ -61,20 +61,20 @@ def ordering_of(
     key: str,
     progress: Progress,
 ) -> Ordering:
-    """The rows with `draws`, `score_mean` and `score_variance` (unbiased) of `score`.
+    """Replace `draws`, `score_mean` and `score_variance` (unbiased) of the rows by those of `score`.
 
-    In their place, the stage itself orders them.
+    The rows keep their places; the stage itself orders them.
 
     Args:
-        rows: What the stage would learn from.
-        settings: Its settings: how many answers a prompt, how long, how warm.
-        model: The policy as the stage finds it; it stays as it is.
-        tokenizer: Its tokenizer.
+        rows: The stage's prompts.
+        settings: The stage's settings: answers per prompt, their length and temperature.
+        model: The policy as the stage finds it; it is not changed.
+        tokenizer: The policy's tokenizer.
         score: The stage's reward. A prompt with fewer than two scores has variance 0: nothing can be learned from it.
-        seed: The stage's.
-        folder: Folder of the stage's unfinished state; an ordering of the same `key` there is taken up, else it is
-            written.
-        key: The stage's.
+        seed: The stage's seed.
+        folder: Folder of the stage's unfinished state; an ordering with the same `key` there is reused, otherwise
+            one is written.
+        key: The stage's key.
         progress: Where to report to.
     """
     file = folder / FILE
@@ -97,7 +97,7 @@ def ordering_of(
 
 
 def with_cost(ledger: StageLedger, ordering: StageLedger) -> StageLedger:
-    """The ledger of a stage with what its order took."""
+    """Add the cost of an ordering to the ledger of its stage."""
     totals = {
         name: getattr(ledger, name) + getattr(ordering, name)
         for name in ("prompts", "answers_generated", "answers_unmeasured", "tokens_generated", "seconds",
@@ -107,9 +107,9 @@ def with_cost(ledger: StageLedger, ordering: StageLedger) -> StageLedger:
 
 
 def with_ordering(cost: Estimate, settings: RolloutSettings, data: Shape, speed: Speed) -> Estimate:
-    """The estimate of a stage with what its order takes: answers to every prompt.
+    """Add the cost of an ordering, answers to every prompt, to the estimate of a stage.
 
-    Their scores, a pass over each, are left out.
+    The passes that score the answers are left out.
     """
     answers = data.rows * settings.answers_per_prompt
     tokens = round(answers * data.answer_tokens)

@@ -1,21 +1,15 @@
 """Score the answers of online stages.
 
-Scores come from the judge, a trained reward model, or a sum of terms as a recipe writes them.
+The judge, a trained reward model, or a sum of terms gives the scores; a recipe writes them so:
 
 reward = "dense"                                        the share of a prompt's constraints that pass; "binary",
                                                         "model" likewise
 [[reward]]                                              a sum: quality counts only where all constraints hold, length
                                                         costs
-kind = "asked"
-model = "openai/gpt-4o-mini"
-gate = "binary"
-[[reward]]
-kind = "too-long"
-words = 300
-weight = -0.2
+kind = "asked" model = "openai/gpt-4o-mini" gate = "binary" [[reward]] kind = "too-long" words = 300 weight = -0.2
 
-Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty has the judge's reward, or
-0; None of a term (no measurement) is None of the whole.
+Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty gets the judge's reward,
+or 0. If a term is None (not measured), so is the sum.
 """
 
 from __future__ import annotations
@@ -39,16 +33,16 @@ from adhere.train.stage.settings import Reward, RewardTerm
 
 
 def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, device: str) -> Scorer:
-    """The scorer that a recipe or study asks for.
+    """Make the scorer of the reward that a recipe or study asks for.
 
     Args:
-        reward: As it is written.
+        reward: The reward, as the recipe or study writes it.
         rows: The prompts.
-        judge: Directory of the trained reward model, where one is asked for.
-        device: Where that runs.
+        judge: Directory of the trained reward model, if the reward uses one.
+        device: Device that the reward model runs on.
 
     Raises:
-        SpecError: A prompt has no constraints, or no checklist, and is to be scored by them.
+        SpecError: A prompt lacks the constraints or the checklist that the reward reads.
     """
     if reward == "model":
         assert judge is not None  # noqa: S101 - a recipe or study without one was refused
@@ -57,9 +51,9 @@ def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, de
 
 
 def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
-    """The judge as the reward of online stages.
+    """Make a scorer of the judge.
 
-    `rewards.rows.reward_of`, as for every trainer: reasoning is set aside, and a cut answer fails.
+    It is `rewards.rows.reward_of`, as for every trainer: reasoning is ignored, and a cut answer fails.
 
     Raises:
         SpecError: A prompt has no constraints.
@@ -93,12 +87,12 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 
 
 def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu") -> Scorer:
-    """A trained reward model as the reward: the sigmoid of its number, in (0, 1).
+    """Make a scorer of a trained reward model: the sigmoid of the model's number, in (0, 1).
 
-    0 where an answer is cut or empty, as with the judge. Reasoning is no part of an answer.
+    An answer that is cut or empty gets 0. Reasoning is no part of an answer.
 
     Raises:
-        MissingModel: There is none in `directory`.
+        MissingModel: There is no reward model in `directory`.
     """
     from adhere.train.methods.reward_model import RewardModel
 
@@ -120,10 +114,10 @@ def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu
 def summed_scorer(
     rows: Sequence[RlRow], terms: Sequence[RewardTerm], *, judge: Path | None = None, device: str = "cpu"
 ) -> Scorer:
-    """The weighted sum of terms, each behind its gate.
+    """Make a scorer of the weighted sum of terms, each behind its gate.
 
     Raises:
-        SpecError: A prompt has no constraints, or no checklist, and a term is about them.
+        SpecError: A prompt lacks the constraints or the checklist that a term reads.
     """
     if any(term.kind in {"dense", "binary"} or term.gate for term in terms):
         _insist_on_constraints(rows)
@@ -156,7 +150,7 @@ def summed_scorer(
 
 
 def _function(term: RewardTerm, model_scorer: Scorer | None, profile: str | None) -> RewardFunction:
-    """One term as a reward function; where an answer is cut or empty, what is no penalty is 0."""
+    """Return one term as a reward function. An answer that is cut or empty gets 0 from every term but the penalties."""
     function: RewardFunction
     match term.kind:
         case "dense" | "binary":
@@ -180,7 +174,7 @@ def _function(term: RewardTerm, model_scorer: Scorer | None, profile: str | None
 
 
 def _by_prompt(score: Scorer | None) -> RewardFunction:
-    """A scorer as a reward function."""
+    """Return a scorer as a reward function."""
     assert score is not None  # noqa: S101 - a recipe or study without a reward model was refused
 
     def reward(completions: Sequence[str], prompt_id: Sequence[str], **_: Any) -> list[float | None]:
@@ -191,7 +185,7 @@ def _by_prompt(score: Scorer | None) -> RewardFunction:
 
 
 def _whole_only(reward: RewardFunction) -> RewardFunction:
-    """`reward` of answers that are neither cut nor empty, 0 of the others, about which nobody is asked."""
+    """Return `reward` for answers that are neither cut nor empty; the others get 0 without a call."""
 
     def of_whole(
         prompts: Sequence[Any], completions: Sequence[str], is_truncated: Sequence[bool], **columns: Any
@@ -212,7 +206,7 @@ def _whole_only(reward: RewardFunction) -> RewardFunction:
 
 
 def _split(answer: Answer) -> SplitAnswer:
-    """The answer without its reasoning; `ok` where it is neither cut nor empty."""
+    """Split the answer from its reasoning; the status is `ok` if it is neither cut nor empty."""
     return split_answer(answer.text, "truncated" if answer.truncated else "ok")
 
 

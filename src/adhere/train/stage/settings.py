@@ -1,4 +1,4 @@
-"""The settings of a stage beside its method's: what rewards its answers, and what it is looked at by."""
+"""The settings of a stage that do not depend on its method: what rewards its answers, and what evaluates it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from adhere.train.stages import Stage
 
 
 class Rule(Record, frozen=True):
-    """A constraint that every answer owes, whatever its prompt asks."""
+    """Describes a constraint that every answer must satisfy, whatever its prompt asks."""
 
     id: str
     params: dict[str, Json] = {}
 
 
 class RewardTerm(Record, frozen=True):
-    """One term of a reward that is a sum; see `stage.scoring` and docs/guide/rewards.md.
+    """Describes one term of a reward that is a sum; see `stage.scoring` and docs/guide/rewards.md.
 
     Attributes:
         kind: `dense`, `binary` and `model` as in `Recipe.reward`; `asked`: a judge model's score; `checklist`: the
             weighted share of the row's column `checklist` that holds; `too-long` and `badly-formed` are penalties in
             [0, 1], for a weight below 0.
-        weight: What it is multiplied by.
+        weight: Factor of the term.
         gate: `model`, `asked` and `checklist` count only where the judge gives 1 in this kind, else 0.
-        model: Of `asked`, and of a checklist's statements: its name as on the command line.
-        rubric: Of `asked`, instead of its own.
-        words: Of `too-long`: up to so many nothing is lost, and all at `over` words more.
-        over: Likewise.
-        rules: Of `badly-formed`.
-        traps: Of `dense`, `binary` and a gate: 0 for an answer that keeps the letter and not the intent
-            (`pipeline.intent.gate`).
+        model: For `asked`, and for a checklist's statements: the judge model's name as on the command line.
+        rubric: For `asked`: a rubric in place of the default.
+        words: For `too-long`: an answer of at most so many words has no penalty.
+        over: For `too-long`: with so many words more than `words` the penalty is 1.
+        rules: For `badly-formed`.
+        traps: For `dense`, `binary` and a gate: 0 for an answer that fulfils the wording of a constraint but not
+            its intent (`pipeline.intent.gate`).
     """
 
     kind: Literal["dense", "binary", "model", "asked", "checklist", "too-long", "badly-formed"]
@@ -47,7 +47,7 @@ class RewardTerm(Record, frozen=True):
     traps: bool = False
 
     def trouble(self) -> str | None:
-        """Return what its keys say that does not go together, or None."""
+        """Return why the settings do not fit together, or None."""
         if self.kind == "asked" and not self.model:
             return "needs `model`, the judge model's name"
         if self.kind == "badly-formed" and not self.rules:
@@ -61,16 +61,16 @@ class RewardTerm(Record, frozen=True):
 
 Reward = RewardKind | Literal["model"] | tuple[RewardTerm, ...]
 PAID_BY_DEFAULT: Reward = (RewardTerm("dense", traps=True),)
-"""What a recipe pays where its file names no reward: an answer that does not respond earns 0."""
+"""The reward of a recipe that names none: `dense`, but 0 for an answer that does not respond."""
 
 
 def uses_reward_model(reward: Reward) -> bool:
-    """Tell whether a trained reward model has a part in it."""
+    """Tell whether the reward uses a trained reward model."""
     return reward == "model" or (not isinstance(reward, str) and any(term.kind == "model" for term in reward))
 
 
 def reward_trouble(reward: Reward) -> str | None:
-    """Why a sum of terms cannot be a reward, or None."""
+    """Return why a sum of terms cannot be a reward, or None."""
     if isinstance(reward, str):
         return None
     if not reward:
@@ -80,7 +80,7 @@ def reward_trouble(reward: Reward) -> str | None:
 
 
 def passing_trouble(stage: Stage, reward: Reward) -> str | None:
-    """Why a stage that learns from answers that pass, which are those of score 1, cannot have this reward, or None."""
+    """Return why a stage that learns from passing answers (score 1) cannot have this reward, or None."""
     if not stage.needs_passing:
         return None
     if isinstance(reward, str):
@@ -97,13 +97,13 @@ def passing_trouble(stage: Stage, reward: Reward) -> str | None:
 
 
 class WatchSpec(Record, frozen=True):
-    """A small suite that the model answers while it trains; each stage ends with the weights of its best look.
+    """Describes a small suite that the model answers while it trains; each stage ends with the weights that did best.
 
     Attributes:
-        suite: As on the command line. Weights are chosen by it, so it is none to report afterwards.
-        every: Optimizer steps between two looks; there is one before the first step and one after the last.
-        limit: At most so many of its prompts.
-        max_new_tokens: Limit of an answer; None: the suite's.
+        suite: Its name as on the command line. Weights are chosen by it, so do not report it afterwards.
+        every: Optimizer steps between two evaluations; there is one before the first step and one after the last.
+        limit: Most prompts of the suite that are asked.
+        max_new_tokens: Limit of an answer; None: the suite's own.
     """
 
     suite: str

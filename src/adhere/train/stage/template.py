@@ -1,13 +1,13 @@
-"""A base model made ready to be trained on conversations.
+"""Prepares a base model for training on conversations.
 
-A chat template, and tokens of its own for what the template writes.
+It gets a chat template, and a token for each mark that the template writes.
 
 with_template(DIRECTORY, "chatml", INTO)     INTO: the weights, the tokenizer with template and end token, template.json
                                              (written last)
 
-Whatever the template writes of the form `<|…|>`, and what ends an answer in it, are single tokens afterwards. Those
-that the tokenizer lacked get the mean of all embeddings as their first row. A base model has hardly seen any of them,
-so the config names them (`trained_tokens`), and `tokens` trains their rows also where embeddings and head are frozen.
+Everything of the form `<|…|>` that the template writes, and the end of an answer, become single tokens. Those that the
+tokenizer lacked get the mean of all embeddings as their first row. A base model has hardly seen any of them, so the
+config names them (`trained_tokens`), and `tokens` trains their rows even if embeddings and head are frozen.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ FILE = "template.json"
 
 
 class _Origin(Record, frozen=True):
-    """The hashes of what a folder was made from."""
+    """Holds the hashes of the model and the template that a folder was made from."""
 
     base_sha256: str
     template_sha256: str
 
 
 def with_template(directory: Path, template: str, into: Path, *, base: Path = Path(), weights: bool = True) -> Path:
-    """Write a model with a chat template; where it is written.
+    """Write a model with a chat template to `into`, and return `into`.
 
     Args:
         directory: The base model.
         template: `chatml`, or the path of a Jinja template.
-        into: The folder; one that was made of the same model and template is taken as it is.
-        base: What a relative path is relative to.
-        weights: Write weights, too; False: config and tokenizer, as far as a plan of costs needs them.
+        into: The folder; if it was made from the same model and template, nothing is written.
+        base: The directory that a relative path of a template is relative to.
+        weights: Write weights, too; False: only the config and tokenizer, as far as a cost estimate needs them.
 
     Raises:
         SpecError: There is no such template, or it does not say where an answer ends.
@@ -82,10 +82,10 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
 
 
 def _beginning(tokenizer: Any) -> str:
-    """Return what a template of ours writes first: the token that begins every text of this model, if one does.
+    """Return what our templates write first: the token that begins every text of this model, or nothing.
 
     Prompts are tokenized as their template writes them, with nothing added. The tokenizers of Gemma and Llama begin
-    every text with such a token, so their models have read hardly any without it.
+    every text with such a token, so their models have read hardly any text without it.
     """
     first = tokenizer.bos_token
     begins = first is not None and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
@@ -102,7 +102,7 @@ def _read(template: str, base: Path) -> str:
 
 
 def _marks(tokenizer: Any, template: str) -> tuple[str, list[str]]:
-    """Return what ends an answer, and all that is to be a token."""
+    """Return the text that ends an answer, and all texts that must be single tokens."""
     from jinja2 import TemplateError
 
     turns = [{"role": "user", "content": "Name three colours."}, {"role": "assistant", "content": ANSWER}]
@@ -123,7 +123,7 @@ def _marks(tokenizer: Any, template: str) -> tuple[str, list[str]]:
 
 
 def _model(directory: Path, tokenizer: Any, ids: list[int], are_new: list[bool]) -> Any:
-    """The model with a row for every token."""
+    """Load the model and give it embedding rows for every token, new ones at the mean."""
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -1,11 +1,11 @@
-"""Trains one stage and stores what it left; recipes and studies both train by it.
+"""Trains one stage and stores its results, for recipes and studies alike.
 
 INTO/model/           the trained weights (fp32 safetensors) and their tokenizer
 INTO/adapter/         with `lora`: the adapter, in PEFT's format; it is merged into model/
 INTO/reward-model/    what a stage leaves beside weights, under the name that it `yields`
 
-Under the guards of `stage.guards`: a recipe stops at all of them or warns; a study stops a cell where its comparison
-is broken, and notes the rest. What is stored is the same however often it was interrupted.
+The guards of `stage.guards` apply: a recipe stops at all of them or warns; a study stops a cell whose comparison is
+broken, and records the other warnings. The results are the same however often training was interrupted.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ MODEL, ADAPTER, REWARD_MODEL = "model", "adapter", "reward-model"
 
 
 class Training(NamedTuple):
-    """One stage to train.
+    """Describes one stage to train.
 
     Attributes:
-        stage: Which.
-        settings: All of them; precisions are settled.
-        rows: What it learns from.
+        stage: The stage.
+        settings: All its settings, with no precision left open.
+        rows: The rows that it learns from.
         weights: Directory of the weights that it starts from.
-        weights_sha256: What these must be; empty: the caller has compared them.
+        weights_sha256: Hash that these weights must have; empty: the caller has checked them.
         origin: Directory of what the recipe or study starts from; online merging keeps what was learned since then.
-        kept: Where its state lies while it is trained, so that a killed one goes on; the caller forgets it.
-        seed: Of orders and draws.
-        key: Hash of all that its weights depend on; with `seed` the root of an adapter's first weights and of torch's
-            own draws.
-        device: Where.
-        reward: Of an online stage.
-        judge: Directory of the reward model where that is the reward.
+        kept: Folder of its checkpoints, so that a killed stage resumes; the caller removes it.
+        seed: Seed of orders and draws.
+        key: Hash of all that its weights depend on; with `seed` the root of an adapter's first weights and of
+            torch's own draws.
+        device: The device to train on.
+        reward: The reward of an online stage.
+        judge: Directory of the reward model, if the reward uses one.
         lora: The adapter to train; None: the weights themselves.
-        watch: The suite that the model is looked at by while it trains; None: nobody looks.
+        watch: The suite that the model is evaluated on while it trains; None: none.
         policy: What its guards do.
-        name: In messages; empty: the stage's.
+        name: Its name in messages; empty: the stage's name.
     """
 
     stage: Stage
@@ -82,7 +82,7 @@ class Training(NamedTuple):
 
 
 class TrainedStage(NamedTuple):
-    """The results that a stage left, beside its files."""
+    """Holds what a finished stage left apart from its files."""
 
     settings: OptimizerSettings
     weights_sha256: str
@@ -94,21 +94,22 @@ class TrainedStage(NamedTuple):
 def train_stage(
     training: Training, into: Path, *, progress: Progress, see: Callable[[LogRow], None] | None = None
 ) -> TrainedStage:
-    """Train a stage from its weights, or from where a killed attempt was, and store it in `into`.
+    """Train a stage, from its checkpoint if there is one, and store the result in `into`.
 
     Args:
         training: The stage.
-        into: Where to; what an unfinished attempt left there is replaced.
+        into: Folder of the result; files of an unfinished attempt there are replaced.
         progress: Where to report to.
         see: Called with every log row as it comes.
 
     Raises:
-        IntegrityError: The weights that it starts from are not those that it was given.
-        SpecError: A prompt has no constraints, so its answers have no reward.
-        UsageError: What it asks for does not go together.
+        IntegrityError: The start weights do not have the hash `weights_sha256`.
+        SpecError: A prompt lacks the constraints or checklist that the reward reads.
+        UsageError: Settings do not fit together.
         Divergence: A loss or gradient is not finite.
-        GuardStop: A guard stopped it.
-        ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
+        GuardStop: A guard stopped the stage.
+        ResourceError: There is too little memory, even with micro-batches of half the size; the message says what
+            is needed.
     """
     torch = need("torch", extra="train")
     from adhere.models.local.transformers import load_weights, weights_sha256
@@ -208,9 +209,9 @@ def _watch(training: Training, tokenizer: PreTrainedTokenizerBase) -> Watch | No
 
 
 def _attach(training: Training, model: PreTrainedModel) -> None:
-    """Give the model what is trained beside frozen weights.
+    """Add the parts that are trained while the weights are frozen.
 
-    An adapter, and the rows of tokens that a chat template brought.
+    These are an adapter, and the rows of a chat template's own tokens.
     """
     from adhere.train.packed.lora import attach
     from adhere.train.packed.tokens import attach_tokens
@@ -224,7 +225,7 @@ def _attach(training: Training, model: PreTrainedModel) -> None:
 
 
 def _list_notes(training: Training) -> list[str]:
-    """List what is to be said of a stage before it begins."""
+    """List the warnings to give before a stage begins."""
     merging = training.settings.merging
     if merging is None or merging.mode != "paper" or merging.p == 1:
         return []
@@ -240,7 +241,7 @@ def _list_notes(training: Training) -> list[str]:
 def _save(
     training: Training, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, result: StageResult, into: Path
 ) -> None:
-    """Write what the stage left; the first process does, of weights that all have parts of."""
+    """Write the trained weights, the adapter and the artefact; only the first process writes."""
     from adhere.models.local.quiet import quiet
     from adhere.train.packed.lora import merge, save_adapter
     from adhere.train.packed.tokens import merge_tokens
@@ -264,7 +265,7 @@ def _save(
 
 
 def _whole(training: Training, model: PreTrainedModel) -> Any:
-    """The trained model, to be saved by the first process; sharded weights are gathered into a model of their own."""
+    """Return the trained model, to be saved by the first process; sharded weights are gathered into a new model."""
     if not is_sharding():
         return model
     from adhere.models.local.transformers import load_weights
@@ -290,9 +291,9 @@ def memory_needed(
     reward: Reward = "dense",
     is_watched: bool = False,
 ) -> Memory:
-    """Estimate what a stage holds at its worst moment, in one process of `shards` that share the weights.
+    """Estimate the peak memory of a stage in one of the `shards` processes that share the weights.
 
-    A reward model is whole in each. One that is `is_watched` keeps the weights of its best look, too.
+    A reward model is whole in each process. With `is_watched`, the best weights so far are kept, too.
     """
     adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
     copies = stage.work(settings, Shape(rows=1)).copies

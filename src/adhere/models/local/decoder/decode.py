@@ -1,9 +1,9 @@
 """Our decoder: decodes many prompts at once over the weights of a model that may be in training.
 
-What makes it faster than `model.generate`: a finished row's slot is refilled from the queue, so no step computes a row
-that is done; a prompt asked for several times is computed once; what all prompts begin with is computed and read once;
-activations lie in the order that the matrix products like best (see `forward`). What a row says depends on its prompt,
-its seed and the weights; never on its neighbours.
+It is faster than `model.generate` for four reasons. A finished row's slot is refilled from the queue, so no step
+computes a row that is done. A prompt asked for several times is computed once. The common beginning of all prompts is
+computed and read once. Activations have the memory order in which matrix products are fastest (see `forward`). The
+answer of a row depends on its prompt, its seed and the weights, never on its neighbours.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ OnDone = Callable[[int, "DecodedAnswer"], None]
 
 
 class DecodeRow(NamedTuple):
-    """One answer to decode: the token ids of its prompt, and its own seed (used when the temperature is above 0).
+    """Describes one answer to decode: the token ids of its prompt, and its own seed (for temperatures above 0).
 
-    `spans` are the places of the prompt that a steered decoder looks at more; rows of the same ids have the same.
+    `spans` are the places of the prompt that a steered decoder attends to more; rows with the same ids must have the
+    same spans.
     """
 
     ids: tuple[int, ...]
@@ -44,14 +45,14 @@ class DecodeRow(NamedTuple):
 
 
 class DecodedAnswer(NamedTuple):
-    """One decoded answer.
+    """Holds one decoded answer.
 
     Attributes:
-        ids: Its tokens, without the one that ended it.
-        stopped: An end token was drawn (False: the limit was hit).
-        end: That token, where it stopped.
-        log_probs: Log-probability of each drawn token, the end token included, under the distribution that it was drawn
-            from (temperature included); empty unless asked for.
+        ids: Its tokens, without the end token.
+        stopped: Whether an end token was drawn (False: the limit was hit).
+        end: The end token; None if it did not stop.
+        log_probs: Log-probability of each drawn token, the end token included, under the distribution that it was
+            drawn from (temperature included); empty unless asked for.
     """
 
     ids: tuple[int, ...]
@@ -61,21 +62,21 @@ class DecodedAnswer(NamedTuple):
 
     @classmethod
     def of(cls, tokens: tuple[int, ...], log_probs: tuple[float, ...], end_ids: Sequence[int]) -> DecodedAnswer:
-        """The answer whose drawn tokens, the end token included where it stopped, another engine gave."""
+        """Make an answer from the tokens that another engine drew, an end token included."""
         end = tokens[-1] if tokens and tokens[-1] in end_ids else None
         return cls(tokens if end is None else tokens[:-1], end is not None, end, log_probs)
 
     @property
     def drawn(self) -> tuple[int, ...]:
-        """All drawn tokens: `ids` and the one that ended them."""
+        """All drawn tokens: `ids`, and the end token if there is one."""
         return self.ids if self.end is None else (*self.ids, self.end)
 
 
 def check_lengths(rows: Sequence[DecodeRow], longest: int, max_new_tokens: int) -> None:
-    """Every prompt has a token, and room for what is to follow.
+    """Check that every prompt has a token, and room for its answer.
 
     Raises:
-        UsageError: One is empty or longer than `longest`.
+        UsageError: A prompt is empty or longer than `longest`.
     """
     for index, row in enumerate(rows):
         if not 1 <= len(row.ids) <= longest:
@@ -92,12 +93,13 @@ class Decoder:
         model: One of `weights.SUPPORTED`, in fp32, on one device.
         end_ids: Tokens that end an answer.
         rows: Rows decoded together: more is faster until the cache outgrows memory.
-        precision: What matrix products compute in; "auto" is bf16 on CPUs that have it in hardware, else fp32.
-        layout: How they are computed; which is faster depends on the processor (see `precision.resolve`).
-        cache_bytes: Memory that keys and values may take; where they need more, fewer rows are decoded at a time. None:
-            half of what is free on the model's device when the first rows come.
-        static: Steps of one fixed shape, recorded as CUDA graphs on a CUDA GPU [there, and only there; never when
-            steered].
+        precision: Number format of the matrix products; "auto" is bf16 on CPUs that have it in hardware, else fp32.
+        layout: Layout of the matrix products; which one is faster depends on the processor (see
+            `precision.resolve`).
+        cache_bytes: Most memory for keys and values; if they need more, fewer rows are decoded at a time. None:
+            half of the memory free on the model's device when the first rows come.
+        static: Whether steps have one fixed shape, recorded as CUDA graphs on a CUDA GPU [only there, and never
+            when steered].
         steering: More attention on the spans of the rows; None, or a strength of 0: the model as it is.
 
     Raises:
@@ -130,7 +132,7 @@ class Decoder:
         self._forward: Forward | None = None
 
     def refresh(self) -> None:
-        """See the model's weights as they are now; call it after they changed. In fp32 nothing is copied."""
+        """Take over the model's weights as they are now; call it after they changed. In fp32 nothing is copied."""
         self._weights = read_weights(self.model, self.precision, self._weights)
         if self._forward is not None:
             self._forward.take(self._weights)
@@ -146,19 +148,19 @@ class Decoder:
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
     ) -> list[DecodedAnswer]:
-        """Decode every row; results in the order of `rows`.
+        """Decode every row; return the answers in the order of `rows`.
 
         Args:
-            rows: What to decode; each prompt has at least one token.
+            rows: The rows to decode; each prompt has at least one token.
             max_new_tokens: Tokens after which an answer is cut.
             temperature: 0 is greedy.
-            top_p: Share of the probability that is drawn from, in (0, 1].
-            log_probs: Whether to give the log-probability of each drawn token too.
-            on_done: Called with a row's index and result as soon as it is finished. What it raises ends the decoding.
-            on_step: Called before each forward pass, likewise.
+            top_p: Share of the probability mass to draw from, in (0, 1].
+            log_probs: Whether to return the log-probability of each drawn token, too.
+            on_done: Called with a row's index and answer as soon as it is finished. An error from it ends the decoding.
+            on_step: Called before each forward pass. An error from it ends the decoding.
 
         Raises:
-            UsageError: A value out of range, or a row that does not fit the model's positions.
+            UsageError: A value is out of range, or a row does not fit the model's positions.
             Divergence: The model's logits are not finite.
         """
         if not rows:
@@ -181,7 +183,7 @@ class Decoder:
         return [results[index] for index in range(len(rows))]
 
     def _alike(self, rows: Sequence[DecodeRow], max_new_tokens: int) -> list[list[int]]:
-        """Indices of rows that are decoded together: each needs at least half the cache of the longest among them."""
+        """Group the indices of rows to decode together: each row needs at least half the cache of the longest one."""
         order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids))
         parts: list[list[int]] = []
         for index in order:
@@ -217,11 +219,11 @@ class Decoder:
                 raise UsageError(f"Row {index} has a token outside 0 … {len(self._weights.embedding) - 1}")
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Tokens that a prompt may have when `max_new_tokens` are to follow."""
+        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
         return self._weights.shape.positions - max_new_tokens
 
     def _cache(self, rows: Sequence[DecodeRow], prefix: int, max_new_tokens: int) -> Forward:
-        """The cache of the call before where it fits this one, else a new one."""
+        """Return the cache of the last call if it fits this one, else a new one."""
         capacity = max(len(row.ids) for row in rows) - prefix + max_new_tokens
         shape = self._weights.shape
         if self.static:  # one shape for many calls
@@ -242,7 +244,7 @@ class Decoder:
 
 
 def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
-    """Return what all prompts begin with, at least one token short of the shortest, so each has its own last column."""
+    """Return the common beginning of all prompts, at least one token shorter than the shortest prompt."""
     first, last = min(row.ids for row in rows), max(row.ids for row in rows)
     limit = min(len(row.ids) for row in rows) - 1
     length = next((i for i in range(limit) if first[i] != last[i]), limit)
@@ -250,7 +252,7 @@ def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
 
 
 class _DecodeSettings(NamedTuple):
-    """The settings of one call of `decode`."""
+    """Holds the settings of one call of `decode`."""
 
     max_new_tokens: int
     temperature: float
@@ -260,7 +262,7 @@ class _DecodeSettings(NamedTuple):
 
 
 class _Slot:
-    """One row being decoded."""
+    """The state of one row being decoded."""
 
     def __init__(self, index: int, length: int, draws: list[float]) -> None:
         self.index, self.length, self.draws = index, length, draws
@@ -271,7 +273,7 @@ class _Slot:
 class _Group:
     """Rows that wait for the same prompt.
 
-    Once computed, its keys and values and logits are kept for those that still wait.
+    Once the prompt is computed, its keys, values and logits are kept for rows that still wait.
     """
 
     def __init__(self, suffix: tuple[int, ...]) -> None:
@@ -282,7 +284,7 @@ class _Group:
 
 
 class _Batch:
-    """One call of `decode`: the queue, and the rows in slots 0 … M-1."""
+    """The state of one call of `decode`: the queue, and the rows in slots 0 … M-1."""
 
     def __init__(
         self,
@@ -305,7 +307,7 @@ class _Batch:
         self.refill = max(1, self.width // 8)
 
     def run(self) -> Iterator[tuple[int, DecodedAnswer]]:
-        """Decode until nothing waits; each row's index and answer as it ends."""
+        """Decode until no row is left; yield each row's index and answer as it ends."""
         is_sampled = self.settings.temperature > 0
         while self.waiting or self.active:
             if self.settings.on_step is not None:
@@ -332,7 +334,7 @@ class _Batch:
             yield from self._retire()
 
     def _admit(self, free: int, *, is_sampled: bool) -> Tensor:
-        """Fill free slots from the queue; the logits after the prompts of the rows admitted, (vocabulary, admitted)."""
+        """Fill free slots from the queue; return the logits after the new rows' prompts, (vocabulary, new rows)."""
         admissions: list[tuple[_Group, list[int]]] = []
         while free and self.waiting:
             group = self.queue[0]
@@ -368,7 +370,7 @@ class _Batch:
             group.logits = logits[:, column].clone()  # `logits` is scratch memory
 
     def _retire(self) -> Iterator[tuple[int, DecodedAnswer]]:
-        """Take finished rows out of their slots and close the gaps with rows from the end."""
+        """Take finished rows out of their slots, close the gaps with rows from the end, and yield their answers."""
         done = []
         for place in reversed(range(len(self.active))):
             slot = self.active[place]

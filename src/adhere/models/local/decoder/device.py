@@ -1,4 +1,4 @@
-"""Where tensors live: a CPU, a CUDA GPU, Apple's."""
+"""The devices that tensors can be on: a CPU, a CUDA GPU, Apple's GPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ AskedDevice = Literal["auto", "cpu", "cuda", "mps"]
 
 
 def resolve_device(device: str) -> str:
-    """`cpu`, `cuda` or `mps`: what was asked for, or for `auto` the CUDA GPU where there is one, else the CPU.
+    """Return `cpu`, `cuda` or `mps`: `device` itself, or for `auto` a CUDA GPU if there is one, else the CPU.
 
-    Apple's GPU is taken only when it is asked for: nothing here has been run on one.
+    `auto` never takes Apple's GPU, because nothing here has been run on one.
 
     Raises:
-        UsageError: No such device, or this machine or torch has none.
+        UsageError: There is no such device, or this machine or torch has none.
     """
     import torch
 
@@ -38,9 +38,9 @@ _share = 1.0
 
 
 def share_gpu(processes: int) -> None:
-    """Have this process take no more than its part of the GPU from now on, because so many compute on it at once.
+    """Limit this process to its part of the GPU's memory from now on, because `processes` of them use the GPU.
 
-    Otherwise the first to come takes half of what is free for its answers, and the last finds nothing.
+    Without the limit, the first takes half of the free memory for its answers, and the last finds nothing.
     """
     import torch
 
@@ -50,7 +50,7 @@ def share_gpu(processes: int) -> None:
 
 
 def available_bytes(device: str) -> int | None:
-    """Memory that this process may still take on `device`; None where nobody says."""
+    """Return the memory that this process may still take on `device`; None if it is unknown."""
     if device == "cuda":
         import torch
 

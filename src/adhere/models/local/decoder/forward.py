@@ -1,9 +1,9 @@
-"""The forward pass of a Llama-like model for many rows at once, laid out for CPUs; it runs wherever the weights are.
+"""The forward pass of a Llama-like model for many rows at once, laid out for CPUs; it runs on the weights' device.
 
 Activations are (features, columns): one column a token. `weight @ columns` reaches 145 to 165 GFLOPS on two AVX2 cores
 where `columns @ weight.T` reaches 80 to 127; processors differ, so a product may also be asked for in the other layout
-(see `products.product`). Attention shares keys and values between the query heads of a group without
-repeating them, and reads the prefix that all prompts have in common once for all rows.
+(see `products.product`). Attention shares keys and values between the query heads of a group without repeating them,
+and reads the prefix that all prompts have in common once for all rows.
 
 Notation: H query heads, K key heads, G = H / K, D head size, N columns, M rows being decoded, P prefix, T cached
 tokens.
@@ -31,7 +31,7 @@ class Forward:
     Args:
         weights: The model.
         rows: Slots of the cache.
-        capacity: Tokens a slot holds, the common prefix not counted.
+        capacity: Tokens that a slot holds, the common prefix not counted.
         layout: How matrix products are computed.
     """
 
@@ -50,11 +50,11 @@ class Forward:
         self._space = ""  # scratch memory of one name in two spaces is apart
 
     def take(self, weights: Weights) -> None:
-        """Compute with these from now on."""
+        """Compute with `weights` from now on."""
         self.weights = weights
 
     def set_prefix(self, ids: Sequence[int]) -> None:
-        """Compute the keys and values of the tokens that all coming prompts begin with."""
+        """Compute the keys and values of the common beginning `ids` of all coming prompts."""
         shape = self.weights.shape
         self.prefix = self.prefix[:, :, :, :0]
         if not ids:
@@ -64,9 +64,9 @@ class Forward:
         self.prefix = keys_values
 
     def prefill(self, suffixes: Sequence[Sequence[int]], slots: Sequence[int]) -> Tensor:
-        """Compute prompts (without the common prefix) into their slots; the logits after each, (vocabulary, prompts).
+        """Compute prompts (without the common prefix) into their slots; return the logits, (vocabulary, prompts).
 
-        Logits lie in scratch memory that the next call of `prefill` or `step` overwrites.
+        The logits are those after each prompt, in scratch memory that the next `prefill` or `step` overwrites.
         """
         last = []
         start = 0
@@ -84,11 +84,11 @@ class Forward:
         return self._logits(torch.cat(last, 1))
 
     def copy(self, source: Tensor, slots: Sequence[int]) -> None:
-        """Put the keys and values of one prompt, as `read` gave them, into slots."""
+        """Copy the keys and values of one prompt, a result of `read`, into slots."""
         self.cache[:, :, list(slots), :, : source.shape[3]] = source[:, :, None]
 
     def read(self, slot: int, length: int) -> Tensor:
-        """A copy of the first `length` keys and values of a slot: (layers, 2, K, length, D)."""
+        """Return a copy of the first `length` keys and values of a slot: (layers, 2, K, length, D)."""
         return self.cache[:, :, slot, :, :length].clone()
 
     def move(self, source: int, target: int, length: int) -> None:
@@ -96,7 +96,7 @@ class Forward:
         self.cache[:, :, target, :, :length] = self.cache[:, :, source, :, :length]
 
     def step(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Add one token to each of the slots 0 … M-1; the logits after it, (vocabulary, M), in scratch memory.
+        """Add one token to each of the slots 0 … M-1; return the logits after it, (vocabulary, M), in scratch memory.
 
         Args:
             tokens: The new tokens, (M,).
@@ -106,7 +106,7 @@ class Forward:
         return self._step(tokens.to(self.device), lengths.to(self.device), reach)
 
     def _step(self, tokens: Tensor, lengths: Tensor, reach: int) -> Tensor:
-        """`step` with everything on the device, reading the first `reach` places of the cache."""
+        """Do `step` with everything on the device, reading the first `reach` places of the cache."""
         weights, rows = self.weights, torch.arange(len(tokens), device=self.device)
         rotary = self._rotary(lengths + self.prefix.shape[3])
         nothing = torch.zeros(len(tokens), reach, device=self.device)
@@ -126,13 +126,13 @@ class Forward:
         return self._logits(x)
 
     def _masks(self, ages: Tensor) -> dict[int | None, Tensor]:
-        """Mask the tokens that each layer's window sees; `ages`: how many places before the one that looks."""
+        """Return, for each window of a layer, which tokens it sees; `ages`: how far each one is before the query."""
         sees = ages >= 0
         windows = {layer.window for layer in self.weights.layers}
         return {window: sees if window is None else sees & (ages < window) for window in windows}
 
     def _attend_rows(self, index: int, query: Tensor, reach: int, mask: Tensor) -> Tensor:
-        """Attention of one token a row: (K, G, D, M) to (H * D, M)."""
+        """Compute the attention of one token in each row: (K, G, D, M) to (H * D, M)."""
         count, group, dim, rows = query.shape
         keys, values = self.cache[index, 0, :rows, :, :reach], self.cache[index, 1, :rows, :, :reach]
         by_row = query.permute(3, 0, 1, 2).contiguous().to(self.store)  # (M, K, G, D)
@@ -153,7 +153,7 @@ class Forward:
         return total.reshape(count * group * dim, rows)
 
     def _prefill_columns(self, suffixes: Sequence[Sequence[int]], keys_values: Tensor) -> Tensor:
-        """Compute prompts side by side, without padding except inside attention; the last hidden columns.
+        """Compute prompts together, without padding except inside attention; return their last hidden columns.
 
         Args:
             suffixes: Token ids after the common prefix, one or more each.
@@ -196,14 +196,14 @@ class Forward:
         return x[:, lengths.cumsum(0) - 1]
 
     def _attend_prompts(self, index: int, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Attention of whole prompts in one layer: (prompts, H or K, tokens, D) each; `_qkv` has scaled the queries."""
+        """Attend over whole prompts in one layer: (prompts, H or K, tokens, D) each, queries already scaled."""
         shape = self.weights.shape
         return functional.scaled_dot_product_attention(
             query, keys, values, attn_mask=mask, scale=1.0, enable_gqa=shape.heads != shape.key_heads
         )
 
     def _qkv(self, index: int, x: Tensor, cosine: Tensor, sine: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Rotated and scaled queries (K, G, D, N), rotated keys (K, D, N), values (K, D, N)."""
+        """Return rotated and scaled queries (K, G, D, N), rotated keys (K, D, N), and values (K, D, N)."""
         layer, shape = self.weights.layers[index], self.weights.shape
         inputs = self._norm(x, layer.input_norm)
         turning = (shape.heads + shape.key_heads) * shape.head_dim
@@ -236,18 +236,18 @@ class Forward:
         )
 
     def _logits(self, x: Tensor) -> Tensor:
-        """Logits of columns, in scratch memory that the next call overwrites."""
+        """Compute the logits of columns, in scratch memory that the next call overwrites."""
         out = self._buffer("logits", self.weights.shape.vocabulary, x.shape[1])
         return self._apply(self.weights.head, self._norm(x, self.weights.final_norm), out)
 
     def _apply(self, projection: Projection, columns: Tensor, out: Tensor | None = None) -> Tensor:
-        """`weight @ columns + bias` in fp32 (the product in the weight's precision), into `out` where given."""
+        """Compute `weight @ columns + bias` in fp32 (the product in the weight's precision), into `out` if given."""
         raw = product(projection.weight, columns, self.layout)
         out = raw.float() if out is None else out.copy_(raw)
         return out if projection.bias is None else out.add_(projection.bias)
 
     def _apply_all(self, projections: Sequence[Projection], columns: Tensor, out: Tensor) -> None:
-        """The products of several projections of the same columns, one below the other in `out`."""
+        """Write the products of several projections of the same columns into `out`, one below the other."""
         start = 0
         for projection in projections:
             end = start + projection.weight.shape[0]
@@ -255,22 +255,22 @@ class Forward:
             start = end
 
     def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
-        """Root-mean-square norm over features, the dimension before the last."""
+        """Apply the root-mean-square norm over features, the dimension before the last."""
         shape = self.weights.shape
         scale = x.square().mean(-2, keepdim=True).add_(shape.epsilon).rsqrt_()
         return (x * scale).mul_(weight + shape.norm_offset if shape.norm_offset else weight)
 
     def _after(self, output: Tensor, norm: Tensor | None) -> Tensor:
-        """Return what a layer adds, normed where the model has such a norm."""
+        """Return the output of a sublayer, normed if the model has a norm there."""
         return output if norm is None else self._norm(output, norm)
 
     def _embed(self, tokens: Tensor) -> Tensor:
-        """Columns of tokens: (hidden, N)."""
+        """Return the embeddings of tokens as columns: (hidden, N)."""
         x = self.weights.embedding[tokens].t().contiguous()
         return x if self.weights.shape.embedding_scale == 1 else x.mul_(self.weights.shape.embedding_scale)
 
     def _buffer(self, name: str, features: int, columns: int) -> Tensor:
-        """Scratch of that shape: fresh megabytes at every product would be paid for in page faults."""
+        """Return reused scratch memory of that shape; fresh memory for every product would cost page faults."""
         name = self._space + name
         scratch = self._scratch.get(name)
         if scratch is None or scratch.numel() < features * columns:
@@ -278,11 +278,11 @@ class Forward:
         return scratch[: features * columns].view(features, columns)
 
     def _empty(self, *shape: int) -> Tensor:
-        """Memory for keys and values."""
+        """Return uninitialised memory for keys and values."""
         return torch.empty(*shape, dtype=self.store, device=self.device)
 
     def _rotary(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Cosines and sines of columns by each table: (D / 2, N)."""
+        """Return the cosines and sines of the positions for each rotary table: (D / 2, N) each."""
         return [
             (cosine[positions].t().contiguous(), sine[positions].t().contiguous())
             for cosine, sine in self.weights.rotary
@@ -290,7 +290,7 @@ class Forward:
 
 
 def _rotate(heads: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Rotary embedding of (heads, D, N): the two halves of a head are the parts of D / 2 complex numbers."""
+    """Apply the rotary embedding to (heads, D, N): the halves of a head are the parts of D / 2 complex numbers."""
     half = heads.shape[1] // 2
     first, second = heads[:, :half], heads[:, half:]
     out = torch.empty_like(heads)

@@ -1,7 +1,7 @@
 """The generators that draw answers in training: our decoder on any device, vLLM in this process, or a vLLM server.
 
-Which one is a setting, never a matter of what happens to be installed: their answers differ, and so do runs that learn
-from them.
+A setting decides which one, never what happens to be installed: their answers differ, and so do runs that learn from
+them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Generator(Protocol):
     precision: Precision
 
     def refresh(self) -> None:
-        """See the model's weights as they are now."""
+        """Take over the model's weights as they are now."""
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Tokens that a prompt may have when `max_new_tokens` are to follow."""
+        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
 
     def decode(
         self,
@@ -40,7 +40,7 @@ class Generator(Protocol):
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
     ) -> list[DecodedAnswer]:
-        """One answer a row, in the order of `rows`; as `Decoder.decode`."""
+        """Return one answer for each row, in the order of `rows`; the arguments are those of `Decoder.decode`."""
 
 
 def open_generator(
@@ -53,21 +53,21 @@ def open_generator(
     layout: Layout = "columns",
     state: Callable[[], Mapping[str, Any] | None] | None = None,
 ) -> Generator:
-    """A Generator over `model`, which may be in training; answers end where evaluation ends them.
+    """Open a Generator over `model`, which may be in training; answers end with the same tokens as in evaluation.
 
     Args:
         model: The policy, in fp32 on one device.
-        tokenizer: Its tokenizer.
+        tokenizer: The model's tokenizer.
         kind: `ours`: on the model's own device, CUDA graphs on a CUDA GPU. `vllm`: a vLLM engine in this process.
             `server`: a vLLM server that the environment names (see `decoder.server`).
-        rows: Answers drawn side by side.
-        precision: Of matrix products.
-        layout: Of ours.
-        state: For vLLM, all weights by name [the model's parameters]; None from a process that is not to tell its
-            server.
+        rows: Answers drawn at the same time.
+        precision: Precision of matrix products.
+        layout: Layout of matrix products, for `ours`.
+        state: For vLLM, returns all weights by name [the model's parameters]; None in a process that must not send
+            them.
 
     Raises:
-        UsageError: No such kind, or the model is not supported.
+        UsageError: There is no such kind, or the model is not supported.
         MissingExtra: vLLM is not installed.
     """
     ends = end_ids(model, tokenizer)

@@ -1,8 +1,8 @@
-"""Choosing tokens from logits: greedy, or by inverse transform from one uniform number a row.
+"""Picks tokens from logits: greedily, or by inverse transform from one uniform number for each row.
 
-A row's token is a function of its own logits and its own number, so what stands beside it in the batch does not matter.
-Logits come as (vocabulary, rows). They are reduced in blocks of the vocabulary, because reductions over the outer
-dimension vectorise over rows, and a cumulative sum over 49,152 entries does not.
+A row's token is a function of its own logits and its own number, so the rest of the batch does not matter. Logits come
+as (vocabulary, rows). They are reduced in blocks of the vocabulary, because reductions over the outer dimension
+vectorise over rows, and a cumulative sum over 49,152 entries does not.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ LEAST = -87.0  # exp of less is subnormal, a hundred times slower on a CPU: at t
 
 
 def uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The `count` numbers in [0, 1) that draw the tokens of one row: a Philox stream keyed by its seed."""
+    """Return the `count` numbers in [0, 1) that draw the tokens of one row: a Philox stream keyed by its seed."""
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
 class PickedTokens(NamedTuple):
-    """One token a row, and the log-probability that it was drawn with (None where nothing was drawn or top_p < 1)."""
+    """Holds a token for each row, and its log-probability when drawn (None if nothing was drawn or top_p < 1)."""
 
     tokens: Tensor
     log_probs: Tensor | None
 
 
 def pick(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> Tensor:
-    """One token a row: `pick_tokens` without its log-probability."""
+    """Pick one token for each row, without log-probabilities."""
     return pick_tokens(logits, draws, temperature=temperature, top_p=top_p).tokens
 
 
 def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> PickedTokens:
-    """One token a row.
+    """Pick one token for each of the `rows`, with its log-probability if temperature > 0 and top_p = 1.
 
     Args:
         logits: (vocabulary, rows); overwritten.
-        draws: One number in [0, 1) a row; unused at temperature 0.
+        draws: One number in [0, 1) for each row; unused at temperature 0.
         temperature: 0 takes the likeliest token, the first of equals.
         top_p: Draw from the smallest set of likeliest tokens that holds this share of the probability.
 
@@ -83,7 +83,7 @@ def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, t
 
 
 def _first_above(cumulative: Tensor, targets: Tensor) -> Tensor:
-    """The first entry of each row of (rows, n) that exceeds its target; it has weight, because the sum grew there."""
+    """Return the index of the first entry in each row of (rows, n) that exceeds its target."""
     # Rounding may leave a target at or above the row's total.
     targets = torch.minimum(targets, cumulative[:, -1] * (1 - 1e-12))
     return (cumulative <= targets[:, None]).sum(1)

@@ -1,7 +1,7 @@
-"""Choosing the number format to compute in, and its layout, by timing both on the model's real shapes.
+"""Choice of the number format to compute in, and of its layout, by timing both on the model's real shapes.
 
-fp32 answers do not depend on the batch, so evaluation stays in fp32. Drawing training data, rollouts and training take
-what is faster. That choice is made once for a study and stored with it, because results in two formats are not the same
+fp32 answers do not depend on the batch, so evaluation stays in fp32. Drawing training data, rollouts and training use
+the faster one. The choice is made once for a study and stored with it, because different formats give different
 results.
 """
 
@@ -34,21 +34,21 @@ ROUNDS = 7
 
 
 class PrecisionChoice(NamedTuple):
-    """A precision and why it was chosen."""
+    """Holds a precision and the reason for it."""
 
     precision: Precision
     reason: str
 
 
 class Precisions(Record, frozen=True):
-    """The number formats that a study computes in, stored with it.
+    """Holds the number formats that a study computes in, stored with it.
 
     Attributes:
-        training: Of the matrix products of training; weights and optimizer stay in fp32.
-        rollouts: Of drawing answers, for data and in online stages.
-        layout: Of the decoder's products in `rollouts`.
-        reason: Why, for a person.
-        measured: Milliseconds of one layer's products by what was tried; empty where nothing had to be.
+        training: Format of the matrix products in training; weights and optimizer stay in fp32.
+        rollouts: Format for drawing answers, for data and in online stages.
+        layout: Layout of the decoder's products in `rollouts`.
+        reason: The reason, in words.
+        measured: Milliseconds of one layer's products by format and layout; empty if nothing was timed.
     """
 
     training: Precision = "fp32"
@@ -59,17 +59,17 @@ class Precisions(Record, frozen=True):
 
 
 class Sizes(NamedTuple):
-    """The sizes of the matrices that cost the time."""
+    """Holds the sizes of the matrices that take most of the time."""
 
     hidden: int
     inner: int
 
 
 def choose(precision: str, device: str = "cpu") -> PrecisionChoice:
-    """The precision of one engine: what was asked for, or for `auto` bf16 exactly where the device has it in hardware.
+    """Choose the precision of one engine: `precision`, or for `auto` bf16 if the device has it in hardware.
 
     Raises:
-        UsageError: No such precision.
+        UsageError: There is no such precision.
     """
     if precision == "auto" and device != "cpu":
         able = device == "cuda" and need("torch", extra="train").cuda.is_bf16_supported()
@@ -84,16 +84,16 @@ def choose(precision: str, device: str = "cpu") -> PrecisionChoice:
 
 
 def resolve(precision: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Precisions:
-    """Choose what to compute in on this machine: as asked, or for `auto` the faster, timed on this model's shapes.
+    """Choose the number formats on this machine: `precision`, or for `auto` the faster one, timed.
 
     Args:
         precision: `fp32`, `bf16` or `auto`.
-        weights: Directory of the model; only its `config.json` is read.
+        weights: Directory of the model, whose shapes are timed; only its `config.json` is read.
         device: `cpu`, `cuda` or `mps`. Only on a CPU is there something to time.
         threads: CPU threads [as torch is set].
 
     Raises:
-        UsageError: No such precision.
+        UsageError: There is no such precision.
         MissingModel: The directory holds no `config.json`.
     """
     chosen = choose(precision, device)
@@ -108,7 +108,7 @@ def resolve(precision: str, weights: Path, *, device: str = "cpu", threads: int 
 
 
 def fastest(times: dict[str, float], *, is_forced: bool) -> Precisions:
-    """Choose what `times` (see `probe`) speak for; `is_forced`: bf16 in any case, so only the layout is chosen."""
+    """Choose the formats by `times` (see `probe`); with `is_forced` they are bf16, and only the layout is chosen."""
     layout: Layout = "columns" if times["decode bf16 columns"] <= times["decode bf16 rows"] else "rows"
     decode = times["decode fp32 columns"] / times[f"decode bf16 {layout}"]
     train = times["train fp32"] / times["train bf16"]
@@ -125,10 +125,10 @@ def fastest(times: dict[str, float], *, is_forced: bool) -> Precisions:
 
 
 def probe(sizes: Sizes) -> dict[str, float]:
-    """Milliseconds of one layer's feed-forward products, the least of several rounds: what else runs only ever adds.
+    """Time one layer's feed-forward products: milliseconds, the least of several rounds.
 
-    `train`: forward and both gradients of 512 tokens, with what autocast converts; `decode`: 128 columns, with what the
-    decoder converts and transposes.
+    `train`: forward and both gradients of 512 tokens, with autocast's conversions; `decode`: 128 columns, with the
+    decoder's conversions and transpositions.
     """
     import torch
 
@@ -164,10 +164,10 @@ def probe(sizes: Sizes) -> dict[str, float]:
 
 
 def sizes_of(weights: Path) -> Sizes:
-    """The sizes that a directory's `config.json` states.
+    """Read the sizes in a directory's `config.json`.
 
     Raises:
-        MissingModel: There is none, or it states none.
+        MissingModel: There is no config.json, or it states no sizes.
     """
     try:
         config = json.loads((weights / "config.json").read_text(encoding="utf-8"))

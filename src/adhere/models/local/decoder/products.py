@@ -1,4 +1,4 @@
-"""The decoder's matrix products, by what is fastest here and gives the same bits on one machine."""
+"""The decoder's matrix products: the fastest way that gives the same bits on one machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from adhere.models.local.decoder import Layout
 
 
 def product(weight: torch.Tensor, columns: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """`weight @ columns`, in the weight's precision and the given layout: (out, N), in that precision.
+    """Compute `weight @ columns`, (out, N), in the weight's precision and the given layout.
 
-    In fp32 on a CPU by oneDNN where torch has it: `torch.mm` goes to MKL, which on AMD's AVX-512 processors reached 104
-    GFLOPS a core where oneDNN reached 250, and 126 when held to AVX2 (docs/LOG.md). Always, not by timing: the same
+    In fp32 on a CPU it uses oneDNN if torch has it: `torch.mm` uses MKL, which on AMD's AVX-512 processors reached 104
+    GFLOPS a core where oneDNN reached 250, and 126 when held to AVX2 (docs/LOG.md). No timing decides this: the same
     machine must give the same bits.
     """
     if layout == "rows":
@@ -26,13 +26,13 @@ def product(weight: torch.Tensor, columns: torch.Tensor, layout: Layout) -> torc
 
 
 def _by_onednn(weight: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """`weight @ columns` by the operator that torch's own compiler calls: torch has no public name for it."""
+    """Compute `weight @ columns` with the operator that torch's own compiler calls; torch has no public name for it."""
     return cast("torch.Tensor", torch.ops.mkldnn._linear_pointwise(weight, columns.t(), None, "none", [], ""))  # noqa: SLF001
 
 
 @cache
 def _has_onednn() -> bool:
-    """Whether this build of torch has oneDNN, and the operator under that name."""
+    """Tell whether this build of torch has oneDNN, and the operator under that name."""
     try:
         small = torch.ones(2, 2)
         return bool((_by_onednn(small, small) == 2).all())

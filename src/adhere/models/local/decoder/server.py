@@ -1,14 +1,14 @@
 """A vLLM server as the sampler of training.
 
-It draws over HTTP, and is told to read the trainer's weights from a directory that both see.
+It draws answers over HTTP, and reads the trainer's weights from a directory that both see.
 
     VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs --dtype bfloat16
     ADHERE_VLLM_SERVER=http://127.0.0.1:8000 ADHERE_VLLM_WEIGHTS=/shared/weights adhere train RECIPE.toml
 
-Where the server is stands in the environment, not in the recipe: another machine has another one. Answers come from
+The environment names the server, not the recipe, because it differs between machines. Answers come from
 `/v1/completions` by token ids, with the ids and log-probs of what was drawn; weights by `/collective_rpc`
-(`reload_weights` from a path) and `/reset_prefix_cache`, which a server has in its development mode only, because they
-let a caller load any file.
+(`reload_weights` from a path) and `/reset_prefix_cache`, which a server has in its development mode only, because
+they let a caller load any file.
 
 Written against vLLM 0.22 and tested against a stand-in on 127.0.0.1 that reads those weights and draws from them; not
 run against vLLM.
@@ -38,7 +38,7 @@ State = Callable[[], Mapping[str, Any] | None]
 
 
 def write_policy(folder: Path, state: Mapping[str, Any], model: Any, tokenizer: Any) -> None:
-    """A directory that vLLM reads a model from: its weights by name, the config of `model`, the tokenizer."""
+    """Write a directory that vLLM can load: weights by name, the config of `model`, and the tokenizer."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,19 +50,19 @@ def write_policy(folder: Path, state: Mapping[str, Any], model: Any, tokenizer: 
 
 
 class ServerGenerator:
-    """A Generator by a vLLM server.
+    """A Generator that uses a vLLM server.
 
     Args:
         model: The policy, for its config.
-        tokenizer: Its tokenizer, written beside the weights.
+        tokenizer: The policy's tokenizer, written next to the weights.
         end_ids: Tokens that end an answer.
         rows: Requests in flight.
-        state: All weights by name, whole; None in a process that is not to tell the server.
-        url: Of the server [the environment's].
-        folder: Where weights are put for it [the environment's].
+        state: Returns all weights by name, unsharded; None in a process that must not send them.
+        url: URL of the server [from the environment].
+        folder: Folder for the weights [from the environment].
 
     Raises:
-        UsageError: The environment does not say where the server is.
+        UsageError: The environment does not name the server.
     """
 
     precision: Precision = "bf16"
@@ -90,7 +90,7 @@ class ServerGenerator:
         self._version = 0
 
     def refresh(self) -> None:
-        """Write the weights as they are now and have the server read them; what it cached of the old ones is dropped.
+        """Write the current weights and let the server read them; its caches of the old weights are dropped.
 
         Raises:
             AdhereError: The server cannot be reached, or refuses.
@@ -106,7 +106,7 @@ class ServerGenerator:
         shutil.rmtree(into.with_name(f"weights-{os.getpid()}-{self._version - 1}"), ignore_errors=True)
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Tokens that a prompt may have when `max_new_tokens` are to follow."""
+        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
         return int(self.model.config.max_position_embeddings) - max_new_tokens
 
     def decode(
@@ -120,12 +120,11 @@ class ServerGenerator:
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
     ) -> list[DecodedAnswer]:
-        """One answer a row, in the order of `rows`; `on_done` is called as they come.
+        """Return one answer for each row, in the order of `rows`; `on_done` is called as they come.
 
         Raises:
-            UsageError: A prompt that is empty or too long.
-            AdhereError: The server cannot be reached, refuses, or does not say which tokens it drew. No answer is left
-                out.
+            UsageError: A prompt is empty or too long.
+            AdhereError: The server cannot be reached, refuses, or does not report which tokens it drew.
         """
         check_lengths(rows, self.longest_prompt(max_new_tokens), max_new_tokens)
         plain = {
@@ -189,14 +188,14 @@ class ServerGenerator:
             await self._call(session, "/reset_prefix_cache", {})
 
     async def _served(self, session: aiohttp.ClientSession) -> str:
-        """The name under which the server has its one model."""
+        """Return the name under which the server has its one model."""
         if self._name is None:
             models = await self._call(session, "/v1/models", None)
             self._name = str(models["data"][0]["id"])
         return self._name
 
     async def _call(self, session: aiohttp.ClientSession, path: str, body: Mapping[str, Any] | None) -> Any:
-        """Return the server's reply as JSON; None where it is empty. Tries again while it is busy or not there."""
+        """Return the server's reply as JSON, None if empty; try again while the server is busy or unreachable."""
         problem = ""
         for attempt in range(TRIES):
             if attempt:

@@ -1,8 +1,8 @@
 """Decoding steps of one fixed shape, so that a GPU can replay them as CUDA graphs.
 
-On a GPU a step of a small model is a thousand tiny kernels, and launching them costs more than running them. A step
-that always has all rows, reads the cache up to one of a few lengths and works in memory that never moves can be
-recorded once and replayed. On a CPU the same steps run without being recorded: that is how they are tested.
+On a GPU a step of a small model is a thousand tiny kernels, and launching them costs more than running them. A step can
+be recorded once and replayed if it always has all rows, reads the cache up to one of a few lengths and works in memory
+that never moves. On a CPU the same steps run without being recorded; so they are tested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REACH = 64  # the cache is read up to a multiple of this many tokens: one graph 
 class StaticForward(Forward):
     """A `Forward` with every step padded to all rows.
 
-    It shares no prefix between prompts: that would be memory that moves.
+    It shares no prefix between prompts, because the prefix's memory would move.
     """
 
     def __init__(self, weights: Weights, *, rows: int, capacity: int, layout: Layout = "columns") -> None:

@@ -1,9 +1,10 @@
 """Attention steering.
 
-Chosen heads look more at chosen tokens of the prompt, while it is read and at every step after it. After PASTA (Zhang
-et al., arXiv 2311.02262): in a steered head the weight of every token outside the spans is divided by a factor and the
-rest is scaled up again. That is the same as adding log(factor) to the scores of the tokens inside, which is done here.
-Differences: heads are not profiled task by task; unless named they are all heads of the middle half of the layers.
+Chosen heads attend more to chosen tokens of the prompt, while it is read and at every later step. The method follows
+PASTA (Zhang et al., arXiv 2311.02262): in a steered head the weight of every token outside the spans is divided by a
+factor and the rest is scaled up again. That is the same as adding log(factor) to the scores of the tokens inside, which
+is done here. Differences: heads are not profiled task by task; unless named they are all heads of the middle half of
+the layers.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from adhere.models.local.decoder.forward import Forward
 from adhere.models.local.decoder.weights import Weights
 
 Spans = tuple[tuple[int, int], ...]
-"""Ranges of token places, each from its first to behind its last."""
+"""Ranges of token places, each from the first place to the one after the last."""
 
 
 class Steering(NamedTuple):
-    """How strongly, and where.
+    """Describes how strongly, and in which heads, attention is steered.
 
     Attributes:
-        strength: Added to the attention scores of tokens in a span: log of the factor by which their weight grows
-            against the others. 0 changes nothing, bit for bit.
+        strength: Number added to the attention scores of tokens in a span: the log of the factor by which their
+            weight grows relative to the others. 0 changes nothing, bit for bit.
         heads: (layer, head) pairs, from 0; None: every head of the layers from a quarter to three quarters of the
             depth.
     """
@@ -38,7 +39,7 @@ class Steering(NamedTuple):
     heads: tuple[tuple[int, int], ...] | None = None
 
     def of_layers(self, weights: Weights) -> list[Tensor | None]:
-        """Return what each query head of each layer adds, (H,); None where the layer has no steered head.
+        """Return, by layer, what is added to the scores of each query head, (H,); None if no head is steered.
 
         Raises:
             UsageError: The model has no such head, or the strength is not finite or below 0.
@@ -63,9 +64,10 @@ class Steering(NamedTuple):
 
 
 class SteeredForward(Forward):
-    """A `Forward` with more attention on marked tokens. It shares no prefix between prompts, whose marks may differ.
+    """A `Forward` with more attention on marked tokens.
 
-    Marks (1 in a span, else 0) lie in one more layer of the cache, so that they are copied and moved as keys are.
+    It shares no prefix between prompts, because their marks may differ. Marks (1 in a span, else 0) are one more layer
+    of the cache, so that they are copied and moved like keys.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class SteeredForward(Forward):
         self._marks = torch.zeros(0, device=self.device)  # of the prompts being read, (prompts, longest)
 
     def mark(self, spans: Mapping[tuple[int, ...], Spans]) -> None:
-        """Say which tokens of the coming prompts are looked at more."""
+        """Set the spans of the coming prompts, by their token ids."""
         self._spans = dict(spans)
 
     def set_prefix(self, ids: Sequence[int]) -> None:

@@ -1,7 +1,7 @@
 """vLLM as the sampler of training: an engine in this process, given the trainer's weights after each step.
 
-Weights go by the worker's `reload_weights`: its model's own `load_weights` fails where vLLM has packed them after
-loading, as it does on a CPU. Run against vLLM 0.32 on a CPU (tests/integration/test_vllm_real.py), and in the unit
+Weights are handed over with the worker's `reload_weights`: the model's own `load_weights` fails if vLLM has packed them
+after loading, as on a CPU. It was run against vLLM 0.32 on a CPU (tests/integration/test_vllm_real.py), and in the unit
 tests against a stand-in with its outputs; not on a GPU.
 """
 
@@ -22,16 +22,16 @@ MEMORY_SHARE = 0.3  # of the GPU, for vLLM's weights and cache: the rest is the 
 
 
 class VllmGenerator:
-    """A Generator by vLLM.
+    """A Generator that uses vLLM in this process.
 
     Args:
         model: The policy; its weights are written once to a scratch folder for vLLM to start from.
-        tokenizer: Its tokenizer.
+        tokenizer: The policy's tokenizer.
         end_ids: Tokens that end an answer.
-        rows: Answers drawn side by side.
+        rows: Answers drawn at the same time.
         precision: vLLM's `dtype`.
-        state: All weights by name, as a model without adapters has them.
-        memory_share: Of the GPU's memory.
+        state: Returns all weights by name, as a model without adapters has them.
+        memory_share: Share of the GPU's memory that vLLM takes.
 
     Raises:
         MissingExtra: vLLM is not installed.
@@ -64,13 +64,13 @@ class VllmGenerator:
             )
 
     def refresh(self) -> None:
-        """Hand over the trainer's weights, and forget what was computed with the old ones."""
+        """Hand over the trainer's weights, and drop what was cached with the old ones."""
         worker = self._engine.llm_engine.model_executor.driver_worker
         worker.reload_weights(weights_iterator=((name, value.data) for name, value in (self.state() or {}).items()))
         self._engine.reset_prefix_cache()
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Tokens that a prompt may have when `max_new_tokens` are to follow."""
+        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
         return int(self.model.config.max_position_embeddings) - max_new_tokens
 
     def decode(
@@ -84,10 +84,10 @@ class VllmGenerator:
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
     ) -> list[DecodedAnswer]:
-        """One answer a row, in the order of `rows`; `on_done` is called when all are there.
+        """Return one answer for each row, in the order of `rows`; `on_done` is called when all are finished.
 
         Raises:
-            UsageError: A prompt that is empty or too long.
+            UsageError: A prompt is empty or too long.
         """
         check_lengths(rows, self.longest_prompt(max_new_tokens), max_new_tokens)
         if on_step is not None:

@@ -1,8 +1,8 @@
-"""The parts of a transformers model that the decoder needs: its weights, seen in place, and its shape's numbers.
+"""The parts of a transformers model that the decoder needs: its weights and the numbers of its shape.
 
-In fp32 everything is a view: an optimiser that changes the model's parameters changes what the decoder multiplies with,
-and nothing is copied. q, k, v (and gate, up) stay separate matrices whose products land in one buffer; measured on two
-AVX2 cores that is as fast as one fused matrix (0.54 against 0.51 ms, 1.41 against 1.39 ms), which would have to be
+In fp32 every weight is a view: if an optimiser changes the model's parameters, the decoder uses the changed ones, and
+nothing is copied. q, k, v (and gate, up) stay separate matrices whose products are written into one buffer. Measured on
+two AVX2 cores, that is as fast as one fused matrix (0.54 against 0.51 ms, 1.41 against 1.39 ms), which would have to be
 copied after every step. In bf16 they are copied anyway, so they are fused: activations are rounded once for all of
 them.
 """
@@ -29,16 +29,17 @@ ACTIVATIONS: dict[str, Activation] = {"silu": "silu", "swish": "silu", "gelu_pyt
 
 
 class Projection(NamedTuple):
-    """One linear map: weight (out, in) and bias (out, 1) or None."""
+    """Holds one linear map: weight (out, in) and bias (out, 1) or None."""
 
     weight: Tensor
     bias: Tensor | None
 
 
 class Layer(NamedTuple):
-    """One decoder layer. Norm weights are columns (features, 1), because activations are (features, rows).
+    """Holds one decoder layer. Norm weights are columns (features, 1), because activations are (features, rows).
 
-    Gemma norms what attention and the feed-forward add, too (`…_after`), and turns local layers by another table.
+    Gemma also norms the outputs of attention and feed-forward (`…_after`), and uses another rotary table for local
+    layers.
     """
 
     input_norm: Tensor
@@ -56,7 +57,7 @@ class Layer(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The sizes that attention needs, and what else tells architectures apart."""
+    """Holds the sizes that attention needs, and other numbers that differ between architectures."""
 
     hidden: int
     heads: int
@@ -73,7 +74,7 @@ class Shape(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """All weights of one model, plus the tables of its rotary embeddings: (positions, head_dim / 2) each."""
+    """Holds all weights of a model, and the tables of its rotary embeddings: (positions, head_dim / 2) each."""
 
     shape: Shape
     embedding: Tensor
@@ -84,7 +85,7 @@ class Weights(NamedTuple):
 
     @property
     def narrowest(self) -> float:
-        """The smallest window of a layer, in tokens; infinite where every layer sees all."""
+        """The smallest window of a layer, in tokens; infinite if every layer sees all tokens."""
         return min((layer.window for layer in self.layers if layer.window is not None), default=math.inf)
 
 
@@ -92,7 +93,7 @@ def check_supported(model: Any) -> None:
     """Refuse a model that the decoder would compute wrongly.
 
     Raises:
-        UsageError: Naming what about the model is not supported, and what is.
+        UsageError: The model is not supported; the message says why, and what is.
     """
     name, config = type(model).__name__, getattr(model, "config", None)
     if name not in SUPPORTED or config is None:
@@ -122,14 +123,14 @@ def _activation(config: Any) -> str:
 
 
 def _rotary_kinds(config: Any) -> list[str]:
-    """The kinds of layers that are turned differently, or [""]: all alike."""
+    """Return the kinds of layers that have rotary embeddings of their own; [""] if all layers share one."""
     every = getattr(config, "rope_parameters", None) or {}
     kinds = sorted(set(getattr(config, "layer_types", None) or ()))
     return kinds if any(isinstance(every.get(kind), dict) for kind in kinds) else [""]
 
 
 def windows_of(config: Any) -> list[int | None]:
-    """How many tokens each layer sees; None: all."""
+    """Return how many tokens each layer sees; None: all."""
     width, count = getattr(config, "sliding_window", None), config.num_hidden_layers
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"] * count
     return [width if kind == "sliding_attention" else None for kind in kinds]
@@ -155,15 +156,14 @@ def _shape(model: Any) -> Shape:
 
 
 def read_weights(model: Any, precision: Precision, before: Weights | None = None) -> Weights:
-    """See the weights of `model`.
+    """Read the weights of `model` for the decoder.
 
-    Views in fp32, rounded copies of the matrices in bf16 (norms and embedding stay fp32).
+    They are views in fp32, and rounded copies of the matrices in bf16 (norms and embedding stay in fp32).
 
     Args:
         model: A supported model in fp32, all of it on one device.
-        precision: Of the matrices.
-        before: What this gave for the same model earlier; its copies are written anew where they lie, and its tables
-            stay.
+        precision: Precision of the matrices.
+        before: An earlier result for the same model; its copies are overwritten in place, and its tables are reused.
 
     Raises:
         UsageError: The model is not supported, is not stored in fp32, or is on several devices.
@@ -232,19 +232,19 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
 
 
 def _bias(linear: Any) -> Tensor | None:
-    """(out, 1), because activations are (features, rows)."""
+    """Return the bias as a column (out, 1), because activations are (features, rows); None if there is none."""
     return None if linear.bias is None else linear.bias.detach()[:, None]
 
 
 def _copies(weights: Weights) -> Iterator[Projection]:
-    """The projections, in the order in which `read_weights` reads them."""
+    """Yield the projections in the order in which `read_weights` reads them."""
     for layer in weights.layers:
         yield from (*layer.qkv, layer.output, *layer.gate_up, layer.down)
     yield weights.head
 
 
 def places_of(weights: Weights) -> list[int]:
-    """Where in memory everything lies that a step reads."""
+    """Return the memory addresses of all tensors that a step reads."""
     addresses: list[int] = []
 
     def note(value: object) -> None:
@@ -259,7 +259,7 @@ def places_of(weights: Weights) -> list[int]:
 
 
 def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
-    """The cosines and sines of every position, from the model's own module, so that its scaling is the model's own."""
+    """Compute the cosines and sines of every position with the model's own module, scaling included."""
     positions = torch.arange(shape.positions, device=model.device)[None]
     with torch.no_grad():
         own = (kind,) if kind else ()
