@@ -1,4 +1,4 @@
-"""Rules that nobody can keep at once, as far as their checks say."""
+"""Find rules that cannot be kept together, as far as their checks tell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.schema import Record
 
 
 class Conflict(Record, frozen=True):
-    """Two rules by their ids, and why both cannot be kept."""
+    """Names two rules by their ids, and why both cannot be kept."""
 
     first: str
     second: str
@@ -22,7 +22,7 @@ class Conflict(Record, frozen=True):
 
 
 def conflicts_of(rules: Sequence[Rule]) -> list[Conflict]:
-    """Every pair of rules that contradict each other."""
+    """Return every pair of rules that contradict each other."""
     pairs = itertools.combinations([rule for rule in rules if rule.check is not None], 2)
     return [Conflict(one.id, two.id, reason) for one, two in pairs if (reason := _reason(one, two))]
 
@@ -52,7 +52,7 @@ def _bars(check: Check | None) -> Iterator[Event]:
 
 
 def _covers(barred_event: Event, wanted_event: Event) -> bool:
-    """Whether everything that would be the wanted event is barred."""
+    """Tell whether `barred_event` forbids everything that would be `wanted_event`."""
     if barred_event.command and wanted_event.command and not barred_event.on:
         bars = [one for text in barred_event.command for one in patterns_of(text)]
         wants = [one for text in wanted_event.command for one in patterns_of(text)]

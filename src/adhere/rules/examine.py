@@ -1,9 +1,9 @@
 """Hold sessions against rules: what `adhere rules` prints.
 
-rules      of a TOML file, or compiled of a rule file
-sessions   read one after another; what is kept of each is its verdicts
-verdicts   a rule and a session: kept, broken, untriggered, undecided
-rates      of kept among kept and broken: all, by rule, agent, model, version
+rules      read from a TOML file, or compiled from a rule file
+sessions   read one after another; only the verdicts of each are kept
+verdicts   for a rule and a session: kept, broken, untriggered, undecided
+rates      kept among kept and broken: over all, by rule, agent, model, version
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from adhere.rules.tasks import TaskNames, Way, request_of, task_names, way_of
 from adhere.schema import Record, encode
 
 CHARACTERS_A_TOKEN = 4
-"""Of English in today's tokenizers; a rule's tokens are said as about so many."""
+"""Characters of English text in a token of today's tokenizers, about; estimates a rule's tokens."""
 
 
 class SessionInfo(Record, frozen=True):
-    """A session that was read.
+    """Describes a session that was read.
 
-    `calls` counts calls, `unread` lines that could not be read; `rules_version` says how it is known which version of
-    the rules it was told: `git`, `session`, or `unknown`; `task` names what it worked on, `solved` whether it did so
-    (None: the log does not say), `told` how many rules with a check it was told.
+    `calls` counts its calls, `unread` its lines that could not be read. `rules_version` says how the version of the
+    rules
+    that the session was told is known: `git`, `session`, or `unknown`. `task` names the task, `solved` says whether it
+    was
+    solved (None: the log does not say), `told` counts the rules with a check that the session was told.
     """
 
     session: str
@@ -57,7 +59,7 @@ class SessionInfo(Record, frozen=True):
 
 
 class ToldRate(Record, frozen=True):
-    """The sessions told `told` rules: how many rules were kept, and of `known` tasks how many were solved."""
+    """Holds the rate of kept rules over sessions told `told` rules; of `known` tasks, `solved` were solved."""
 
     told: int
     rate: Rate
@@ -66,9 +68,10 @@ class ToldRate(Record, frozen=True):
 
 
 class Examination(Record, frozen=True):
-    """Everything that was found.
+    """Holds the rules, sessions and verdicts of an examination.
 
-    `tasks_by` says by which sort of name the tasks of two sets were matched, `differ` whether sessions have rules of
+    `tasks_by` is the sort of name by which the tasks of two sets were matched; `differ` says whether sessions have
+    rules of
     their own.
     """
 
@@ -97,7 +100,7 @@ class Examination(Record, frozen=True):
         return [rates.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
 
     def by(self, field: str) -> list[Rate]:
-        """Return the rate of each agent, model or version."""
+        """Return the rate of each agent, model or version, as `field` names."""
         names = {one.session: str(getattr(one, field)) for one in self.sessions}
         return rates_by(self.verdicts, lambda verdict: names.get(verdict.session, ""))
 
@@ -113,21 +116,21 @@ class Examination(Record, frozen=True):
         return told_rates
 
     def conflicts(self) -> list[Conflict]:
-        """Rules that nobody can keep at once."""
+        """Return the rules that cannot be kept together; none where sessions have rules of their own."""
         return [] if self.differ else conflicts_of(self.rules)
 
     def never_fired(self) -> list[str]:
-        """Rules with a check that no session triggered."""
+        """Return the ids of rules with a check that no session triggered."""
         triggered_ids = {one.rule for one in self.verdicts if one.outcome != "untriggered"}
         return [rule.id for rule in self.rules if rule.check is not None and rule.id not in triggered_ids]
 
     def pairs(self) -> list[Pairing]:
-        """Differences from the sessions of `--against`, by task."""
+        """Return the differences from the sessions of `--against`, paired by task; empty without them."""
         tasks = {one.session: one.task for one in (*self.sessions, *self.against)}
         return pair(self.verdicts, self.against_verdicts, tasks) if self.against else []
 
     def encoded(self) -> bytes:
-        """Encode as JSON: the contract's `rules` and `verdicts`, and the numbers."""
+        """Encode as JSON: rules, verdicts, sessions, rates, conflicts, and the comparison with `--against`."""
         document: dict[str, Any] = {
             "rules": [rule_row(rule) for rule in self.rules],
             "verdicts": msgspec.to_builtins(self.verdicts),
@@ -155,7 +158,7 @@ class Examination(Record, frozen=True):
 
 
 def rule_row(rule: Rule) -> dict[str, Any]:
-    """A rule as JSON; `check` is null where no program decides."""
+    """Return a rule as a JSON object; `check` is null if no program decides the rule."""
     check = None if rule.check is None else msgspec.to_builtins(rule.check)
     return {
         "id": rule.id, "quote": redact(rule.quote), "file": rule.file, "line": rule.line, "check": check,
@@ -164,7 +167,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
 
 
 def tokens_about(rule: Rule) -> int:
-    """About how many tokens a rule costs in every request: its characters by four."""
+    """Estimate how many tokens a rule costs in every request: its characters over `CHARACTERS_A_TOKEN`, at least 1."""
     return max(1, round(len(rule.quote) / CHARACTERS_A_TOKEN))
 
 
@@ -172,9 +175,9 @@ OWN_WORLD = Path("world:repo")
 
 
 def open_rules(path: Path) -> tuple[tuple[Rule, ...], Validity | None]:
-    """The rules of a file, and who knows which of them held when; None: nobody asks, as of a TOML file.
+    """Return the rules of a file, and an object that knows which of them held in a session (None: of a TOML file).
 
-    `world:repo` stands for the rules of that world, of which each episode has its own.
+    `world:repo` stands for the rules of that world; each of its episodes has its own.
 
     Raises:
         SpecError, UsageError: See `read_rules`.
@@ -187,11 +190,11 @@ def open_rules(path: Path) -> tuple[tuple[Rule, ...], Validity | None]:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """The rules of a TOML file, or compiled of any other.
+    """Read the rules of a TOML file, or compile those of a rule file.
 
     Raises:
-        SpecError: It cannot be read, or a check cannot be.
-        UsageError: There is no rule in it.
+        SpecError: The file cannot be read, or a check is invalid.
+        UsageError: The file holds no rule.
     """
     rules = load_rules(path) if path.suffix == ".toml" else compile_file(path)
     if not rules:
@@ -210,11 +213,11 @@ def examine(
     """Hold the sessions of files, folders and runs against rules.
 
     Args:
-        rules: Those without a check have no verdict.
-        paths: Of sessions.
-        against: Of sessions to compare with, by task.
-        repo: The repository on this machine, for make and npm; nothing in it is run.
-        versions: Knows which rules held when; None: nobody asks.
+        rules: The rules; those without a check get no verdict.
+        paths: Where the sessions are.
+        against: Where the sessions to compare with are; matched by task.
+        repo: The repository on this machine, to look up what `make` and `npm` run; nothing in it is run.
+        versions: Knows which rules held in a session; None: all held.
 
     Raises:
         UsageError, SpecError: See `read_sessions`.
@@ -230,7 +233,7 @@ def examine(
 
 
 class _Set:
-    """The infos, task names and verdicts of some sessions."""
+    """Gathers the infos, task names and verdicts of a set of sessions."""
 
     def __init__(self) -> None:
         self.infos: list[SessionInfo] = []
@@ -238,7 +241,7 @@ class _Set:
         self.verdicts: list[RuleVerdict] = []
 
     def read(self, rules: Sequence[Rule], paths: Iterable[Path], repo: Path | None, versions: Validity | None) -> None:
-        """Hold the sessions below each path against rules, one after another."""
+        """Judge the sessions at each path by `rules`, one after another, and add what is found."""
         for path, session in _each_once(paths):
             valid_rules = [rule for rule in rules if versions is None or not versions.absent(rule, session)]
             n_told = sum(rule.check is not None for rule in valid_rules)
@@ -247,13 +250,13 @@ class _Set:
             self.verdicts += judge_session(rules, session, repo=repo, versions=versions)
 
     def named(self, way: Way) -> tuple[SessionInfo, ...]:
-        """The sessions, with their tasks under one sort of name."""
+        """Return the sessions' infos, with their tasks named in the way `way`."""
         pairs = zip(self.infos, self.tasks, strict=True)
         return tuple(msgspec.structs.replace(info, task=redact(getattr(task, way))) for info, task in pairs)
 
 
 def _each_once(paths: Iterable[Path]) -> Iterator[tuple[Path, Session]]:
-    """Every session with the path that it was found by; a path that is given twice counts once."""
+    """Yield every session with the path that it was found by; a path that is given twice counts once."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() not in seen:
@@ -264,7 +267,10 @@ def _each_once(paths: Iterable[Path]) -> Iterator[tuple[Path, Session]]:
 def judge_session(
     rules: Sequence[Rule], session: Session, *, repo: Path | None = None, versions: Validity | None = None
 ) -> list[RuleVerdict]:
-    """The verdict of each rule that has a check on one session."""
+    """Return the verdict on one session of each rule with a check.
+
+    A rule that did not hold in the session is `untriggered`.
+    """
     acts = acts_of(session, repo=repo)
     verdicts: list[RuleVerdict] = []
     for rule in rules:

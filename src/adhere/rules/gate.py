@@ -1,4 +1,4 @@
-"""`adhere rules --fail-below`: gates of a build, as those of `adhere eval`."""
+"""Gates of `adhere rules --fail-below`, like those of `adhere eval`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from adhere.rules.rates import Rate
 
 
 def gates_of(examination: Examination, least: float) -> list[Gate]:
-    """The gate of all rules together, then one for each rule that a session triggered.
+    """Return the gate of all rules together, then one for each rule that has a rate.
 
     Raises:
-        Incomplete: No session triggered a rule and shows what came of it.
+        Incomplete: No session kept or broke a rule.
     """
     total = examination.overall
     if total.rate is None:

@@ -1,4 +1,4 @@
-"""Telling which rules held when a session ran: by git, by what the session shows that it was told, else unknown.
+"""Tell which rules held when a session ran: by git, or by the rule file that the session read; else unknown.
 
 Git is asked for texts only (`log`, `cat-file`), never to run a filter or a hook of the repository.
 """
@@ -23,23 +23,23 @@ class Validity(Protocol):
     """Knows which rules held in a session.
 
     Attributes:
-        differ: Whether sessions have rules of their own, so that two rules need not be told together.
+        differ: Whether sessions have rules of their own; then two rules need not hold together.
     """
 
     differ: bool
 
     def absent(self, rule: Rule, session: Session) -> str:
-        """Why a rule did not hold in a session; empty: it held, or nobody knows."""
+        """Say why a rule did not hold in a session; empty: it held, or this is unknown."""
 
     def source(self, session: Session) -> str:
-        """How it is known: `session`, `git` or `unknown`."""
+        """Say how the rules of a session are known: `session`, `git` or `unknown`."""
 
 
 class Versions:
-    """The versions of a rule file.
+    """Knows the versions of a rule file.
 
     Args:
-        path: The file; versions are those that its git repository has of it.
+        path: The file; its versions are those in its git repository.
     """
 
     differ = False
@@ -49,7 +49,7 @@ class Versions:
         self._name = path.name
 
     def absent(self, rule: Rule, session: Session) -> str:
-        """Why a rule did not hold in a session; empty: it held, or nobody knows."""
+        """Say why a rule did not hold in a session; empty: it held, or this is unknown."""
         text = self._text(session)
         if text is None or not rule.quote or _bare(rule.quote) in _bare(text):
             return ""
@@ -58,7 +58,7 @@ class Versions:
         return f"it was not in {self._name} when the session began"
 
     def source(self, session: Session) -> str:
-        """How it is known: `session`, `git` or `unknown`."""
+        """Say how the rules of a session are known: `session`, `git` or `unknown`."""
         if self._told(session) is not None:
             return "session"
         return "git" if self._by_git(session) is not None else "unknown"
@@ -68,7 +68,7 @@ class Versions:
         return text if text is not None else self._by_git(session)
 
     def _told(self, session: Session) -> str | None:
-        """The rule file as the session read it whole; None: the log does not show that."""
+        """Return the rule file as the session read it whole; None if the log does not show that."""
         for one in session.events:
             if isinstance(one, Call) and one.result and len(one.result) < 3900 and one.state in {"done", "unknown"}:
                 text = str(one.arguments.get("file_path") or one.arguments.get("path") or command_of(one.arguments)[0])
@@ -83,7 +83,7 @@ class Versions:
 
     @functools.cached_property
     def _commits(self) -> list[tuple[int, str]]:
-        """(seconds, commit) of every change of the file, newest first."""
+        """The changes of the file as (Unix time in seconds, commit), newest first."""
         out = self._git("log", "--format=%ct %H", "--", self._name)
         rows = [line.split() for line in (out or "").splitlines()]
         return [(int(seconds), commit) for seconds, commit in rows]

@@ -1,4 +1,4 @@
-"""Shares of rules that are kept, with intervals, and pairs of two sets of sessions."""
+"""Rates of kept rules, with intervals, and paired differences of two sets of sessions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SEED = 20261127
 
 
 class Rate(Record, frozen=True):
-    """A share of kept among kept and broken; `rate`, `low`, `high` are None, with the reason, where there is none.
+    """Holds the share of kept among kept and broken verdicts; if there are none, the share is None, with the reason.
 
-    `untriggered` and `undecided` are beside it and in no denominator. `sessions` have a kept or a broken.
+    `untriggered` and `undecided` are in no denominator. `sessions` counts the sessions with a kept or broken verdict.
     """
 
     name: str
@@ -31,7 +31,10 @@ class Rate(Record, frozen=True):
 
 
 class Pairing(Record, frozen=True):
-    """A paired difference of two sets: first minus second, over (task, rule) decided in both, clustered by task."""
+    """Holds a paired difference of two sets, first minus second.
+
+    It is taken over (task, rule) decided in both sets, and clustered by task.
+    """
 
     name: str
     tasks: int
@@ -43,7 +46,7 @@ class Pairing(Record, frozen=True):
 
 
 def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
-    """The share of kept verdicts, its interval clustered by session."""
+    """Return the share of kept verdicts, its interval clustered by session."""
     counts: dict[str, int] = defaultdict(int)
     by_session: dict[str, list[int]] = defaultdict(list)
     for one in verdicts:
@@ -62,7 +65,7 @@ def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
 
 
 def rates_by(verdicts: Sequence[RuleVerdict], key: Callable[[RuleVerdict], str]) -> list[Rate]:
-    """A rate for each value of `key`, in the order in which they come; an empty value is left out."""
+    """Return a rate for each value of `key`, in order of appearance; verdicts with an empty value are left out."""
     groups: dict[str, list[RuleVerdict]] = {}
     for one in verdicts:
         if name := key(one):
@@ -71,12 +74,12 @@ def rates_by(verdicts: Sequence[RuleVerdict], key: Callable[[RuleVerdict], str])
 
 
 def pair(first: Sequence[RuleVerdict], second: Sequence[RuleVerdict], tasks: Mapping[str, str]) -> list[Pairing]:
-    """Differences of two sets of sessions on the same tasks: over all rules, then rule by rule.
+    """Return the differences of two sets of sessions on the same tasks: over all rules, then rule by rule.
 
     Args:
-        first: Verdicts of one set.
-        second: Those of the other, on the same rules.
-        tasks: The task of each session.
+        first: Verdicts of the first set.
+        second: Verdicts of the second set, on the same rules.
+        tasks: The task of each session, by its name.
     """
     ours, theirs = _shares(first, tasks), _shares(second, tasks)
     common = sorted(ours.keys() & theirs.keys())
@@ -89,7 +92,7 @@ _Shares = dict[tuple[str, str], float]
 
 
 def _shares(verdicts: Iterable[RuleVerdict], tasks: Mapping[str, str]) -> _Shares:
-    """The share of sessions of a task that kept a rule, by (task, rule)."""
+    """Return the share of a task's sessions that kept a rule, by (task, rule)."""
     outcomes: dict[tuple[str, str], list[int]] = defaultdict(list)
     for one in verdicts:
         task = tasks.get(one.session, "")

@@ -1,4 +1,4 @@
-"""Match sessions of several sets by the task that they worked on."""
+"""Match sessions of several sets by their task."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ LONGEST_REQUEST = 200
 
 
 class TaskNames(NamedTuple):
-    """The names that may identify the task of a session; empty: nothing of this sort does.
+    """Holds the names that may identify the task of a session; an empty one is absent.
 
     Attributes:
-        id: That its log says: `task`, a sample's id, an episode's.
-        file: Of the file that holds it alone, below the folder that was given, without its ending.
+        id: The log's name of the task: `task`, a sample's id, an episode's.
+        file: The path of the session's file below the given folder, without ending; empty if the file has more
+        sessions.
         request: The beginning of the user's first message.
     """
 
@@ -35,7 +36,7 @@ class TaskNames(NamedTuple):
 
 
 def task_names(session: Session, root: Path) -> TaskNames:
-    """The names of a session's task; `root` is the path that was given to read it from."""
+    """Return the names of a session's task; `root` is the path that the session was read from."""
     rest, _, mark = session.name.removeprefix(str(root)).partition("#")
     file = rest.lstrip("/\\") or root.name
     ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if file.endswith(one)), "")
@@ -43,15 +44,15 @@ def task_names(session: Session, root: Path) -> TaskNames:
 
 
 def request_of(session: Session) -> str:
-    """The beginning of the user's first message, on one line."""
+    """Return the beginning of the user's first message, on one line; empty if there is none."""
     first = next((one for one in session.events if isinstance(one, Speech) and one.who == "user"), None)
     return " ".join(first.text.split())[:LONGEST_REQUEST] if first is not None else ""
 
 
 def way_of(sets: Sequence[Sequence[TaskNames]]) -> Way:
-    """The sort of name by which most sessions meet one of another set; the earlier of two that are as good.
+    """Return the sort of name by which most sessions match one of another set; the earlier of two that are equal.
 
-    Names that several tasks share bring few together: a set counts a task once.
+    A set counts a name once, so that names that several tasks share bring few together.
     """
 
     def met(way: Way) -> int:

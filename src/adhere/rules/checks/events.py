@@ -35,7 +35,7 @@ def meets(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a sort o
 
 
 def of_sort(event: Event, act: Act) -> Met:
-    """Tell whether an act is of the event's sort: a command at all, an edit at all."""
+    """Tell whether an act is of the event's sort (any command, any edit, any read, any call, any text said)."""
     if event.command:
         return act.kind == "command" and act.ran
     if event.edits:
@@ -83,12 +83,12 @@ def _edit(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a condit
 
 
 def _is_restored(act: Act) -> bool:
-    """Whether git put a file back as it was: no edit, where any edit is meant."""
+    """Tell whether the command behind an edit is `git checkout` or `git restore`, which put a file back as it was."""
     return act.run is not None and act.run.words[:2] in {("git", "checkout"), ("git", "restore")}
 
 
 def _mentions(text: str, patterns: Sequence[str]) -> bool:
-    """Whether a program's text names a file that the patterns name; a bare `**` names none."""
+    """Tell whether a program's text seems to write a file that `patterns` name; a bare `**` matches nothing."""
     for pattern in patterns:
         fixed_parts = [part for part in re.split(r"[*?\[\]{}]+", pattern) if len(part.strip("/.")) > 2]
         if (

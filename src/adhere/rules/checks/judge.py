@@ -1,7 +1,7 @@
 """Hold a session against rules: kept, broken, untriggered or undecided, with the reason and the place.
 
-Broken is what the log shows once; kept is what it shows everywhere. A line that could not be read may hold anything, so
-nothing is kept beside one.
+One breach makes a rule broken; a rule is kept only if the whole log shows so. A line that could not be read may hold
+anything, so no rule is kept in a session with such a line.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from adhere.schema import Record
 
 VerdictOutcome = Literal["kept", "broken", "untriggered", "undecided"]
 CHECKS_VERSION = "2"
-"""Raised when a check and a session would come to another verdict."""
+"""Goes up when a check may come to another verdict on the same session."""
 CONDITIONAL = "the rule says more than its check, so a person has to read it"
 MOST_EVIDENCE = 5
 LONGEST_QUOTE = 300
 
 
 class Evidence(Record, frozen=True):
-    """A place in a session's log, and what stands there."""
+    """Quotes a line of a session's log."""
 
     line: int
     quote: str
@@ -50,7 +50,7 @@ class RuleVerdict(Record, frozen=True):
 
 
 def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict | None:
-    """The verdict of one rule on one session; None: the rule has no check."""
+    """Return the verdict of one rule on one session; None if the rule has no check."""
     if rule.check is None:
         return None
     if rule.scope:
@@ -65,7 +65,7 @@ def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict
 
 
 def _in_scope(scope: tuple[str, ...], acts: Sequence[Act]) -> Sequence[Act]:
-    """The acts without edits of other files; none where no file in scope is edited."""
+    """Return the acts without edits of files out of scope; empty if no file in scope is edited."""
     if not any(act.kind == "edit" and act.ran and path_matches(act.path, scope) for act in acts):
         return []
     return [act for act in acts if act.kind != "edit" or path_matches(act.path, scope)]
@@ -78,7 +78,7 @@ _READERS: dict[type, Callable[[Any, Sequence[Act]], Iterator[Occasion]]] = {
 
 
 def _occasions(check: Check, acts: Sequence[Act]) -> list[Occasion]:
-    """The places where a check applied; with `conditional` a breach is left to a person."""
+    """Return the places where a check applied; if the check is `conditional`, breaches are left open for a person."""
     occasions = list(_READERS[type(check)](check, acts))
     if not getattr(check, "conditional", False):
         return occasions
@@ -110,7 +110,7 @@ def _evidence(occasions: Sequence[Occasion]) -> tuple[Evidence, ...]:
 
 
 def quote_of(act: Act) -> str:
-    """An act as the log has it, on one line, cut, without secrets."""
+    """Return an act as the log has it, on one line, cut to `LONGEST_QUOTE` characters, without secrets."""
     if act.kind == "edit":
         text = act.text or f"{act.how} {act.path}" + (f": {act.added}" if act.added else "")
     elif act.kind == "read":

@@ -1,6 +1,6 @@
 """Checks of what is done and in which order.
 
-Each gives occasions: places where the rule applied, and what came of it.
+Each function yields occasions: places where the rule applied, and whether it was kept there.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from adhere.rules.shell.patterns import matches
 
 
 class Occasion(NamedTuple):
-    """A place where a rule applied.
+    """Describes a place where a rule applied.
 
     Attributes:
-        kept: None: the log does not show it.
-        reason: In a sentence.
-        acts: That show it.
+        kept: Whether the rule was kept; None: the log does not show it.
+        reason: Why, in a sentence.
+        acts: The acts that show it.
     """
 
     kept: bool | None
@@ -46,7 +46,7 @@ ANY_EDIT = Event(edits=("**",))
 
 
 def never(check: Never, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for each breach; where there is none, one for the session."""
+    """Yield an occasion for each breach; without a breach, at most one for the whole session."""
     is_lifted = False
     triggers = [act for act in acts if _triggers(check.when, check.event, act)]
     is_undone = taken_back(acts) if check.at == "final" and check.event.edits else lambda _act: False
@@ -74,7 +74,10 @@ def _triggers(when: Event | None, event: Event, act: Act) -> bool:
 
 
 def taken_back(acts: Acts) -> Callable[[Act], bool]:
-    """Whether an edit is undone in the end: the file was new and is removed, or git restores it."""
+    """Return a function that tells whether an edit is undone in the end.
+
+    An edit is undone if the file was new and is removed later, or if git restores it.
+    """
     last: dict[str, Act] = {}
     first: dict[str, Act] = {}
     for act in acts:
@@ -93,7 +96,7 @@ def taken_back(acts: Acts) -> Callable[[Act], bool]:
 
 
 def does(check: Does, acts: Acts) -> Iterator[Occasion]:
-    """One occasion where the session triggers it."""
+    """Yield one occasion for the session if `when` happens in it (by default: if a file is edited)."""
     when = check.when or ANY_EDIT
     triggers = [act for act in acts if meets(when, act) is True]
     unsure = [act for act in acts if meets(when, act) is None] if not triggers else []
@@ -115,7 +118,7 @@ def does(check: Does, acts: Acts) -> Iterator[Occasion]:
 
 
 def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
-    """The first act that is the event, and the first that may be."""
+    """Return the first act that surely is the event, and the first before it that may be; None for either if absent."""
     doubt = None
     for act in acts:
         is_met = meets(event, act)
@@ -126,7 +129,7 @@ def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
 
 
 def before(check: Before, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for each `then`."""
+    """Yield an occasion for each act that is, or may be, `then`."""
     done: Act | None = None
     maybe: Act | None = None
     stale: Act | None = None
@@ -159,7 +162,7 @@ def _precedes(act: Act, is_met: Met, *, done: Act | None, maybe: Act | None, sta
 
 
 def after(check: After, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for the session, or for each turn."""
+    """Yield at most one occasion for the session if `at` is "final", else at most one for each turn."""
     if check.at == "final":
         yield from _after(check, acts)
         return
@@ -196,7 +199,7 @@ def _after(check: After, acts: Acts) -> Iterator[Occasion]:
 
 
 def between(check: Between, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for each span from `begin` to `end`."""
+    """Yield an occasion for each span from a `begin` to the next `end`."""
     begin: Act | None = None
     hit: Act | None = None
     doubt: Act | None = None
@@ -221,7 +224,7 @@ def _span(check: Between, begin: Act, end: Act, hit: Act | None, doubt: Act | No
 
 
 def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for each use of either."""
+    """Yield an occasion for each `use` or `avoid`, and one more if some acts may be `avoid`."""
     doubts: list[Act] = []
     for act in acts:
         meets_avoid = meets(check.avoid, act)
@@ -237,7 +240,7 @@ def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
 
 
 def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
-    """One occasion for each event; a question counts until the next event."""
+    """Yield an occasion for each `event`: kept if a question to the user was answered before it."""
     question: Act | None = None
     is_answered = False
     for act in acts:
@@ -260,7 +263,7 @@ def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
 
 
 def _is_granted(words: Sequence[str], text: str) -> bool:
-    """Whether a user asks for it, and does not bar it: `do not push` grants nothing."""
+    """Tell whether a user's text asks for one of `words` without forbidding it: `do not push` grants nothing."""
     for word in words:
         stem = re.escape(word)
         request = re.search(rf"(?<!\w){stem}", text, re.IGNORECASE)
@@ -271,7 +274,7 @@ def _is_granted(words: Sequence[str], text: str) -> bool:
 
 
 def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
-    """One occasion where it happens at all."""
+    """Yield one occasion for the session if the event happens, or may have happened."""
     hits = [act for act in acts if meets(check.event, act) is True]
     doubts = [act for act in acts if meets(check.event, act) is None]
     if check.event.edits:
@@ -288,14 +291,14 @@ def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
 
 
 def _has_failed(act: Act) -> bool:
-    """Whether a command failed, and is none that says by it what it found: tests, a linter."""
+    """Tell whether a command failed, leaving out tests and linters, whose exit code is their finding."""
     if act.kind != "command" or act.run is None or act.passed is not False:
         return False
     return not matches(act.run, ("@tests", "@lint", "@typecheck", "@build"))
 
 
 def _did(act: Act) -> str:
-    """An act in words."""
+    """Describe an act in words."""
     if act.kind == "command" and act.run is not None:
         return f"`{' '.join(act.run.forms[0])[:80]}` ran" if act.run.forms else "a command ran"
     if act.kind == "edit":

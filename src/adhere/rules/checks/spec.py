@@ -1,4 +1,4 @@
-"""Rules and their checks as `rules.toml` says them.
+"""Rules and their checks as `rules.toml` holds them.
 
     [[rules]]
     id = "tests-before-commit"
@@ -12,7 +12,7 @@
     then = { command = ["git commit"] }
     since = { edits = ["**"] }
 
-A rule without a check is one that no program decides.
+A rule without a check is one that no program can decide.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ SHAPES = ("conventional", "kebab", "snake", "capital", "imperative-ending", "tic
 
 
 class Event(Record, frozen=True, omit_defaults=True):
-    """An act that a check names; exactly one of the first group is set.
+    """Describes the acts that a check is about; exactly one of `command` … `done` is set.
 
     Attributes:
         command: Patterns of commands (`git push --force`, `@tests`); see `shell.patterns`.
-        edits: Patterns of paths that are written or removed, by a tool or a shell.
+        edits: Patterns of paths that a tool or a shell writes or removes.
         reads: Patterns of paths that are read.
         tool: Patterns of tools' names.
-        reply: Words of which a reply holds one; empty text: any reply.
-        user: Words of which a message of the user holds one.
-        asks: A question to the user.
-        done: The reply that ends a turn.
+        reply: Texts of which a reply holds at least one; an empty text: any reply.
+        user: Texts of which a message of the user holds at least one.
+        asks: Whether the event is a question to the user.
+        done: Whether the event is the reply that ends a turn.
         status: Of a command: how it must have ended.
-        whole: Of a command that runs tests: it chooses no part of them.
+        whole: Of a command that runs tests: whether it must run all of them.
         on: Of a commit or push: patterns of the branch.
-        how, by: Of edits.
+        how, by: Of an edit: whether it creates, modifies or deletes, and whether a tool or a shell does it.
         arguments: Of a tool: patterns of its arguments' texts.
-        has: Of edits: a text that is put in.
+        has: Of an edit: a text that it puts in.
     """
 
     command: Words = ()
@@ -83,10 +83,11 @@ class Event(Record, frozen=True, omit_defaults=True):
 
 
 class Never(Record, frozen=True, tag="never", tag_field="kind", omit_defaults=True):
-    """`event` does not happen; triggered where something of its sort does, or by `when`.
+    """Demands that `event` does not happen.
 
-    `unless` lifts it from where that happens. With `at` = final an edit that is taken back does not count. With
-    `conditional` the rule has a condition that the check does not know: what would break it is undecided.
+    The rule is triggered if `when` happens; without `when`, if something of the event's sort does (any command, any
+    edit). Once `unless` happens, the rule is lifted. With `at` = final, an edit that is taken back does not count. With
+    `conditional`, the rule has a condition that the check does not know: what would break it is undecided.
     """
 
     event: Event
@@ -97,9 +98,9 @@ class Never(Record, frozen=True, tag="never", tag_field="kind", omit_defaults=Tr
 
 
 class Does(Record, frozen=True, tag="does", tag_field="kind", omit_defaults=True):
-    """`event` happens in a session in which `when` does; without `when`: in which a file is edited.
+    """Demands that `event` happens in a session in which `when` does; without `when`: in which a file is edited.
 
-    `conditional` is that of Never.
+    `conditional` means the same as in Never.
     """
 
     event: Event
@@ -108,7 +109,7 @@ class Does(Record, frozen=True, tag="does", tag_field="kind", omit_defaults=True
 
 
 class Before(Record, frozen=True, tag="before", tag_field="kind", omit_defaults=True):
-    """`first` happens before every `then`, and after the last `since`."""
+    """Demands that `first` happens before every `then`, and again after each `since`."""
 
     first: Event
     then: Event
@@ -116,7 +117,10 @@ class Before(Record, frozen=True, tag="before", tag_field="kind", omit_defaults=
 
 
 class After(Record, frozen=True, tag="after", tag_field="kind", omit_defaults=True):
-    """`then` follows the last `event`; with `at` = every, the last of each turn. `until` must not come first."""
+    """Demands that `then` follows the last `event`; with `at` = every, the last of each turn.
+
+    If `until` is set, `then` must come before it.
+    """
 
     event: Event
     then: Event
@@ -125,7 +129,7 @@ class After(Record, frozen=True, tag="after", tag_field="kind", omit_defaults=Tr
 
 
 class Between(Record, frozen=True, tag="between", tag_field="kind", omit_defaults=True):
-    """From each `begin` to the next `end`, `event` happens (`must`) or does not."""
+    """Demands that from each `begin` to the next `end`, `event` happens (`must`) or does not."""
 
     begin: Event
     end: Event
@@ -134,48 +138,48 @@ class Between(Record, frozen=True, tag="between", tag_field="kind", omit_default
 
 
 class Instead(Record, frozen=True, tag="instead", tag_field="kind", omit_defaults=True):
-    """`use` and not `avoid`; triggered where either happens."""
+    """Demands `use` and forbids `avoid`; triggered where either happens."""
 
     use: Event
     avoid: Event
 
 
 class AsksBefore(Record, frozen=True, tag="asks_before", tag_field="kind", omit_defaults=True):
-    """The user is asked, and answers, before each `event`; a user who says one of `granted` was asked enough."""
+    """Demands that the user is asked, and answers, before `event`; a user's message with one of `granted` is enough."""
 
     event: Event
     granted: Words = ()
 
 
 class AtMost(Record, frozen=True, tag="at_most", tag_field="kind", omit_defaults=True):
-    """`event` happens at most `limit` times; in edits each file counts once."""
+    """Demands that `event` happens at most `limit` times; of edits, each file counts once."""
 
     event: Event
     limit: int
 
 
 class Text(Record, frozen=True, tag="text", tag_field="kind", omit_defaults=True):
-    """Texts keep to what is set here.
+    """Demands that texts keep to what is set here.
 
     Attributes:
         of: Which texts: every reply, those that end a turn, written files, commit messages, titles and bodies of
             pull requests, names of branches.
-        paths: Of files: patterns.
+        paths: Of files: patterns of their paths.
         constraint: Any kind that `adhere list constraints` names.
         must: Whether the constraint has to pass or to fail.
-        without: Texts that do not occur.
-        use: Texts that stand instead of `without`; a text with neither triggers nothing.
-        has: A text that occurs.
+        without: Texts that must not occur.
+        use: Texts to write instead of `without`; a text with neither does not trigger the rule.
+        has: A text that must occur.
         words: Whether `without` and `has` mean whole words in any case.
-        begins: One of these begins the text.
-        ends: One of these ends it.
-        shape: A shape of names and messages.
-        no: Things that do not occur: emoji, headings, tables, bullets, code; tabs or spaces at the beginning of a line;
-            functions of Python without types.
-        longest_line: Characters of a line.
-        most_lines: Lines of a text.
+        begins: Texts, with one of which the text must begin.
+        ends: Texts, with one of which the text must end.
+        shape: A shape of names and messages that the text must have.
+        no: Things that must not occur: emoji, headings, tables, bullets, code; tabs or spaces at the beginning of a
+            line; Python functions without types.
+        longest_line: Most characters in a line.
+        most_lines: Most lines in a text.
         first_line: Whether only the first line counts, as of commit messages.
-        at: Of files: each state, or the last one.
+        at: Of files: whether each state counts, or the last one.
         conditional: See Never.
     """
 
@@ -216,20 +220,20 @@ Check = Annotated[
 
 
 MUST_FIELDS: dict[type, str] = {Does: "event", Before: "first", After: "then"}
-"""Field of each check that holds the event which has to happen."""
+"""The field of each check that holds the event which has to happen."""
 
 
 class Rule(Record, frozen=True, omit_defaults=True):
-    """One rule.
+    """Holds one rule.
 
     Attributes:
         id: Its name.
-        quote: As it is written.
-        file, line: Where.
-        check: How a program decides it; None: none does.
-        why: Of a rule without a check: why not; of one with: how it was understood.
-        scope: Patterns of files that it is about; a session that edits none of them does not trigger it.
-        modality: How strongly it is said.
+        quote: Its words, as they are written.
+        file, line: Where they are written.
+        check: How a program decides the rule; None: no program can.
+        why: Without a check: why there is none; with one: how the rule was understood.
+        scope: Patterns of files that the rule is about; a session that edits none of them does not trigger it.
+        modality: How strongly the rule is put.
     """
 
     id: str
@@ -243,7 +247,7 @@ class Rule(Record, frozen=True, omit_defaults=True):
 
 
 class RuleFile(Record, frozen=True):
-    """`rules.toml`."""
+    """Holds the content of `rules.toml`."""
 
     rules: tuple[Rule, ...]
 
@@ -252,7 +256,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     """Read the rules of a TOML file.
 
     Raises:
-        SpecError: The file is absent, a key is unknown, a check cannot be, or two rules have one id.
+        SpecError: The file is absent, a key is unknown, a check is invalid, or two rules have one id.
     """
     return _check_ids(lambda: load_toml(path, RuleFile), str(path))
 
@@ -278,7 +282,7 @@ def _check_ids(read_file: Callable[[], RuleFile], name: str) -> tuple[Rule, ...]
 
 
 def rules_toml(rules: tuple[Rule, ...], *, head: str = "") -> str:
-    """Rules as TOML, for a person to read and correct."""
+    """Write rules as TOML, for a person to read and correct."""
     parts = [head.rstrip()] if head else []
     for rule in rules:
         fields = msgspec.to_builtins(rule)

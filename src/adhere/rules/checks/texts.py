@@ -28,7 +28,7 @@ _PLAIN_SIGNS = frozenset("©®™↔↕↩↪▪▫▶◀◻◼#*‼⁉〰〽\u2
 _KINDS = {"commits": "commit", "pull_requests": "pull_request", "branches": "branch"}
 _INDENTS = {"tabs": r"^\t.*", "spaces": r"^ {2,}(?![ *]).+"}
 FEWEST_LETTERS = 20
-"""Of a text whose language is told."""
+"""Fewest letters of a text whose language is judged."""
 
 
 class _Piece(NamedTuple):
@@ -38,7 +38,7 @@ class _Piece(NamedTuple):
 
 
 def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
-    """One occasion for each text, or with `at` = final for the last state of each file."""
+    """Yield an occasion for each text, or with `at` = final for the last state of each file."""
     pieces = list(_pieces(check, acts))
     if check.of == "files" and check.at == "final":
         pieces = list({piece.act.path: piece for piece in pieces}.values())
@@ -57,7 +57,7 @@ def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
 
 
 def _is_too_short(check: Text, text: str) -> bool:
-    """Whether a text has too few letters to be of any language: `Done.` is German and English."""
+    """Tell whether a text has too few letters to tell its language: `Done.` may be English or German."""
     is_about = check.constraint is not None and check.constraint.id.startswith("language:")
     return is_about and sum(map(str.isalpha, text)) < FEWEST_LETTERS
 
@@ -77,7 +77,7 @@ def _pieces(check: Text, acts: Sequence[Act]) -> Iterator[_Piece]:
 
 
 def _file(check: Text, act: Act) -> Iterator[_Piece]:
-    """The whole file, or what an edit adds where that is enough to judge."""
+    """Yield the whole file, or only what an edit adds where that is enough to judge."""
     if _needs_whole(check) or check.at == "final":
         yield _Piece(act, act.whole if act.ran else None)
     elif act.added is not None and act.ran:
@@ -88,7 +88,7 @@ def _file(check: Text, act: Act) -> Iterator[_Piece]:
 
 
 def _shows_all(act: Act) -> bool:
-    """Whether what a command puts into a file stands in its text, wherever: a program or a substitution of its own."""
+    """Tell whether the text of a `sed`, `perl` or `python` command shows everything that it puts into a file."""
     return act.run is not None and act.run.words[:1] in {("sed",), ("perl",), ("python",)} and "-f" not in act.run.words
 
 
@@ -97,7 +97,7 @@ def _needs_whole(check: Text) -> bool:
 
 
 def _judge(check: Text, text: str, *, is_whole: bool) -> tuple[bool | None, str]:
-    """Whether a text keeps to a check, and why."""
+    """Return whether a text keeps to a check (None: undecided), and why."""
     reasons = list(_faults(check, text))
     if reasons:
         return False, reasons[0]
@@ -110,7 +110,7 @@ def _judge(check: Text, text: str, *, is_whole: bool) -> tuple[bool | None, str]
 
 
 def _finding(constraint: ConstraintRef, text: str) -> tuple[str, str]:
-    """Outcome and reason of one verifier, strictly."""
+    """Return the outcome and the reason of one verifier, in strict mode."""
     verdict = judge_text(text, [constraint], ("strict",))[0]
     return verdict.outcome, verdict.reason
 
@@ -161,7 +161,7 @@ def _thing(thing: str, text: str) -> Iterator[str]:
 
 
 def _is_untyped(text: str) -> bool:
-    """Whether a function of Python has a parameter or a result without a type."""
+    """Tell whether a Python function in the text has a parameter or a result without a type."""
     for match in re.finditer(r"^[ \t]*(?:async )?def \w+\(([^()]*)\)\s*(->)?", text, re.MULTILINE):
         names = [one.strip() for one in re.sub(r"\[[^\]]*\]", "", match[1]).split(",")]
         if not match[2] or any(":" not in one for one in names if one and one not in {"self", "cls", "*", "/"}):

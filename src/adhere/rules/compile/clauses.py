@@ -29,9 +29,9 @@ from adhere.rules.shell.patterns import groups, patterns_of
 
 _STALE = ("tests", "lint", "format", "typecheck", "build")
 _ANY_EDIT = Event(edits=("**", "!*.md", "!*.txt", "!*.rst", "!*.log"))
-"""What makes a check of files stale."""
+"""Edits after which a check of files is out of date."""
 _SAME = (("delet", "remov"), ("install", "dependenc", "package"), ("publish", "releas"))
-"""Words by which a user may ask for the same."""
+"""Stems of words with one meaning: a user who says one grants the others too."""
 _MANAGERS = (("uv", "poetry", "pipenv", "conda", "pip"), ("pnpm", "npm", "yarn", "bun"))
 _EVERY_EDIT = Event(edits=("**",))
 Match = re.Match[str]
@@ -44,7 +44,7 @@ class _Clauses(NamedTuple):
 
 
 def clause_check(text: str) -> Check | None:
-    """The check of a statement about what is done; None: it is none that a program decides."""
+    """Return the check of a statement about what is done; None if no program can decide it."""
     text = re.sub(
         r"^(?:never|do not|don't|must not) (?:skip|omit|forget(?: to)?|bypass) (?=.+(?:before|after)\b)",
         "",
@@ -90,7 +90,7 @@ def _instead(match: Match) -> Check | None:
 
 
 def _usable(text: str) -> Event | None:
-    """A command or a tool that a phrase names, backticks or not."""
+    """Return the command or tool that a phrase names, in backticks or not; None if there is none."""
     if commands := commands_in(text):
         return Event(command=commands)
     if codes_of(text) and says(text, "tools?"):
@@ -126,19 +126,25 @@ def _does(match: Match) -> Check | None:
 
 
 def _needs_test(_match: Match) -> Check:
-    """A test is edited where code is; which change needs one, and whether it stands elsewhere, is for a person."""
+    """Return the check of a rule that a change of code needs a test: a session that edits code edits a test.
+
+    The check is conditional: a person decides which change needs a test, and whether one exists already.
+    """
     sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", "!*.toml", "!*.yml", "!*.yaml", *(f"!{one}" for one in TESTS))
     return Does(Event(edits=TESTS), when=Event(edits=sources), conditional=True)
 
 
 def _note(match: Match) -> Check | None:
-    """A file is edited in a session that changes code; which changes are meant is for a person."""
+    """Return the check of a rule that a file must be edited when code changes; None if no file is named.
+
+    If the rule says which changes are meant, the check is conditional.
+    """
     paths = paths_in(match["then"])
     return Does(Event(edits=paths), when=_ANY_EDIT, conditional=bool(match["what"])) if paths else None
 
 
 def _manager(match: Match) -> Check:
-    """One manager of packages and none of its rivals."""
+    """Return the check of a rule that names one package manager: its rivals are not used."""
     use = match["use"].lower()
     rivals = next(names for names in _MANAGERS if use in names)
     return Instead(Event(command=(use,)), Event(command=tuple(one for one in rivals if one != use)))
@@ -193,7 +199,7 @@ _MAKERS: Mapping[str, Callable[[Match], Check | None]] = {
 
 
 def _cut(text: str) -> _Clauses | None:
-    """A statement as its main clause, its link and its other clause, whichever stands first."""
+    """Split a statement into its main clause, its link and its other clause, in either order; None without a link."""
     match = pattern("link").search(text)
     if match is None:
         return None
@@ -225,7 +231,10 @@ def _order_check(text: str) -> Check | None:
 
 
 def _after_last(text: str, main: str, other: str) -> Check | None:
-    """Run the tests before committing, after your last edit: nothing changes between the run and the commit."""
+    """Return the check of a rule that a command follows the last edit; None if no command is named.
+
+    With `commit` in the text: the command runs after the last edit and before the commit.
+    """
     events = [event_of(part) for part in (pattern("lead").sub("", main), other)]
     run = next((one for one in events if one is not None and one.command), None)
     if run is None or re.match(r"(?:if|when)\b", text, re.IGNORECASE):
@@ -270,7 +279,7 @@ def _requirement(event: Event, link: str, second: Event) -> Check | None:
 
 
 def _goes_stale(event: Event) -> bool:
-    """Whether an event is a check of files, which any edit makes stale."""
+    """Tell whether an event is a run of a checker (tests, linters …), which any later edit makes out of date."""
     stale_programs = {one[0] for name in _STALE for text in groups()[name] for one in patterns_of(text)}
     return any(
         text[1:] in _STALE or any(one[0] in stale_programs for one in patterns_of(text)) for text in event.command

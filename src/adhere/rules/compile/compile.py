@@ -1,4 +1,4 @@
-"""A rule file as rules: each statement that tells the agent to do something, with a check where a program decides it."""
+"""A rule file as rules: each statement that tells the agent what to do, with a check where a program can decide it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CLAUSES = re.compile(
 _DEPENDS = re.compile(
     r"\(|(?:otherwise|then|if that|in that case|else|instead|if not|if so|if yes|if none)\b", re.IGNORECASE
 )
-"""Begins a sentence that holds only after what the one before says."""
+"""Matches the beginning of a sentence that depends on the sentence before it."""
 _OWN = re.compile(r"(?<!\w)(?:always|never|must|do not|don't|avoid)(?!\w)", re.IGNORECASE)
-"""Makes a later part of a sentence a rule of its own, not what to do instead."""
+"""Matches words that make a later part of a sentence a rule of its own."""
 _BACK = re.compile(r"(?<!\w)(?:it|them|this|that|these|instead|one|so)(?!\w)", re.IGNORECASE)
-"""Points back to what was said before, so that a part of a sentence tells nothing of its own."""
+"""Matches words that point back to what was said before, so that a part of a sentence is no rule of its own."""
 _CONDITION = re.compile(
     r"(?:if|when|unless|where|once)\b|.*(?:fail\w*|errors?|unsure|timing out)\"?(?:: |$)", re.IGNORECASE
 )
@@ -34,7 +34,7 @@ _TAIL = re.compile(
     r"\s+[-–—→]\s+|\s->\s|;\s|,? (?:because|since (?:it|they|this)|so that|in order to|to (?:avoid|prevent))\b|, (?:as|so|which|otherwise|prefer|use|instead)\b| as (?:it|they|this|these)\b",
     re.IGNORECASE,
 )
-"""Begins the reason of a rule, or what to do instead."""
+"""Matches the beginning of a rule's reason, or of what to do instead."""
 UNDECIDED = "no program decides this; a person or a model has to read it"
 _SHOULD = re.compile(
     r"(?<!\w)(?:should|prefer|try to|ideally|aim|recommend\w*|when possible|where possible|if possible|consider|generally|favor|favour)(?!\w)",
@@ -59,7 +59,7 @@ _DESCRIBES = re.compile(
 
 
 def compile_file(path: Path, *, root: Path | None = None) -> tuple[Rule, ...]:
-    """Read a rule file, what it imports, and files of its sort in folders below, as rules in order.
+    """Compile a rule file, the files that it imports, and rule files in folders below into rules, in order.
 
     Raises:
         SpecError: See `statements_of`.
@@ -68,7 +68,7 @@ def compile_file(path: Path, *, root: Path | None = None) -> tuple[Rule, ...]:
 
 
 def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
-    """Return the rules among statements; what tells the agent nothing is none."""
+    """Return the rules among statements; a statement that tells the agent nothing to do is left out."""
     rules: list[Rule] = []
     names: set[str] = set()
     for one in statements:
@@ -83,7 +83,10 @@ def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
 
 
 def tells(text: str, lead: str = "", code: str = "") -> bool:
-    """Tell whether a statement tells somebody to do something; `code` is that of the block below it."""
+    """Tell whether a statement tells the agent to do something.
+
+    `lead` is the sentence with a colon above its list, `code` the block of code below it.
+    """
     words = re.findall(r"[A-Za-z'’]+", re.sub(r"`[^`]*`", " ", text))
     if (text.endswith(":") and not code) or (len(words) < 2 and not (lead and _TELLS.search(lead))):
         return False
@@ -95,9 +98,9 @@ def tells(text: str, lead: str = "", code: str = "") -> bool:
 
 
 def checks_of(one: Statement) -> Sequence[Check | None]:
-    """The checks of a statement; one that requires several commands has one for each. Empty: none that we know.
+    """Return the checks of a statement; a statement that requires several commands has one for each.
 
-    None stands for a part of it that tells something else.
+    Empty if no check is known. None in the list stands for a part of the statement that no check covers.
     """
     if (
         (_DESCRIBES.match(one.text) and not _TELLS.search(one.text))
@@ -143,7 +146,7 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
 
 
 def _apart(check: Check, text: str) -> list[Check]:
-    """A check for each command or file that is required, where a statement joins them by `and`."""
+    """Return a check for each command or file that is required, where a statement joins them by `and`."""
     name = MUST_FIELDS.get(type(check), "")
     event = getattr(check, name) if name else None
     field = next(
@@ -161,14 +164,14 @@ def _apart(check: Check, text: str) -> list[Check]:
 
 
 def _core(text: str) -> str:
-    """A statement without its reason and what to do instead; code stays whole."""
+    """Return a statement without its reason and without what to do instead; code stays whole."""
     masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
     tail = _TAIL.search(masked, 1)
     return (text[: tail.start()] if tail else text).strip()
 
 
 def _without_brackets(text: str) -> str:
-    """A text without what stands in brackets outside code, but for `(not …)`."""
+    """Return a text without its parts in round brackets, except in code and except `(not …)`."""
     masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
     for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", masked))):
         if bracket.start():
@@ -177,7 +180,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _readings(one: Statement) -> Iterator[str]:
-    """The statement alone, behind the sentence that its list stands under, and without a condition's label."""
+    """Yield the texts to look for a check in: the statement without labels, joined with its lead where that forbids."""
     text = _core(
         re.sub(
             r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*",
@@ -241,7 +244,7 @@ def _modality(text: str) -> Modality:
 
 
 def _name(text: str, names: set[str]) -> str:
-    """An id of the statement's first words."""
+    """Return an id made of the statement's first words, and add it to `names`."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     stop = frozenset("the a an to of in and or be is are you your it that this must should".split())
     base = "-".join([word for word in words if word not in stop][:6]) or "rule"

@@ -26,7 +26,7 @@ _PROGRAMS = frozenset(
 _WORDS_TOO = frozenset(
     "go make find just task time fly head touch which node act bundle fd nx cat echo ls kill mix turbo".split()
 )
-"""Programs whose names are words of English, too: they are programs in code only."""
+"""Programs whose names are also English words: outside code they count as words."""
 _ENDINGS = (
     "py|pyi|ts|tsx|js|jsx|mjs|cjs|go|rs|java|kt|rb|c|cc|cpp|h|hpp|cs|php|swift|vue|svelte|md|mdx|mdc|txt|json|jsonc|yaml|yml|toml|lock|"
     "ini|cfg|env|sql|proto|css|scss|html|xml|sh|bash|gradle|csv|svg|png|snap|ipynb|tf|graphql|prisma|pem|key|rst|mod|sum"
@@ -43,7 +43,7 @@ _SMALL = frozenset(
     "manually hand by yourself ever just also always new own changed affected relevant related local locally contents content folder folders "
     "directory directories under inside within or and then run running runs use using with via through command commands execute executing re yet".split()
 )
-"""Words that say nothing of their own beside a phrase, a command or a path."""
+"""Words that add no meaning to a phrase, a command or a path."""
 LANGUAGE_FILES = {
     "python": ("**/*.py",), "typescript|ts": ("**/*.ts", "**/*.tsx"), "javascript|js": ("**/*.js", "**/*.jsx"), "go": ("**/*.go",),
     "rust": ("**/*.rs",), "java": ("**/*.java",), "css": ("**/*.css",), "html": ("**/*.html",), "markdown": ("**/*.md",), "react": ("**/*.tsx", "**/*.jsx"),
@@ -52,7 +52,7 @@ TESTS = (
     *(f"**/{one}/**" for one in ("tests", "test", "spec", "specs", "__tests__")),
     "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "*Test.*", "*Tests.*", "tests.py",
 )  # fmt: skip
-"""Where tests stand."""
+"""Patterns of the files of tests."""
 _RUN_CODE = re.compile(
     r"(?:run|running|runs|rerun|re-run|execute|executing|us(?:e|ing)|via|through|with|call(?:ing)?|invoke|invoking):? (?:the |a |your |only )?`",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ class _Phrase(msgspec.Struct, forbid_unknown_fields=True, dict=True):
 
 
 class Form(msgspec.Struct, forbid_unknown_fields=True, dict=True):
-    """A form of statements: which check it makes, and in which part of a statement it is looked for."""
+    """Describes a form of statements: the check that it makes, and the part of a statement in which it is searched."""
 
     makes: str
     says: str
@@ -78,12 +78,15 @@ class Form(msgspec.Struct, forbid_unknown_fields=True, dict=True):
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Its regular expression, for any case."""
+        """The regular expression `says`, compiled to ignore case."""
         return re.compile(self.says, re.IGNORECASE)
 
 
 class Thing(msgspec.Struct, forbid_unknown_fields=True):
-    """A thing in code that rules name: `says` finds the name, `texts` are what it is in code, `tests`: it stands in tests."""
+    """Describes a thing in code that rules name.
+
+    `says` is a pattern of its name, `texts` are what it looks like in code, `tests` whether it belongs to tests.
+    """
 
     says: str
     texts: tuple[str, ...]
@@ -91,7 +94,7 @@ class Thing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
-    """`phrases.toml`."""
+    """Holds the content of `phrases.toml`."""
 
     phrases: list[_Phrase]
     forms: list[Form]
@@ -105,7 +108,7 @@ def _table() -> _Table:
 
 
 def forms() -> list[Form]:
-    """The forms of statements about what is done, in the order in which they are tried."""
+    """Return the forms of statements about what is done, in the order in which they are tried."""
     return _table().forms
 
 
@@ -116,17 +119,17 @@ def things() -> list[Thing]:
 
 @functools.cache
 def pattern(name: str) -> re.Pattern[str]:
-    """A pattern of `phrases.toml` by its name, for any case."""
+    """Return a pattern of `phrases.toml` by its name, compiled to ignore case."""
     return re.compile(_table().patterns[name], re.IGNORECASE)
 
 
 def says(text: str, words: str) -> bool:
-    """Tell whether whole words of a text, in any case, are those of a regular expression."""
+    """Tell whether a text has whole words, in any case, that match a regular expression."""
     return re.search(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE) is not None
 
 
 def is_command(text: str) -> bool:
-    """Tell whether code in a rule is a command line: it begins with a program that is known, or a script of a folder."""
+    """Tell whether code in a rule is a command line: it begins with a known program or with the path of a script."""
     first = text.strip().split()[0] if text.strip() else ""
     return first in _PROGRAMS or bool(
         re.match(r"\.{0,2}/?[\w./-]+\.(sh|bash|py|rb|ps1)$", first)
@@ -143,12 +146,12 @@ def is_path(text: str) -> bool:
 
 
 def codes_of(text: str) -> list[str]:
-    """The pieces of code in a text."""
+    """Return the pieces of code (in backticks) in a text."""
     return [one.strip() for one in re.findall(r"`([^`]+)`", text)]
 
 
 def pattern_of(code: str) -> str:
-    """A path of a rule as a pattern; a folder means all in it."""
+    """Turn a path of a rule into a pattern; a folder means every file in it."""
     if re.fullmatch(rf"\.(?:{_ENDINGS})", code) and code != ".env":
         return f"*{code}"
     code = re.sub(r"<[^<>]*>", "*", code)
@@ -157,19 +160,19 @@ def pattern_of(code: str) -> str:
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """Patterns of the files that a text names, in code or bare."""
+    """Return patterns of the files that a text names, in code or bare."""
     files = [one for one in codes_of(text) if is_path(one)] or _BARE_FILE.findall(text)
     return tuple(dict.fromkeys(map(pattern_of, files)))
 
 
 def commands_in(text: str) -> tuple[str, ...]:
-    """The commands that a text names in code."""
+    """Return the commands that a text names in code."""
     ran = {one.strip() for one in _RAN.findall(text) if not is_path(one) and re.match(r"[A-Za-z][\w.-]*(?: |$)", one)}
     return tuple(dict.fromkeys(one for one in codes_of(text) if is_command(one) or one in ran))
 
 
 def event_of(text: str) -> Event | None:
-    """The event that a phrase names, or one of those that it joins by `or`; None: none that is known."""
+    """Return the event that a phrase names (commands joined by `or` make one event); None if none is known."""
     bare = text.strip(" .,;:!")
     parts = re.split(r",? or |, ", bare)
     if len(parts) > 1 and not codes_of(bare):
@@ -180,7 +183,7 @@ def event_of(text: str) -> Event | None:
 
 
 def bare_programs(text: str) -> tuple[str, ...]:
-    """`npm or yarn` without backticks, after `use` or `run`."""
+    """Return the programs that a text names without backticks after `use` or `run`, such as `npm or yarn`."""
     text = text.lower()
     match = pattern("programs").match(text)
     words = re.split(r",? (?:or|and) |, ", match[1].strip()) if match else []
@@ -192,7 +195,7 @@ def bare_programs(text: str) -> tuple[str, ...]:
 
 
 def begun_event(text: str) -> tuple[Event | None, bool]:
-    """The event that a phrase begins with, and whether the phrase says nothing else."""
+    """Return the event that a phrase begins with (None: none), and whether the phrase says nothing else."""
     event = event_of(text)
     if event is not None:
         is_named = event.command and commands_in(text)
@@ -208,7 +211,7 @@ _QUALIFIER = re.compile(
     r",? (?:in|on|for|to|with|from|when|that|which|while|if|unless|during|into|by|as|where|outside|other than)\b",
     re.IGNORECASE,
 )
-"""Begins what qualifies an event."""
+"""Matches the beginning of what qualifies an event."""
 
 
 def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
@@ -246,12 +249,15 @@ def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
 
 
 def language_files(text: str, behind: str = "") -> tuple[str, ...]:
-    """The files of a language that a text names, before words such as `files`; empty: it names none."""
+    """Return patterns of the files of a programming language that a text names; empty if it names none.
+
+    `behind` is a regular expression of what must follow the language's name.
+    """
     return next((files for name, files in LANGUAGE_FILES.items() if says(text, f"(?:{name}) {behind}".rstrip())), ())
 
 
 def is_small(text: str) -> bool:
-    """Tell whether words say nothing of their own: "change the version number" is about more than changes."""
+    """Tell whether all words of a text are such that add no meaning of their own (`_SMALL`)."""
     return not set(re.findall(r"[a-z_]+", text.lower())) - _SMALL
 
 
@@ -264,7 +270,7 @@ def without_paths(text: str) -> str:
 
 
 def _without_places(command: str) -> str:
-    """A command up to the first word that stands for another: `pytest <file>`, `make [target]`."""
+    """Cut a command before the first word that stands for something else: `pytest <file>`, `make [target]`."""
     words = command.split()
     place = next(
         (number for number, word in enumerate(words) if number and re.search(r"[<>\[\]{}|]|\.\.\.|…", word)), len(words)
@@ -273,7 +279,7 @@ def _without_places(command: str) -> str:
 
 
 def _how(text: str) -> How | None:
-    """How a phrase says that files change; None: it does not."""
+    """Return how a phrase says that files change; None if it does not."""
     verbs: tuple[tuple[str, How], ...] = (
         (r"(?:edit|modif|chang|touch|alter|updat)\w*", "any"),
         (r"(?:writ|overwrit|rewrit|refactor|work)\w*|hand-edit\w*", "any"),

@@ -1,8 +1,8 @@
-"""Let a model propose checks for rules that the phrasings do not reach.
+"""Let a model propose checks for rules that no phrasing of ours matches.
 
 A proposal is a check of the library and two short sessions, one that keeps the rule and one that breaks it. It is taken
-only where the check says so of both, so that a check that cannot fail, or means something else, is not taken. Code is
-never taken. What is sent are the sentences of the rule file, nothing of a session.
+only if the check finds the first kept and the second broken, so that a check that cannot fail, or means something else,
+is not taken. Code is never taken. Only sentences of the rule file are sent, nothing of a session.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Reply with exactly one JSON object: {"check": CHECK | null, "keeps": [steps], "b
 
 
 class Proposal(Record, frozen=True):
-    """The reply of a model that was asked for a check."""
+    """Holds the reply of a model that was asked for a check."""
 
     check: dict[str, Json] | None
     keeps: tuple[dict[str, Json], ...] = ()
@@ -47,14 +47,14 @@ class Proposal(Record, frozen=True):
 
 
 class Outcome(NamedTuple):
-    """The rules with what was taken, and of each that was asked about and stays without a check the reason."""
+    """Holds the rules with the accepted checks, and why each other proposal was refused (reason by rule id)."""
 
     rules: tuple[Rule, ...]
     refused: dict[str, str]
 
 
 def propose(rules: Sequence[Rule], model: Model, *, seed: int = 0) -> Outcome:
-    """Ask a model about every rule without a check, and take what holds on its own two sessions."""
+    """Ask a model for a check of every rule without one; accept a check that judges its own two sessions right."""
     questions = {rule.id: Question(ASK, Proposal, {"rule": rule.quote}) for rule in rules if rule.check is None}
     requests = [
         Request(name, 0, 0, (Message("user", question.text),), derive_seed(seed, model.name, name))
@@ -83,7 +83,7 @@ async def _gather(model: Model, requests: Sequence[Request]) -> dict[str, Respon
 
 
 def _try(rule: Rule, proposal: Proposal) -> tuple[Check | None, str]:
-    """The check of a proposal that tells its two sessions apart; None, and why not."""
+    """Return a proposal's check if it judges the proposal's two sessions right; else None, and why not."""
     if proposal.check is None:
         return None, proposal.why or "no program decides it"
     try:
@@ -100,7 +100,7 @@ def _try(rule: Rule, proposal: Proposal) -> tuple[Check | None, str]:
 
 
 def session_of(steps: Sequence[Mapping[str, Json]]) -> Session:
-    """A session of the steps that a proposal lists; a step of another form is passed over."""
+    """Make a session of the steps that a proposal lists; steps of an unknown form are skipped."""
     recorder = Recorder(Session("proposal", "messages"))
     for number, step in enumerate(steps, start=1):
         key = f"step {number}"

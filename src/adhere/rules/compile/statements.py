@@ -1,4 +1,4 @@
-"""A rule file in Markdown as statements, each with its line and the files that it is about."""
+"""A rule file in Markdown as statements, each with its line and the files that it applies to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from adhere.errors import SpecError
 from adhere.rules.compile.events import is_path, pattern_of
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", "CONVENTIONS.md")
-"""Files that are looked for in folders below."""
+"""Names of rule files that are searched for in folders below."""
 DEEPEST = 5
 MOST_BYTES = 2_000_000
 MOST_COMMANDS = 3
-"""Of a block of code that a sentence ends before; more are an example."""
+"""Most commands in a block of code below a sentence with a colon; a longer block is taken for an example."""
 _IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w./-]+\.(?:md|mdc|txt))\b")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _BULLET = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -26,16 +26,16 @@ _SCOPE_HEADING = re.compile(r"(?:files? (?:in|under|matching)|for|in|under)\s+`(
 
 
 class Statement(NamedTuple):
-    """One sentence or list item.
+    """Holds one sentence or list item.
 
     Attributes:
         text: On one line, without list marks and emphasis; code keeps its backticks.
         file, line: Where it begins.
-        heading: Of the section that it stands in.
+        heading: The heading of its section.
         scope: Patterns of files that its section or file is about; empty: all.
-        lead: The sentence with a colon that its list stands under; empty: none.
+        lead: The sentence with a colon above its list; empty: none.
         behind: The sentence before it in the same item or paragraph; empty: none.
-        code: The commands of the block of code that it ends with a colon before, as code; empty: none.
+        code: The commands of the block of code below it, if it ends with a colon; empty: none.
     """
 
     text: str
@@ -49,12 +49,12 @@ class Statement(NamedTuple):
 
 
 def statements_of(path: Path, *, root: Path | None = None, with_nested: bool = True) -> Iterator[Statement]:
-    """Return every statement of a rule file, of those that it imports (`@` and a path), and of nested ones.
+    """Yield every statement of a rule file, of files that it imports (`@` and a path), and of nested rule files.
 
     Args:
-        path: The file.
-        root: The folder that names of files are shown below; None: that of the file.
-        with_nested: Whether files of the same names in folders below are read; they are about their folder.
+        path: The rule file.
+        root: File names are shown relative to it; None: the file's own folder.
+        with_nested: Whether to read rule files in folders below too; each applies to its own folder.
 
     Raises:
         SpecError: The file is absent, or is no UTF-8 text.
@@ -70,7 +70,7 @@ def statements_of(path: Path, *, root: Path | None = None, with_nested: bool = T
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Rule files in folders below, without those of others' packages."""
+    """Yield the rule files in folders below, except hidden folders and those of packages and build output."""
     for one in sorted(folder.iterdir()):
         if (
             one.is_dir()
@@ -107,7 +107,10 @@ def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], de
 
 
 def _front_matter(text: str) -> tuple[str, int, tuple[str, ...]]:
-    """The text behind YAML front matter, how many lines that has, and the files that its `globs` or `applyTo` names."""
+    """Split off YAML front matter: return the text behind it, its number of lines, and the files that it names.
+
+    Files are named by `globs`, `applyTo` or `paths`.
+    """
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, re.DOTALL)
     if match is None:
         return text, 0, ()
@@ -117,7 +120,7 @@ def _front_matter(text: str) -> tuple[str, int, tuple[str, ...]]:
 
 
 def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -> Iterator[Statement]:
-    """Statements of a text: items of lists with their continued lines, sentences of paragraphs."""
+    """Yield the statements of a text: items of lists with their continued lines, sentences of paragraphs."""
     heading, own = "", scope
     leads: list[tuple[int, str]] = []  # sentences with a colon, and how far they are indented
     block: list[tuple[int, str]] = []
@@ -147,7 +150,10 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
 
 
 def _code_below(lines: list[str]) -> str:
-    """The commands of the block of code that lines begin with, as code; empty: there is none, or not of commands."""
+    """Return the commands of a shell block that `lines` begin with, in backticks and joined.
+
+    Empty if there is no such block, or it holds more than `MOST_COMMANDS` commands.
+    """
     begin = next((place for place, line in enumerate(lines) if line.strip()), 0)
     opening = re.match(r"\s*(?:```|~~~)(?:bash|sh|shell|console|zsh)?\s*$", lines[begin])
     body = list(itertools.takewhile(lambda line: not _FENCE.match(line), lines[begin + 1 :])) if opening else []
@@ -161,14 +167,14 @@ def _code_below(lines: list[str]) -> str:
 
 
 def _of_table_row(line: str, place: Statement) -> Iterator[Statement]:
-    """The sentences of a table's last column; a ruler has none."""
+    """Yield the sentences of a table row's last column; a ruler has none."""
     cells = [_bare(cell) for cell in line.strip().strip("|").split("|")]
     if cells and not set(cells[-1]) <= set(":- "):
         yield from (place._replace(text=one.strip()) for one in _SENTENCE.split(cells[-1]) if one.strip())
 
 
 def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place: Statement) -> Iterator[Statement]:
-    """The statements of one item or paragraph; one that ends in a colon leads those indented below it."""
+    """Yield the statements of an item or paragraph; one that ends in a colon becomes the lead of those below it."""
     first = block[0][1]
     bullet = _BULLET.match(first)
     depth = len(bullet[1].expandtabs(4)) if bullet else -1
@@ -194,7 +200,7 @@ def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place:
 
 
 def _bare(text: str) -> str:
-    """Without emphasis and links; code keeps its backticks."""
+    """Return a text on one line without emphasis and links; code keeps its backticks."""
     parts = re.split(r"(`+[^`]*`+)", text)
     for place in range(0, len(parts), 2):
         parts[place] = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", parts[place])

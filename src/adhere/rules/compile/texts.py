@@ -33,7 +33,7 @@ _TYPES = {
     name: (f": {name}", f"as {name}", f"<{name}>", f"{name}[]", f"<{name},", f", {name}>")
     for name in ("any", "unknown")
 }
-"""What a word of TypeScript looks like where it is a type."""
+"""What a TypeScript type looks like in code where it is used as a type."""
 _ITEM = r"(?:`[^`]+`|[\"“][^\"”]{2,80}[\"”]|(?-i:[A-Z]\w+\.[A-Z]\w+))"
 _ITEMS = rf"{_ITEM}(?:(?:,| or| and| nor|/| /)+ ?{_ITEM})*"
 _BARRED_ITEMS = re.compile(
@@ -54,7 +54,7 @@ _KNOWN_TAIL = (
 
 
 def text_check(text: str, *, heading: str = "") -> Check | None:
-    """The check of a statement about texts; None: it is not about one, or not one that a program decides."""
+    """Return the check of a statement about texts; None if it is about none, or no program can decide it."""
     text = text.strip().rstrip(".!:")
     of = _subject(text, heading)
     return next((check for make in _MAKERS if (check := make(text, of)) is not None), None)
@@ -97,7 +97,10 @@ def _co_author(text: str, of: Of | None) -> Check | None:
 
 
 def _things(text: str, of: Of | None) -> Check | None:
-    """No emoji, headings, tables, bullets, blocks of code, exclamation marks."""
+    """Compile a rule such as "no emoji in replies"; None if `text` is no such rule.
+
+    The things are emoji, headings, tables, bullets, blocks of code and exclamation marks.
+    """
     if not says(text, _NOT):
         return None
     if says(text, "exclamation (?:marks?|points?)") and of in {"replies", "final", None}:
@@ -148,7 +151,7 @@ def _language(text: str, of: Of | None) -> Check | None:
 
 
 def _ends(text: str, of: Of | None) -> Check | None:
-    """Begin or end with a text."""
+    """Compile a rule that texts begin or end with given words; None if `text` is no such rule."""
     begins, ends = pattern("begins").search(text), pattern("ends").search(text)
     mark = begins or ends
     rest = text[mark.end() :] if mark is not None else ""
@@ -207,13 +210,13 @@ def _one_sentence(text: str, of: Of | None) -> Check | None:
 
 
 def _address(text: str, _of: Of | None) -> Check | None:
-    """Address me as "NAME"."""
+    """Compile a rule such as `address me as "NAME"`; None if `text` is no such rule."""
     match = re.search(r"(?:address|call) me (?:as )?[\"“`]([^\"”`]+)[\"”`]", text, re.IGNORECASE)
     return Text(of="final", has=match[1], words=True) if match is not None and not says(text, _NOT) else None
 
 
 def _forbidden_texts(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one return a form
-    """Texts in code or quotes that must not stand in replies, messages or files."""
+    """Compile a rule that texts in code or quotes must not occur in replies, messages or files; None if it is none."""
     if says(text, _NOT) and re.search(r"(?<!\w)apologi[sz]", text, re.IGNORECASE):
         return Text(of="replies", without=("sorry", "apologies", "apologize", "apologise"), words=True)
     prohibition = pattern("not").match(text)
@@ -250,7 +253,7 @@ def _codes(items: str) -> tuple[str, ...]:
 
 
 def _used_instead(match: re.Match[str]) -> Check | None:
-    """`A` instead of `B` in code, where `B` is no word that may mean something else there."""
+    """Compile a rule to write `A` instead of `B` in code; None if `B` is a word that may mean something else there."""
     codes = _codes(match["items"])
     if any(re.fullmatch(r"[a-z]+", one) and one not in _TYPES for one in codes):
         return None
@@ -259,7 +262,7 @@ def _used_instead(match: re.Match[str]) -> Check | None:
 
 
 def _not_in_files(codes: tuple[str, ...], tail: str) -> Text | None:
-    """A check that texts do not stand in files; None: they are commands, paths, or examples of a form."""
+    """Return a check that texts do not occur in files; None if they are commands, paths, or examples of a form."""
     is_text = [len(re.sub(r"\W", "", one)) > 2 or len(one) > 3 for one in codes]
     is_form = any(re.search(r"\{|\.\.\.|…", one) for one in codes)
     is_other = any(is_command(one) or is_path(one) or one.startswith("-") for one in codes)
@@ -270,7 +273,7 @@ def _not_in_files(codes: tuple[str, ...], tail: str) -> Text | None:
 
 
 def _things_in_code(text: str, _of: Of | None) -> Check | None:
-    """No print statements, no mocks in tests."""
+    """Compile a rule such as "no print statements" or "no mocks in tests"; None if `text` is no such rule."""
     for thing in things():
         match = re.match(
             rf"(?:(?:we |you )?(?:{_NOT})\s+(?:(?:us(?:e|ing)|add(?:ing)?|write|introduce|leave|commit|have|rely on|any|a|an|the|new)\s+)*"
@@ -286,7 +289,7 @@ def _things_in_code(text: str, _of: Of | None) -> Check | None:
 
 
 def _styles(text: str, _of: Of | None) -> Check | None:
-    """Length of lines, tabs or spaces, types of Python."""
+    """Compile a rule on the length of lines, on tabs or spaces, or on Python types; None if `text` is no such rule."""
     if (indent := pattern("indent").match(text)) is not None:
         no, is_counted = ("spaces", False) if indent["what"] == "tabs" else ("tabs", indent["what"] != "spaces")
         return Text(of="files", paths=_code_paths(text), no=(no,), conditional=is_counted)  # type: ignore[arg-type]
@@ -304,7 +307,7 @@ def _code_paths(text: str) -> tuple[str, ...]:
 
 
 def _is_known(tail: str) -> bool:
-    """Whether what stands behind a text says no more than where it must not stand."""
+    """Tell whether what follows a forbidden text only says where the text must not stand."""
     return re.fullmatch(rf"(?:(?<!\w)(?:{_KNOWN_TAIL})(?!\w)|\s|\W)*", tail, re.IGNORECASE) is not None
 
 

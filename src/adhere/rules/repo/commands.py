@@ -1,6 +1,6 @@
-"""The commands of the shell, but for git: each gets the repository, its words and what is piped in, and prints.
+"""The commands of the shell, except git: each gets the repository, its words and what is piped in, and prints.
 
-One that fails raises ShellError.
+A command that fails raises ShellError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def _command(*names: str) -> Callable[[Shown], Shown]:
 
 
 def options_of(words: Sequence[str], value_letters: str = "") -> tuple[str, dict[str, str], list[str]]:
-    """Letters of the options, options with a value, and the other words; long options stand among the letters."""
+    """Split words into letters of options (long options among them), options with a value, and the other words.
+
+    `value_letters` are the letters of options that take a value.
+    """
     letters, values, rest = "", dict[str, str](), list[str]()
     place = 0
     while place < len(words):
@@ -173,7 +176,7 @@ def _grep(machine: Machine, words: list[str], stdin: str) -> str:
 
 
 def _is_costly(pattern: str) -> bool:
-    """Whether a pattern may take very long: repeated groups, or many repetitions."""
+    """Tell whether a pattern may take very long: it is long, repeats groups, or has many repetitions."""
     return (
         len(pattern) > 200 or re.search(r"\)\s*[*+{?]", pattern) is not None or len(re.findall(r"[*+{]", pattern)) > 4
     )
@@ -256,7 +259,7 @@ def _sed(machine: Machine, words: list[str], stdin: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A replacement of sed's as Python's."""
+    """Return a replacement text of sed as one of Python's `re`."""
     return re.sub(r"(?<!\\)&", r"\\g<0>", text.replace("\\/", "/"))
 
 

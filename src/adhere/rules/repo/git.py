@@ -1,4 +1,4 @@
-"""git on a repository in memory: what changes one branch and shows it; no remote, no merge."""
+"""git on a repository in memory: commands that change one branch or show it; no remote, no merge."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adhere.rules.repo.machine import Commit, Machine, ShellError
 
 
 def git(machine: Machine, words: list[str], stdin: str) -> str:
-    """Do one command of git's and return what it prints.
+    """Run one git command and return what it prints.
 
     Raises:
-        ShellError: It fails, or is not known here.
+        ShellError: The command fails, or is not known here.
     """
     command = _GIT.get(words[0]) if words else None
     if command is None:
@@ -23,7 +23,7 @@ def git(machine: Machine, words: list[str], stdin: str) -> str:
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Letter and path of each file that differs, sorted by path."""
+    """Return (letter, path) of each file that differs, by path: A added, D deleted, M modified."""
     paths = sorted({*before, *now})
     return [
         ("A" if path not in before else "D" if path not in now else "M", path)

@@ -1,4 +1,4 @@
-"""A repository in memory: its files, its commits, and what its linter and its tests say."""
+"""A repository in memory: its files, its commits, and what its linter and its tests print."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_FILES, MOST_BYTES = 400, 200_000
 
 
 class ShellError(Exception):
-    """A command fails with a message and an exit code."""
+    """Says that a command failed, with a message and an exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -23,28 +23,28 @@ class ShellError(Exception):
 
 
 class Commit(NamedTuple):
-    """A commit: its message and all files."""
+    """Holds a commit: its message and all files."""
 
     message: str
     files: Mapping[str, str]
 
     @property
     def mark(self) -> str:
-        """Its short hash."""
+        """The commit's short hash."""
         text = repr((self.message, sorted(self.files.items())))
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:7]
 
 
 @dataclass
 class Machine:
-    """The repository.
+    """Holds the repository in memory.
 
     Attributes:
         files: Text by path.
-        branch: That is checked out.
-        branches: Commits of each, oldest first.
-        staged: Paths that `git add` named, with the text of then; None: removed.
-        cwd: Where a command line has gone, below the root.
+        branch: The branch that is checked out.
+        branches: The commits of each branch, oldest first.
+        staged: Paths that `git add` named, with their text at that time; None: removed.
+        cwd: The folder that a command line has changed to, relative to the root.
     """
 
     files: dict[str, str]
@@ -59,14 +59,14 @@ class Machine:
 
     @property
     def head(self) -> Mapping[str, str]:
-        """The files as they were committed last on the branch that is checked out."""
+        """The files in the last commit of the branch that is checked out."""
         return self.branches[self.branch][-1].files
 
     def write(self, path: str, text: str) -> None:
         """Write a file.
 
         Raises:
-            ShellError: The path leaves the repository, is a folder, or there is too much.
+            ShellError: The path leaves the repository, is a folder, or lies below a file; or the disk is full.
         """
         path = self.path(path)
         if not path or path in self.folders():
@@ -78,10 +78,10 @@ class Machine:
         self.files[path] = text
 
     def read(self, path: str) -> str:
-        """The text of a file.
+        """Return the text of a file.
 
         Raises:
-            ShellError: There is none.
+            ShellError: There is no such file.
         """
         own = self.path(path)
         if own not in self.files:
@@ -89,10 +89,10 @@ class Machine:
         return self.files[own]
 
     def path(self, raw_path: str) -> str:
-        """A path below the root; empty for the root itself.
+        """Return a path relative to the root; empty for the root itself.
 
         Raises:
-            ShellError: It leaves the repository.
+            ShellError: The path leaves the repository.
         """
         place = raw_path.removeprefix("/repo").lstrip("/") if raw_path.startswith("/repo") else raw_path
         from_root = place if place != raw_path else posixpath.join(self.cwd, raw_path)
@@ -102,14 +102,14 @@ class Machine:
         return "" if path == "." else path
 
     def folders(self) -> set[str]:
-        """Every folder with a file in it."""
+        """Return every folder with a file in it, at any depth."""
         return {parent for path in self.files for parent in parents(path)}
 
     def below(self, path: str) -> list[str]:
-        """The files at or below a path, sorted.
+        """Return the files at or below a path, sorted.
 
         Raises:
-            ShellError: There is nothing.
+            ShellError: There is no file.
         """
         own = self.path(path)
         files = sorted(one for one in self.files if not own or one == own or one.startswith(f"{own}/"))
@@ -118,10 +118,10 @@ class Machine:
         return files
 
     def lint(self) -> str:
-        """Return what the linter says of clean files.
+        """Return what the linter prints when all files are clean.
 
         Raises:
-            ShellError: It has found something.
+            ShellError: The linter found something.
         """
         problems = []
         for path, text in sorted(self.files.items()):
@@ -135,7 +135,7 @@ class Machine:
         return "All checks passed!\n"
 
     def program(self, files: Mapping[str, str] | None = None) -> Program:
-        """The Python of the repository, or of other files, to compute with."""
+        """Return the Python modules of the repository, or of `files`, to compute with."""
         sources = {}
         for path, text in (self.files if files is None else files).items():
             if path.endswith(".py"):
@@ -144,10 +144,12 @@ class Machine:
         return Program(sources)
 
     def test(self, paths: Sequence[str] = ()) -> str:
-        """Return what the tests say: each function `test_…` of `tests/` is lines `assert f(…) == value`.
+        """Run the tests of `tests/` (or of `paths`) and return what they print when all pass.
+
+        A test is a function `test_…` with lines `assert f(…) == value`.
 
         Raises:
-            ShellError: One of them fails, or there are none.
+            ShellError: A test fails, or there are none.
         """
         chosen = [
             one for path in paths or ["tests"] for one in self.below(path.partition("::")[0]) if one.endswith(".py")
@@ -170,7 +172,7 @@ class Machine:
 
 
 def _parse(text: str) -> tuple[ast.Module, str]:
-    """The tree of a file, and what is wrong with it; empty: nothing."""
+    """Return the syntax tree of a file, and what is wrong with the file (empty: nothing)."""
     try:
         return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -178,7 +180,7 @@ def _parse(text: str) -> tuple[ast.Module, str]:
 
 
 def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
-    """Why a test fails; empty: it passes. Its asserts are computed as a function's result."""
+    """Return the first assert that fails or cannot be computed; empty if the test passes."""
     for one in test.body:
         if not isinstance(one, ast.Assert):
             continue
@@ -192,6 +194,6 @@ def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
 
 
 def parents(path: str) -> list[str]:
-    """The folders above a path, outermost first."""
+    """Return the folders above a path, outermost first."""
     parts = path.split("/")
     return ["/".join(parts[:number]) for number in range(1, len(parts))]

@@ -1,7 +1,7 @@
-"""Compute what small Python functions return, by walking their syntax tree: nothing is compiled or run.
+"""Compute what small Python functions return by walking their syntax tree: nothing is compiled or run.
 
-Known are numbers, texts, lists, tuples, comparisons, conditions, `for` over lists, comprehensions with one `for`, calls
-of functions of the same repository and of a few built-in ones. Anything else is said to be unknown here.
+Supported are numbers, texts, lists, tuples, comparisons, conditions, `for` over lists, comprehensions with one `for`,
+calls of functions of the same repository and of a few built-in ones. Anything else raises Incomputable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _METHODS = frozenset("upper lower strip title capitalize split startswith endswi
 
 
 class Incomputable(Exception):
-    """Code that cannot be computed here, or that fails; the message says why."""
+    """Says why code cannot be computed here, or why it fails."""
 
 
 class _ReturnSignal(Exception):
@@ -37,7 +37,7 @@ class _ReturnSignal(Exception):
 
 
 class Program:
-    """The modules of a repository.
+    """Computes with the modules of a repository.
 
     Args:
         sources: Text by dotted name.
@@ -51,15 +51,15 @@ class Program:
         """Return what a function of a module returns.
 
         Raises:
-            Incomputable: There is none, it cannot be computed here, or it fails.
+            Incomputable: There is no such function, it cannot be computed here, or it fails.
         """
         return self._guarded(lambda: self._call(module, name, list(arguments)))
 
     def check(self, module: str, test: ast.expr) -> bool:
-        """Whether an expression is true where it stands in a module.
+        """Tell whether an expression, evaluated in a module, is true.
 
         Raises:
-            Incomputable: As `call`.
+            Incomputable: The expression cannot be computed here, or it fails.
         """
         return bool(self._guarded(lambda: self._value(test, module, {})))
 
@@ -81,7 +81,7 @@ class Program:
         return self._trees[module]
 
     def _find(self, module: str, name: str) -> tuple[str, ast.stmt | None]:
-        """Where a name of a module is made: a function, an assignment, or another module's name."""
+        """Find the module and the statement that define a name, following imports; None if there is no statement."""
         for one in reversed(self._tree(module).body):
             if isinstance(one, ast.FunctionDef) and one.name == name:
                 return module, one

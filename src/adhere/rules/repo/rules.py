@@ -1,7 +1,8 @@
-"""The rules that may stand in AGENTS.md of `world:repo`, each with a way to break it that breaks no other one.
+"""The rules that may stand in AGENTS.md of `world:repo`, each with a way to break it that breaks no other rule.
 
-Of the rules of one group a repository has one. Where a group has several, an earlier line of AGENTS.md may say another
-one, and the rule that holds says that it replaces it. Beside them stand sentences that ask for nothing.
+A repository has at most one rule of each group. Where a group has several, an earlier line of AGENTS.md may give
+another
+of them, and the rule that holds says that it replaces that line. AGENTS.md also holds sentences that ask for nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ How = Literal["run", "write", "skip", "say"]
 
 
 class RepoRule(NamedTuple):
-    """A rule of a repository.
+    """Describes a rule of a repository.
 
     Attributes:
-        rule: With its check.
+        rule: The rule, with its check.
         group: What it is about.
-        how: A broken rule needs another command (`run`), another file (`write`), leaves out a step (`skip`), or says
-            something otherwise (`say`).
+        how: How it is broken: by another command (`run`), by another file (`write`), by leaving out a step (`skip`), or
+        by
+            saying something otherwise (`say`).
         what: The command, the file's text, the step, or the part that is said otherwise.
-        wants: What the solver says in the parts that the rule is about.
-        steps: Steps that it takes beside the usual ones.
+        wants: What the solver says in each part that the rule is about.
+        steps: Steps that the solver takes in addition to the usual ones.
     """
 
     rule: Rule
@@ -42,7 +44,11 @@ class RepoRule(NamedTuple):
 
 
 class Page(NamedTuple):
-    """An AGENTS.md: its text, the rules that hold, and how many lines another one replaces or that ask for nothing."""
+    """Holds an AGENTS.md.
+
+    `told` are the rules that hold, `replaced` counts those that replace an earlier line, `idle` the lines that ask for
+    nothing.
+    """
 
     text: str
     told: tuple[RepoRule, ...]
@@ -127,11 +133,11 @@ _PARTS = (
     ("reply_ends", "Your last message ends with", _LAST, ("Over", "End of report")),
 )  # fmt: skip
 _MORE_STEPS = frozenset({"status_after", "show_after", "changelog", "ask"})
-"""Steps that only a rule asks for."""
+"""Steps that are taken only if a rule asks for them."""
 
 
 def _of_acts() -> Iterator[_Row]:
-    """Rules on files and commands."""
+    """Yield the rules on files and commands."""
     for pattern, file in _PATHS.items():
         name, place = pattern.removesuffix("/**").replace("/", "-").strip(".").lower(), pattern.removesuffix("**")
         check: dict[str, Any] = {"kind": "never", "event": {"edits": [pattern]}}
@@ -149,7 +155,7 @@ def _of_acts() -> Iterator[_Row]:
 
 
 def _of_texts() -> Iterator[_Row]:
-    """Rules on commit messages, branches, replies and files."""
+    """Yield the rules on commit messages, branches, replies and files."""
     for part, quote, base, values in _PARTS:
         for value in values:
             check = {**base, part.rpartition("_")[2]: [value.strip()]}
@@ -172,7 +178,7 @@ def _of_texts() -> Iterator[_Row]:
 
 @functools.cache
 def library() -> tuple[RepoRule, ...]:
-    """All rules."""
+    """Return all rules."""
     rows = (*_of_acts(), *_of_texts(), *_OTHERS)
     return tuple(_make_rule(*row) for row in rows)
 
@@ -185,7 +191,7 @@ def _make_rule(*row: Any) -> RepoRule:
 
 @functools.cache
 def groups() -> dict[str, tuple[RepoRule, ...]]:
-    """All rules by what they are about."""
+    """Return all rules by group."""
     rules_by_group: dict[str, list[RepoRule]] = {}
     for one in library():
         rules_by_group.setdefault(one.group, []).append(one)
@@ -196,7 +202,10 @@ MOST_RULES = 72
 
 
 def draw_page(rng: random.Random, count: int) -> Page:
-    """An AGENTS.md with `count` rules that hold: of each eight, one replaces another; a quarter more asks for nothing."""
+    """Draw an AGENTS.md with `count` rules that hold.
+
+    Up to `count` // 8 of them replace an earlier line; up to `count` // 4 further lines ask for nothing.
+    """
     chosen = [rng.choice(groups()[name]) for name in rng.sample(sorted(groups()), count)]
     lines = [(rng.random(), one.rule.quote) for one in chosen]
     places = dict(zip((one.rule.id for one in chosen), (place for place, _ in lines), strict=True))
@@ -221,7 +230,7 @@ def draw_page(rng: random.Random, count: int) -> Page:
 
 
 class OfEpisodes:
-    """Knows the rules of each episode of `world:repo`, whose AGENTS.md follows from its seed."""
+    """Knows the rules of each episode of `world:repo`, which follow from the episode's seed."""
 
     differ = True
 
@@ -229,7 +238,7 @@ class OfEpisodes:
         self._known: dict[str, frozenset[str]] = {}
 
     def absent(self, rule: Rule, session: Session) -> str:
-        """Why a rule did not hold in a session; empty: it held.
+        """Say why a rule did not hold in a session; empty: it held.
 
         Raises:
             UsageError: The session is no episode of this world.
@@ -248,10 +257,10 @@ class OfEpisodes:
         return "" if rule.id in self._known[name] else "it was not in this episode's AGENTS.md"
 
     def source(self, session: Session) -> str:
-        """The episode says it."""
+        """Return "session": the episode itself says which rules it has."""
         return "session"
 
 
 def rules_of(repo_rules: Sequence[RepoRule]) -> tuple[Rule, ...]:
-    """Their rules."""
+    """Return the Rule of each RepoRule."""
     return tuple(one.rule for one in repo_rules)

@@ -1,7 +1,7 @@
-"""Do a command line on a repository in memory. Nothing is run on this machine.
+"""Run a command line on a repository in memory. Nothing is run on this machine.
 
-A line is read by the reader of shells (`rules.shell`). What it cannot do here is an error as a shell's, with its exit
-code. Each line begins at the repository's root.
+A line is parsed by `rules.shell`. A command that is not supported gives an error as of a shell, with its exit code.
+Each line begins at the repository's root.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_SHOWN = 8_000
 
 
 def run(machine: Machine, line: str) -> tuple[str, int]:
-    """Run a command line; return what it prints, and its exit code."""
+    """Run a command line; return what it prints (cut to `MOST_SHOWN` characters), and its exit code."""
     machine.cwd = ""
     script = parse(line)
     if script.problem:

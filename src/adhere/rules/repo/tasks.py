@@ -1,4 +1,4 @@
-"""Repositories and what is to be done in them, drawn by seed: a function to mend, to add, to rename, a setting."""
+"""Repositories and tasks, drawn by seed: mend a function, add one, rename one, or change a setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adhere.rules.repo.python import Incomputable
 
 
 class Function(NamedTuple):
-    """A function: what it is for, its right and its wrong expression, and what it returns."""
+    """Describes a function: its purpose, its right and its wrong expression, and what it returns for given arguments."""
 
     name: str
     parameters: str
@@ -22,11 +22,11 @@ class Function(NamedTuple):
     cases: Sequence[tuple[tuple[Any, ...], Any]]
 
     def source(self, body: str, name: str = "") -> str:
-        """The function with this expression."""
+        """Return the source of the function with `body` as the expression that it returns."""
         return f'def {name or self.name}({self.parameters}):\n    """{self.about}"""\n    return {body}\n'
 
     def tests(self, name: str = "") -> str:
-        """A test of its first cases."""
+        """Return the source of a test of its first two cases."""
         asserts = [
             f"    assert {name or self.name}({', '.join(map(repr, arguments))}) == {value!r}"
             for arguments, value in self.cases[:2]
@@ -53,7 +53,7 @@ _SETTINGS = {"retries": (3, 5), "timeout": (30, 45), "page_size": (20, 50), "wor
 
 
 class Change(NamedTuple):
-    """A text of a file that is replaced by another one."""
+    """Replaces a text of a file by another one."""
 
     path: str
     old: str
@@ -61,14 +61,14 @@ class Change(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task that is to be done.
+    """Describes a task.
 
     Attributes:
-        wants: In words.
-        files: The repository's, without AGENTS.md.
-        changes: That do it.
-        problem: Why files do not have it yet; empty: they do.
-        about: In a few words, for messages.
+        wants: What the user asks for, in words.
+        files: The repository's files, without AGENTS.md.
+        changes: The changes that solve the task.
+        problem: Says why given files do not solve the task; empty: they do.
+        about: The task in a few words, for messages.
     """
 
     wants: str
@@ -79,7 +79,7 @@ class Task(NamedTuple):
 
 
 def draw_task(rng: random.Random) -> Task:
-    """A repository and a task of one of four sorts."""
+    """Draw a repository and a task of one of four sorts."""
     package, module = rng.choice(_PACKAGES), rng.choice(_MODULES)
     own = rng.sample(FUNCTIONS, 4)
     what = rng.choice(("mend", "add", "rename", "setting"))
@@ -184,7 +184,7 @@ def _is_set(key: str, after: int) -> Callable[[Mapping[str, str]], str]:
 
 
 def _surroundings(package: str) -> dict[str, str]:
-    """Return the files of every repository, so that a path that a rule names is there."""
+    """Return the files that every repository has, so that each path named by a rule exists."""
     settings = "".join(f"{name} = {before}\n" for name, (before, _) in _SETTINGS.items())
     return {
         "README.md": f"# {package}\n\nFigures and reports. See docs/usage.md.\n",

@@ -168,11 +168,11 @@ class Repo:
         )
 
     def solver(self) -> Sequence[Action]:
-        """Actions from the beginning that reach the goal and keep every rule."""
+        """Return actions from the beginning that reach the goal and keep every rule."""
         return list(_acts(self.task, self.page.told, frozenset()))
 
     def breaker(self, rate: float) -> Sequence[Action]:
-        """Actions that reach the goal and break each rule with a probability, drawn by the episode's seed."""
+        """Return actions that reach the goal and break each rule with probability `rate`, drawn by the episode's seed."""
         rng = random.Random(derive_seed("world", self.name, self.version, "breaks", self.seed))
         broken_ids = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
         return list(_acts(self.task, self.page.told, broken_ids))
@@ -184,7 +184,7 @@ class Repo:
 
 @dataclass
 class _Plan:
-    """Departures from the usual: steps left out or added, and the parts of what is said."""
+    """Holds departures from the usual actions: steps left out or added, and the parts of what is said."""
 
     skipped: set[str] = field(default_factory=set)
     steps: set[str] = field(default_factory=set)
@@ -220,11 +220,11 @@ def _bash(command: str) -> ToolCall:
 
 
 def _acts(task: Task, rules: Sequence[RepoRule], broken_ids: frozenset[str]) -> Iterator[Action]:
-    """A careful agent's actions, with what breaks some rules."""
+    """Yield the actions of a careful agent, changed so that the rules in `broken_ids` are broken."""
     plan = _plan(rules, broken_ids)
 
     def line(*parts: tuple[str, str]) -> Iterator[Action]:
-        """One command line of those steps that are not left out."""
+        """Yield one command line of the steps that are not left out."""
         commands = [command for step, command in parts if step not in plan.skipped]
         if commands:
             yield _bash(" && ".join(commands))
@@ -262,7 +262,7 @@ def _branch(task: Task, plan: _Plan) -> str:
 
 
 def _message(task: Task, plan: _Plan) -> str:
-    """The options of `git commit` that say the message."""
+    """Return the options of `git commit` that give the message."""
     says, otherwise = plan.says, plan.otherwise
     first = "" if "message_begins" in otherwise else says.get("message_begins", "")
     last = "." if "message_stop" in otherwise else "" if "message_ends" in otherwise else says.get("message_ends", "")
@@ -280,7 +280,7 @@ _ODD = {
 
 
 def _reply(text: str, plan: _Plan, otherwise: set[str]) -> str:
-    """A message to the user with the parts that the rules ask for, but for what is said otherwise."""
+    """Return a message to the user with the parts that the rules ask for, except those to be said otherwise."""
     begins = "Well." if "reply_begins" in otherwise else plan.says.get("reply_begins", "")
     odd = [_ODD[one] for one in sorted(otherwise) if one in _ODD]
     odd += [f"It is {one.partition(' ')[2]} so." for one in sorted(otherwise) if one.startswith("reply_word ")]

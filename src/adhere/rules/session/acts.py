@@ -57,24 +57,26 @@ _PASSED = re.compile(
 
 @dataclass
 class Act:
-    """One thing that was done or said.
+    """Describes one thing that was done or said.
 
     Attributes:
-        line: Of the log.
-        kind: `call` stands before what the call does; `opaque` is a program whose effects its text does not show.
+        line: The line of the log.
+        kind: The sort of act. A `call` comes before what the call does; `opaque` is a program whose text does not show
+        its
+            effects.
         text: What was said; a commit's message, None: not shown; a branch's name; a command as it is written.
         ran: Whether it happened; None: the log does not show it.
         passed: Whether it ended well; None: the log does not show it.
-        run: Of a command.
-        tool, arguments: Of a call.
-        path, how, by: Of an edit or a read; `by` is `tool` or `shell`.
+        run: The command, of a command.
+        tool, arguments: The tool's name and arguments, of a call.
+        path, how, by: The file, what was done to it, and `tool` or `shell`, of an edit or a read.
         added: The text that an edit puts in; None: not shown.
-        whole: The file after it; None: not shown.
+        whole: The whole file after the edit; None: not shown.
         sure: Whether the path is written out.
-        tree: Whether all below the path is meant.
-        branch: On which a commit or push was made; empty: not shown.
+        tree: Whether everything below the path is meant.
+        branch: The branch of a commit or push; empty: not shown.
         final: Whether a reply ends its turn.
-        agent: Empty, or a sub-agent's name.
+        agent: A sub-agent's name; empty: the main agent.
     """
 
     line: int
@@ -98,11 +100,11 @@ class Act:
 
 
 def acts_of(session: Session, *, repo: Path | None = None) -> list[Act]:
-    """Everything that was done in a session, in order.
+    """Return everything that was done in a session, in order.
 
     Args:
-        session: It.
-        repo: The repository as it is on this machine, for make and npm; None: it is not here.
+        session: The session.
+        repo: The repository on this machine, to look up what `make` and `npm` run; None: it is not here.
     """
     return list(_Reader(session, repo).acts())
 
@@ -265,7 +267,7 @@ class _Reader:
             yield Act(act.line, "branch", name, act.ran, act.passed, sure=run.fixed, agent=act.agent)
 
     def _pull_request(self, run: Run) -> str | None:
-        """Title and body of a pull request; None: not all of it is in the command line, or in a file that is known."""
+        """Return title and body of a pull request; None if neither the command line nor a known file holds them."""
         texts: list[str | None] = []
         for option, value in pairwise(run.simple.words):
             if option.text in {"--title", "-t", "--body", "-b"}:
@@ -282,7 +284,7 @@ class _Reader:
 
 
 def _common_folder(session: Session) -> str:
-    """The folder that all calls with a folder of their own lie in; empty: none has one."""
+    """Return the deepest folder that holds the folders of all calls; empty if none is given, or one is relative."""
     folders = {folder for one in session.events if isinstance(one, Call) and (folder := command_of(one.arguments)[1])}
     if not folders or not all(folder.startswith("/") for folder in folders):
         return ""
@@ -304,7 +306,7 @@ def _ran(call: Call, *, has_results: bool) -> bool | None:
 
 
 def command_of(fields: Mapping[str, Any]) -> tuple[str, str]:
-    """The command line of a shell tool's call, and the folder that it names."""
+    """Return the command line of a shell tool's call, and the folder that the call names (empty: none)."""
     value, cwd = next((fields[name] for name in _COMMANDS if name in fields), ""), _first(fields, _FOLDERS)
     if not isinstance(value, list):
         return value if isinstance(value, str) else "", cwd
@@ -330,20 +332,20 @@ def _first(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _new_lines(old: str, new: str) -> str:
-    """The lines of `new` that `old` does not have."""
+    """Return the lines of `new` that are not in `old`."""
     have = set(old.splitlines())
     return "\n".join(line for line in new.splitlines() if line not in have)
 
 
 def _by_output(run: Run, result: str) -> bool | None:
-    """Whether tests passed, by what they print; only where the status is not theirs."""
+    """Tell whether tests passed, by what they print; None if `run` runs no tests, or the output does not show it."""
     if not matches(run, ("@tests",)):
         return None
     return False if _FAILED.search(result) else True if _PASSED.search(result) else None
 
 
 def _messages(run: Run) -> Iterator[str | None]:
-    """The message of `git commit`; None where it is not in the command line."""
+    """Yield the message of `git commit`; None if the command line does not hold it; nothing if an old one is kept."""
     words = [word for word in run.simple.words if word.text]
     parts: list[str | None] = []
     for place, word in enumerate(words):
@@ -380,7 +382,7 @@ def _new_branch(words: tuple[str, ...]) -> str:
 
 
 def asks(act: Act) -> bool:
-    """Tell whether an act asks the user something: a reply that ends its turn with a question, or a tool for it."""
+    """Tell whether an act asks the user something: a reply that ends its turn with a question, or a tool that asks."""
     if act.kind == "call":
         return act.tool.lower() in _ASKERS
     if act.kind != "reply" or act.agent or not act.final or not act.text:

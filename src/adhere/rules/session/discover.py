@@ -1,4 +1,4 @@
-"""The sessions of one repository, where the tools keep them; no other folder is opened.
+"""Find the sessions of one repository where the tools keep them; no other folder is opened.
 
 | tool | folder |
 |---|---|
@@ -19,7 +19,7 @@ _HEAD_BYTES = 1 << 16
 
 
 def own_sessions(repo: Path) -> list[Path]:
-    """The files of sessions that worked in `repo`, oldest first by name of tool and file."""
+    """Return the files of sessions that worked in `repo`, tool by tool."""
     home = Path.home()
     repo = repo.resolve()
     return [*_claude(home, repo), *_codex(home, repo), *_gemini(home, repo)]
@@ -36,7 +36,7 @@ def _codex(home: Path, repo: Path) -> list[Path]:
 
 
 def _names(file: Path, repo: Path) -> bool:
-    """Whether a rollout's first line names the repository, or a folder in it, as where it began."""
+    """Tell whether the first line of a rollout says that it began in the repository or in a folder below."""
     with file.open("rb") as source:
         line = source.readline(_HEAD_BYTES)
     match = re.search(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")', line)

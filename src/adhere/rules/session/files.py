@@ -1,4 +1,4 @@
-"""The files of a session as far as its log shows them whole, edits applied in order."""
+"""The files of a session as far as its log shows them whole, with edits applied in order."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple
 
 _How = Literal["create", "modify", "delete"]
 Hunk = tuple[str, str]
-"""Lines that are replaced, and what replaces them."""
+"""Lines to replace, and the lines that replace them."""
 MOST_KEPT = 5_000_000
-"""Characters of files that are kept at once; the oldest are forgotten."""
+"""Most characters of files that are kept at once; beyond that the oldest files are forgotten."""
 
 
 class PatchEdit(NamedTuple):
-    """The change that a patch makes to one file; `whole` only of a new file."""
+    """Holds the change that a patch makes to one file; `whole` is the text of a file that is created, else None."""
 
     path: str
     how: _How
@@ -24,7 +24,7 @@ class PatchEdit(NamedTuple):
 
 
 class Files:
-    """Texts of files by path; a path that is known without a text was seen and changed unseen."""
+    """Keeps texts of files by path; a path with None is a file whose text the log does not show."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str | None] = {}
@@ -35,11 +35,11 @@ class Files:
         return path in self._texts
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None: the log does not show it."""
+        """Return the text of a file; None if the log does not show it."""
         return self._texts.get(path)
 
     def put(self, path: str, text: str | None, *, is_gone: bool = False) -> None:
-        """Change a file; None: to something that is not shown."""
+        """Store the new text of a file (None: changed to a text that is not shown), or forget it if `is_gone`."""
         self._size -= len(self._texts.pop(path, None) or "")
         if is_gone:
             return
@@ -50,7 +50,12 @@ class Files:
             self._size -= len(self._texts.pop(oldest) or "")
 
     def replace(self, path: str, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
-        """Apply edits (old, new, everywhere); None where the file was not known, or has no such text."""
+        """Apply edits (old, new, everywhere); return the new text.
+
+        None if the text of the file is not known, or an `old` does not occur in it. A file that is not known is created
+        by one
+        edit with an empty `old`.
+        """
         text = self._texts.get(path)
         if text is None and len(pairs) == 1 and not pairs[0][0] and path not in self._texts:
             text = ""
@@ -63,7 +68,7 @@ class Files:
         return text
 
     def patched(self, path: str, hunks: Sequence[Hunk]) -> str | None:
-        """Apply a patch's hunks; None where the file was not known, or they do not fit."""
+        """Apply a patch's hunks; return the new text, or None if the text is not known or a hunk does not fit."""
         return self.replace(path, [(old, new, False) for old, new in hunks]) if hunks else None
 
 
@@ -74,7 +79,10 @@ _VERBS: dict[str, _How] = {
 
 
 def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
-    """The edits of `apply_patch` in each of its forms: an envelope, one operation, or a list of changes."""
+    """Yield the edits of an `apply_patch` call.
+
+    The call holds an envelope, one operation, or a list of changes.
+    """
     changes = fields.get("changes")
     if isinstance(changes, list):
         for one in changes:
@@ -96,7 +104,10 @@ def _edit(path: str, how: _How, lines: Sequence[str]) -> PatchEdit:
 
 
 def _envelope(text: str) -> Iterator[PatchEdit]:
-    """`*** Begin Patch`, a section a file, `*** End Patch`; or a unified diff."""
+    """Yield the edits of an envelope or of a unified diff.
+
+    An envelope is `*** Begin Patch`, a section for each file, `*** End Patch`.
+    """
     sections = re.split(r"^\*\*\* (Add|Update|Delete) File: (.+)$", text, flags=re.MULTILINE)
     if len(sections) == 1:
         yield from _unified_diff(text)

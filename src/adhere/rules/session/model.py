@@ -9,19 +9,19 @@ from adhere.schema import Json
 
 Who = Literal["user", "assistant", "system", "notice"]
 State = Literal["done", "failed", "rejected", "interrupted", "unknown"]
-"""What became of a call: `failed` ran and ended badly, `rejected` and `interrupted` did not run to an end."""
+"""What became of a call: `failed` ran and ended badly; `rejected` and `interrupted` did not run to an end."""
 
 
 @dataclass
 class Speech:
-    """Something said.
+    """Holds something that was said.
 
     Attributes:
-        line: Where it stands in the log, from 1; of a log that is one document, the number of the message.
-        who: `notice` is what the tool itself put in: reminders, summaries, its own errors.
-        text: Whole.
-        agent: Empty: the session's own; else the name of a sub-agent.
-        final: Whether the assistant's turn ends with it; set when the log is read.
+        line: Where it stands in the log, from 1; in a log that is one document, the number of the message.
+        who: The speaker; `notice` is what the tool itself put in: reminders, summaries, its own errors.
+        text: The whole text.
+        agent: The name of a sub-agent; empty: the session's own agent.
+        final: Whether the assistant's turn ends with this text; set when the log has been read.
     """
 
     line: int
@@ -33,18 +33,19 @@ class Speech:
 
 @dataclass
 class Call:
-    """A call of a tool, with its result.
+    """Holds a call of a tool, with its result.
 
     Attributes:
-        line: Where it stands in the log.
-        tool: Its name as it is logged.
-        arguments: As they are logged; a text that is no JSON object stands under `input`.
-        agent: As of Speech.
-        state: What became of it.
-        exit_code: Of a command; None: nobody says.
-        result: Its beginning and its end; None: the log has none.
-        result_line: Where that stands.
-        whole: The file before or after, by path, where the log holds all of it.
+        line: Where the call stands in the log.
+        tool: The tool's name as it is logged.
+        arguments: As they are logged; a text that is no JSON object is kept as `input`.
+        agent: The name of a sub-agent; empty: the session's own agent.
+        state: What became of the call.
+        exit_code: Of a command; None: unknown.
+        result: The result's beginning and end; None: the log has none.
+        result_line: Where the result stands in the log.
+        before: The file's text before the call (of a read: what was read), if the log holds all of it.
+        cwd: The folder in which the call runs; empty: not given.
     """
 
     line: int
@@ -61,21 +62,21 @@ class Call:
 
 @dataclass
 class Session:
-    """One session.
+    """Holds one session.
 
     Attributes:
-        name: The file, and behind `#` which session of it.
-        format: Who logged it.
-        events: In order.
-        cwd: Where it began; empty: the log does not say.
-        agent, version, model: Of the program and the model; empty: the log does not say.
-        started: ISO time of the first record that has one; empty: none has.
-        task_id: What its log calls the task that it worked on; empty: the log does not say.
+        name: The file, and after `#` which session of the file.
+        format: The format of the log.
+        events: What was said and called, in order.
+        cwd: The folder in which it began; empty: the log does not say.
+        agent, version, model: The program, its version, and the model; empty: the log does not say.
+        started: ISO time of the first record with a time; empty: none has one.
+        task_id: The log's name of the session's task; empty: the log does not say.
+        branch: The git branch; empty: the log does not say.
         gaps: Lines that could not be read, with the reason.
         cut: Whether the last line is cut off.
-        complete: Whether the log shows results of calls.
-        told: Texts that the session was told beside the user's, as far as the log shows it.
-        solved: Whether its task was solved; None: nobody says.
+        told: Texts that the session was told in addition to the user's, as far as the log shows them.
+        solved: Whether the session's task was solved; None: unknown.
     """
 
     name: str

@@ -1,7 +1,7 @@
 r"""Paths of a session as paths below the repository, and patterns of paths as gitignore writes them.
 
-`C:\repo\src\main.go`, `/c/repo/src/main.go` and `src/main.go` are one path where the session began in `C:\repo`.
-A path that leaves the repository stays absolute, so that no pattern of the repository's means it.
+`C:\repo\src\main.go`, `/c/repo/src/main.go` and `src/main.go` are one path if the session began in `C:\repo`.
+A path that leaves the repository stays absolute, so that no pattern of the repository matches it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 _DRIVE = re.compile(r"^([A-Za-z]):(?=/|$)")
 _ELSEWHERE = ("/tmp/", "/var/", "/etc/", "/usr/", "/dev/", "/proc/", "/private/", "//")  # noqa: S108 - names, not opened
 FLOATING = "//"
-"""Begins a path of a session that does not say where it began: a pattern may mean any end of it."""
+"""Prefix of a path whose repository is unknown: a pattern may match any end of the path."""
 _MSYS = re.compile(r"^/([A-Za-z])(?=/)")
 
 
 def plain_path(path: str) -> str:
-    """Slashes for backslashes, the drive in lower case, `.` and `..` worked out."""
+    """Normalise a path: slashes for backslashes, the drive in lower case, `.` and `..` resolved."""
     path = path.strip().strip("\"'")
     if re.match(r"^([A-Za-z]:)?[^/]*\\", path):
         path = path.replace("\\", "/")
@@ -27,12 +27,12 @@ def plain_path(path: str) -> str:
 
 
 def below(path: str, *, cwd: str = "", root: str = "") -> str:
-    """The path below `root`, or absolute where it lies elsewhere.
+    """Return a path relative to `root`, or an absolute path if it lies elsewhere.
 
     Args:
         path: As it was logged.
-        cwd: Where it is relative to; itself relative to `root` where it is not absolute.
-        root: Where the session began; empty: nobody says.
+        cwd: The folder that `path` is relative to; itself relative to `root` if it is not absolute.
+        root: The folder in which the session began; empty: unknown.
     """
     root, path, cwd = plain_path(root), plain_path(path), plain_path(cwd)
     if not is_absolute(path):
@@ -52,7 +52,7 @@ def below(path: str, *, cwd: str = "", root: str = "") -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Tell whether a plain path stands for itself."""
+    """Tell whether a plain path is absolute."""
     return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
 
 
@@ -87,9 +87,10 @@ def _regex_of(pattern: str) -> re.Pattern[str]:
 
 
 def path_matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a path below the repository is meant by one of the patterns.
+    """Tell whether one of the patterns matches a path below the repository.
 
-    A pattern without a slash means that name anywhere; a folder means all that is in it. One with `!` takes out.
+    A pattern without a slash matches that name anywhere; a folder matches everything in it. A pattern with `!`
+    excludes.
     """
     if path in {".", ""}:
         return "**" in patterns or "*" in patterns
@@ -109,7 +110,7 @@ def _means(paths: list[str], patterns: list[str]) -> bool:
 
 
 def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
-    """Tell whether a path with a glob or a variable in it, or a whole folder, may stand for one that is meant."""
+    """Tell whether a path with a glob or a variable in it, or a whole folder, may stand for a path that matches."""
     head = re.split(r"[$`*?\[{]", path, maxsplit=1)[0]
     if head == path and not tree:
         return False

@@ -1,7 +1,7 @@
-"""Open a session: the reader that its content asks for, whatever its name.
+"""Open a session with the reader that the content of its file asks for, whatever the file's name.
 
-A log is read a line at a time, so that its size is that of the session and not of the text. A line that is no JSON is
-kept as a gap, with the reason; bytes that are no UTF-8 become marks. A file that holds no session is an error.
+A log is read line by line, so that memory grows with the session, not with the log. A line that is no JSON is
+kept as a gap, with the reason; bytes that are no UTF-8 are replaced. A file that holds no session is an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adhere.rules.session.model import Session
 from adhere.schema import decoder_of
 
 MOST_LOOKED_AT = 50
-"""Rows that may pass before one says whose log it is."""
+"""Most rows that are looked at to find out the format of a log."""
 MOST_DOCUMENT = 400_000_000
 ENDINGS = (".jsonl", ".json", ".ndjson", ".eval", ".jsonl.gz", ".jsonl.zst", ".log")
 FORMATS = (
@@ -46,11 +46,11 @@ _READERS: tuple[tuple[Callable[[Row], bool], Callable[[Numbered, str], Iterator[
 
 
 def read_sessions(path: Path) -> Iterator[Session]:
-    """Every session of a file, a stored run, or the files below a folder.
+    """Yield every session of a file, of a stored run, or of the files below a folder.
 
     Raises:
-        UsageError: There is no such path, or a folder without any session.
-        SpecError: The file holds no session in a format that is known.
+        UsageError: There is no such path, or a folder has no session.
+        SpecError: The file holds no session in a known format.
     """
     if path.is_dir():
         yield from _of_folder(path)
@@ -64,10 +64,10 @@ def read_sessions(path: Path) -> Iterator[Session]:
 
 
 def _of_file(path: Path) -> Iterator[Session]:
-    """The sessions of one file; none where it is another file of JSON.
+    """Yield the sessions of one file; none if it is another kind of JSON file.
 
     Raises:
-        SpecError: No session is in it, and lines of it cannot be read.
+        SpecError: The file holds no session, and lines of it cannot be read.
     """
     if path.suffix == ".eval":
         yield from read_inspect_zip(path)
@@ -82,7 +82,7 @@ def _of_file(path: Path) -> Iterator[Session]:
 
 
 def _of_folder(path: Path) -> Iterator[Session]:
-    """The sessions of a run, or of the runs and files below a folder; a file without any is passed over."""
+    """Yield the sessions of a run, or of the runs and files below a folder; files without a session are skipped."""
     if _is_run(path):
         sessions = list(read_run(path))
         if not sessions:
@@ -110,7 +110,7 @@ def _is_run(path: Path) -> bool:
 
 
 class _Rows:
-    """The rows of a file with their lines, and what could not be read of it."""
+    """Iterates over the rows of a file with their line numbers, and keeps what could not be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class _Rows:
         self.document: Any = None
 
     def told(self) -> str:
-        """Return the first line that was wrong and why, for a message; "" where none was."""
+        """Return the first bad line and its error, for a message; empty if there is none."""
         return f" (line {self.gaps[0][0]}: {self.gaps[0][1]})" if self.gaps else ""
 
     def __iter__(self) -> Iterator[tuple[int, Row]]:
@@ -147,7 +147,7 @@ class _Rows:
 
 
 def _again(line: bytes) -> tuple[Any, str]:
-    """A line that msgspec refuses, read with marks for what is no UTF-8; and why it cannot be."""
+    """Read a line that msgspec refuses, with bad UTF-8 replaced; return the value and the error (empty: none)."""
     try:
         return json.loads(line.decode("utf-8", "replace"), strict=False), ""
     except (ValueError, RecursionError) as error:
@@ -174,7 +174,7 @@ def _of_rows(rows: _Rows, name: str) -> Iterator[Session]:
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a file is one JSON document over several lines, or a list."""
+    """Tell whether a file is one JSON document over several lines, or a list."""
     if path.name.endswith((".gz", ".zst")) or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -203,7 +203,7 @@ def _of_document(path: Path, name: str) -> Iterator[Session]:
 
 
 def of_value(document: Any, name: str) -> Iterator[Session]:
-    """The sessions of one JSON document."""
+    """Yield the sessions of one JSON document."""
     rows = [one for one in (document if isinstance(document, list) else [document]) if isinstance(one, Mapping)]
     first = rows[0] if rows else {}
     if isinstance(document, list) and "parts" in first:

@@ -11,7 +11,7 @@ from adhere.schema import Json
 
 Failed = bool | None
 MOST_RESULT = 4000
-"""Characters of a result that are kept, half from its beginning and half from its end."""
+"""Most characters of a result that are kept, half from its beginning and half from its end."""
 _EXIT = re.compile(
     r"(?:^|\n)\W{0,3}(?:[Ee]xit [cC]ode:?|Process exited with code|exited with code|exit status:?|"
     r"returncode[:=])\s*(-?\d+)"
@@ -25,7 +25,7 @@ _INTERRUPTED = re.compile(r"(?i)\[Request interrupted by user|aborted by user|in
 
 
 class Recorder:
-    """Puts what a reader meets into a session."""
+    """Adds what a reader finds to a session."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -34,14 +34,14 @@ class Recorder:
         self._waiting: dict[str, list[Call]] = {}
 
     def say(self, line: int, who: Who, text: str, *, agent: str = "", key: str = "") -> None:
-        """Add what was said; a streamed text that goes on replaces its beginning.
+        """Add a text that was said; a streamed text replaces its own earlier beginning.
 
         Args:
-            line: Where it stands.
-            who: Whose it is.
-            text: Nothing is added for an empty one.
-            agent: See Speech.
-            key: Names the message where the log repeats it.
+            line: Where it stands in the log.
+            who: Who said it.
+            text: An empty text is not added.
+            agent: The name of a sub-agent; empty: the session's own agent.
+            key: Names the message, where the log repeats it; empty: it has no name.
         """
         if not text.strip():
             return
@@ -58,7 +58,7 @@ class Recorder:
             self._texts[key].append(speech)
 
     def call(self, line: int, key: str, tool: str, arguments: Any, *, agent: str = "", cwd: str = "") -> Call:
-        """Add a call, once for each `key`; a later record with more arguments completes it."""
+        """Add a call once for each `key` (empty: always); a later record with longer arguments completes the call."""
         earlier_call = self._calls.get(key) if key else None
         fields = as_arguments(arguments)
         if earlier_call is not None:
@@ -76,7 +76,7 @@ class Recorder:
         self, line: int, key: str, text: str, *, error: bool | None = None, exit_code: int | None = None,
         state: State | None = None, tool: str = "",
     ) -> Call | None:  # fmt: skip
-        """Give a call its result; None: the log has no such call."""
+        """Give the call of `key` its result and return the call; None if the log has no such call."""
         call = self._calls.get(key) if key else None
         if call is None and not key and tool:
             call = next((one for one in self._waiting.get(tool, []) if one.result is None), None)
@@ -90,11 +90,11 @@ class Recorder:
         return call
 
     def known(self, key: str) -> Call | None:
-        """The call of a key."""
+        """Return the call of a key; None if there is none."""
         return self._calls.get(key)
 
     def interrupt(self) -> None:
-        """Mark every call that has no result: the user stopped it."""
+        """Mark every call without a result as interrupted by the user."""
         for one in self.session.events:
             if isinstance(one, Call) and one.result is None and one.state == "unknown":
                 one.state = "interrupted"
@@ -115,7 +115,7 @@ class Recorder:
 
 
 def as_arguments(arguments: Any) -> dict[str, Json]:
-    """A call's arguments as an object; a text that is none stands under `input`."""
+    """Return a call's arguments as a JSON object; anything else becomes `{"input": …}`, nothing an empty object."""
     if isinstance(arguments, str):
         try:
             value = json.loads(arguments) if arguments.strip().startswith("{") else None
@@ -126,7 +126,7 @@ def as_arguments(arguments: Any) -> dict[str, Json]:
 
 
 def shorten(text: str) -> str:
-    """A long text's beginning and end."""
+    """Cut the middle out of a text longer than `MOST_RESULT` characters."""
     return text if len(text) <= MOST_RESULT else f"{text[: MOST_RESULT // 2]}\n…\n{text[-MOST_RESULT // 2 :]}"
 
 

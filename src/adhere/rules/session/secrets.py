@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords in what sessions hold, replaced before anything is stored, shown or sent."""
+"""Replace keys, tokens and passwords in what sessions hold, before anything is stored, shown or sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HARMLESS = re.compile(
 
 
 def redact(text: str) -> str:
-    """The text with every key, token and password replaced by `[hidden]`."""
+    """Return the text with every key, token and password replaced by `[hidden]`."""
     if not _HINT.search(text):
         return text
     text = _WHOLE.sub(HIDDEN, text)
@@ -59,7 +59,7 @@ def _without_value(match: re.Match[str]) -> str:
 
 
 def redact_value(value: Any) -> Any:
-    """A JSON value with every text in it redacted."""
+    """Return a JSON value with every text in it redacted."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The files that a command of a shell writes, removes or reads, as its words say; nothing is looked up."""
+"""The files that a shell command writes, removes or reads, as its words say; no file is looked at."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ How = Literal["create", "modify", "delete", "read"]
 
 
 class Effect(NamedTuple):
-    """The effect of a command on one path.
+    """Describes the effect of a command on one path.
 
     Attributes:
-        path: As it is written, below the folder in which the command runs.
-        how: What becomes of it; `create` where it may have been there before.
-        text: What is written, where the command line holds it; None: it does not.
-        tree: Whether everything below it is meant, too.
+        path: As it is written, relative to the folder in which the command runs.
+        how: What becomes of the file; with `create` it may have existed before.
+        text: What is written; None: the command line does not hold it.
+        tree: Whether everything below the path is meant, too.
         sure: Whether the path holds neither a variable nor a glob.
     """
 
@@ -37,7 +37,7 @@ _READERS = frozenset("cat less more head tail bat wc nl tac md5sum sha256sum xxd
 
 
 def effects_of(run: Run) -> Iterator[Effect]:
-    """Return every path that a command touches, as far as its words say."""
+    """Yield the effects of a command on files, as far as its words say."""
     for redirect in run.redirects:
         if redirect.operator in {">", ">>", ">|", "&>", "&>>", ">&"} and not _DEVICES.match(redirect.target):
             body = _text_of(run) if redirect.operator in {">", ">|", ">>"} else None
@@ -53,7 +53,7 @@ def effects_of(run: Run) -> Iterator[Effect]:
 
 
 def _script(run: Run) -> list[Written] | None:
-    """Return what a Python program in the command line writes; None: there is none, or it does not say."""
+    """Return what a Python program in the command line writes; None if there is none, or its text does not show it."""
     if run.words[0] != "python":
         return None
     code = next((two for one, two in pairwise(run.words) if one == "-c"), None)
@@ -63,7 +63,7 @@ def _script(run: Run) -> list[Written] | None:
 
 
 def opaque_text(run: Run) -> str | None:
-    """The text of a program that the command runs and that may write anything; None: it runs none."""
+    """Return the text of a program that the command runs and that may write anything; None if it runs none."""
     name = run.words[0] if run.words else ""
     if name == "python" and _script(run) is not None:
         return None
@@ -78,7 +78,7 @@ def _effect(path: str, how: How, *, text: str | None = None, tree: bool = False)
 
 
 def _text_of(run: Run) -> str | None:
-    """The text that `cat <<EOF > f` or `echo text > f` writes."""
+    """Return the text that `cat <<EOF > f`, `echo text > f` or `printf text > f` writes; None if it is not shown."""
     name, words = run.words[:1], run.words[1:]
     body = next((one.body for one in run.redirects if one.operator in {"<<", "<<<"}), None)
     if name == ("cat",) and not [word for word in words if word != "-"]:
@@ -89,7 +89,7 @@ def _text_of(run: Run) -> str | None:
 
 
 def _plain(words: Sequence[str], value_options: Sequence[str] = ()) -> list[str]:
-    """The words that are no option."""
+    """Return the words that are neither options nor values of `value_options`."""
     plain_words: list[str] = []
     place, only_words = 0, False
     while place < len(words):
@@ -154,7 +154,7 @@ def _in_place(name: str, words: Sequence[str]) -> Iterator[Effect]:
 
 
 def _substitutions(scripts: Sequence[str]) -> str | None:
-    """The texts that `s/old/new/` puts in; None: another command, or one that puts in what it found."""
+    """Return the texts that sed scripts put in, as by `s/old/new/`; None if one of them is another sort of script."""
     texts = []
     for script in scripts:
         match = re.fullmatch(r"(?:[\d,$]+)?s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gIi\d]*;?", script, re.DOTALL)

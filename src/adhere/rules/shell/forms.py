@@ -1,8 +1,9 @@
-"""The commands that a command line runs, each with every form of it.
+"""The commands that a command line runs, each with all its forms.
 
 `sudo env A=1 timeout 9 uv run python3 -m pytest -x` is one command with the forms `sudo …`, `uv run …`, `python -m
-pytest …` and `pytest -x`: a rule that names any of them means it. `make check` and `npm run check` are followed into
-the Makefile or package.json where the repository is there.
+pytest …` and `pytest -x`: a rule that names any of them means the command. `make check` and `npm run check` are looked
+up
+in the Makefile or package.json if the repository is given.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ _VERSION = re.compile(r"(?<=[a-z])\d+(\.\d+)*$")
 
 @dataclass(frozen=True)
 class Run:
-    """One command of a command line.
+    """Describes one command of a command line.
 
     Attributes:
-        forms: Each way to read it, a tuple of words; the program is a bare name.
+        forms: Each way to read the command, outermost first, as a tuple of words; the program is a bare name.
         fixed: Whether no word of it holds a variable.
         cwd: Where it runs, as far as `cd` with plain words says; relative to where the line began.
         known: Whether it ran and passed.
-        redirects: Its own, and those of what it stands in.
-        simple: As it was parsed.
+        redirects: Its own redirections, and those of the commands around it.
+        simple: The command as it was parsed.
     """
 
     forms: tuple[tuple[str, ...], ...]
@@ -70,24 +71,24 @@ class Run:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The innermost form."""
+        """The words of the innermost form."""
         return self.forms[-1] if self.forms else ()
 
 
 def program(word: str) -> str:
-    """The bare name of a program: no folder, no .exe, no version."""
+    """Return the bare name of a program: without folder, .exe and version."""
     name = word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
     return _VERSION.sub("", name) if name.startswith(("python", "pip")) else name
 
 
 def runs_of(text: str, exit_code: int | None, *, repo: Path | None = None, deep: int = 0) -> Iterator[Run]:
-    """Every command of a command line, in order.
+    """Yield every command of a command line, in order.
 
     Args:
         text: The command line.
-        exit_code: That it ended with; None: nobody says.
+        exit_code: The exit code of the line; None: unknown.
         repo: Where a Makefile or package.json is read; None: nowhere.
-        deep: How deep the line stands in others.
+        deep: How many command lines this one is nested in.
     """
     script = parse(text)
     cwd = ""
@@ -117,7 +118,7 @@ def _join(cwd: str, to: str) -> str:
 
 
 def _forms(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The command, and what its wrappers run, one inside the other."""
+    """Yield the words of a command, then those of what its wrappers run, outermost first."""
     for _ in range(DEEPEST * 2):
         if not words:
             return
@@ -159,7 +160,7 @@ def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:  # noqa: PLR0911 
 
 
 def _script_form(words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """`npm run test` as `npm test`, `npm t` as `npm test`."""
+    """Return the short form of an npm script, as `npm test` for `npm run test` or `npm t`; None if there is none."""
     name, verb = words[0], words[1]
     if verb in {"run", "run-script"} and len(words) > 2 and words[2] in _SHORT:
         return (name, *words[2:])
@@ -178,7 +179,7 @@ def _behind_options(words: tuple[str, ...], value_options: tuple[str, ...]) -> t
 
 
 def _inner(run: Run, command: Simple, *, repo: Path | None, deep: int) -> Iterator[Run]:
-    """The commands of substitutions, of `bash -c`, `eval`, heredocs for a shell, make and npm."""
+    """Yield the commands of substitutions, `bash -c`, `eval`, heredocs for a shell, make and npm."""
     own = run.known.exit_code
     scripts: list[tuple[str, int | None]] = [(text, None) for word in command.words for text in word.inner]
     scripts += [(text, own) for text in (*_shell_texts(run), *_repository_texts(run.words, repo))]
@@ -203,7 +204,7 @@ def _shell_texts(run: Run) -> Iterator[str]:
 
 
 def _repository_texts(words: tuple[str, ...], repo: Path | None) -> Iterator[str]:
-    """The commands behind `make TARGET` and `npm run NAME`."""
+    """Yield the command lines behind `make TARGET` and `npm run NAME`."""
     if repo is None or not words:
         return
     if words[0] in {"make", "gmake"}:
@@ -220,7 +221,7 @@ def _repository_texts(words: tuple[str, ...], repo: Path | None) -> Iterator[str
 
 @functools.lru_cache(maxsize=64)
 def _makefile(repo: Path) -> dict[str, tuple[str, ...]]:
-    """The recipe of each target, those of its prerequisites before it."""
+    """Return the recipe of each target of the Makefile, after those of its prerequisites; empty without a Makefile."""
     file = next((repo / name for name in ("GNUmakefile", "makefile", "Makefile") if (repo / name).is_file()), None)
     if file is None:
         return {}
@@ -263,7 +264,7 @@ def _package_scripts(repo: Path) -> dict[str, str]:
 
 
 def message_of(word: Word) -> str | None:
-    """The text of a word, that of `"$(cat <<'EOF' … EOF)"` too; None: a variable stands in it."""
+    """Return the text of a word, also of `"$(cat <<'EOF' … EOF)"`; None if it holds a variable."""
     if word.fixed:
         return word.text
     for script in word.inner:

@@ -1,4 +1,4 @@
-"""Telling which commands of a command line ran, and which passed, as far as its one exit status says."""
+"""Tell which commands of a command line ran, and which passed, as far as its one exit status says."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from adhere.rules.shell.parse import AndOr, Command, Compound, Redirect, Script,
 
 
 class Knowledge(NamedTuple):
-    """The facts known of a command: whether it ran, and how it ended.
+    """Holds what is known of a command: whether it ran, and how it ended.
 
     Attributes:
-        ran: Whether it ran; None: nobody says.
-        passed: Whether it ended with 0; None: nobody says.
-        exit_code: What its line ended with, where that is this command's; None: nobody says.
+        ran: Whether it ran; None: unknown.
+        passed: Whether it ended with 0; None: unknown.
+        exit_code: The line's exit code, where it is this command's; None: unknown.
     """
 
     ran: bool | None
@@ -29,7 +29,7 @@ Seen = tuple[Command, Knowledge, tuple[Redirect, ...]]
 
 
 def outcomes(script: Script, exit_code: int | None) -> Iterator[Seen]:
-    """Every simple command in order, what is known of it, and the redirections around it."""
+    """Yield every simple command in order, with what is known of it and the redirections around it."""
     return _script(script, exit_code, ran=True, around=(), strict=_is_strict(script))
 
 
@@ -67,7 +67,7 @@ def _and_or(
 
 
 def _hardly_fails(pipeline: list[Command]) -> bool:
-    """Whether what stands behind it and `&&` is taken to have run: `cd src && …`."""
+    """Tell whether a pipeline is taken to pass, so that what follows its `&&` ran: `cd src && …`."""
     first = pipeline[0]
     return isinstance(first, Simple) and (not first.words or first.words[0].text in _SURE)
 
@@ -79,7 +79,7 @@ def _only_shows(command: Command) -> bool:
 
 
 def _of_pipelines(operators: list[str], code: int | None, *, ran: bool | None, sure: int) -> list[Knowledge]:
-    """Return what is known of pipelines joined by `operators`, the first `sure` of which hardly fail."""
+    """Return what is known of pipelines joined by `operators`, the first `sure` of which are taken to pass."""
     n = len(operators) + 1
     if n == 1:
         return [Knowledge(ran, None if code is None or ran is None else code == 0, code)]

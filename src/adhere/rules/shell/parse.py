@@ -1,8 +1,8 @@
 """A command line of a POSIX shell or bash as a tree: lists of pipelines of simple commands.
 
-Quotes, heredocs, substitutions, subshells, `if`, loops, `case` and functions are read. Nothing is expanded: a word that
-holds a variable says so. A text that no shell would take is read as far as it goes, and `Script.problem` says where it
-broke.
+Quotes, heredocs, substitutions, subshells, `if`, loops, `case` and functions are parsed. Nothing is expanded: a word
+that holds a variable is marked. A text that no shell would accept is parsed as far as possible, and `Script.problem`
+says where it broke.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 LONGEST = 200_000
-"""Characters of one command line; a longer one is not read."""
+"""Most characters of a command line; a longer one is not parsed."""
 DEEPEST = 30
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", "|", "&", ";", "(", ")", "\n")
 _REDIRECTS = ("<<<", "<<-", "<<", "<&", "<>", "<", "&>>", "&>", ">>", ">&", ">|", ">")
@@ -25,12 +25,12 @@ _HEREDOC = re.compile(r"<<-?[ \t]*(['\"\\\\]?)([A-Za-z_][A-Za-z0-9_]*)\1?(?!<)")
 
 
 class Word(NamedTuple):
-    """One word without its quotes.
+    """Holds one word without its quotes.
 
     Attributes:
         text: With variables and substitutions as they are written.
-        fixed: Whether nothing in it is expanded outside quotes but a glob.
-        bare: Whether no part of it was quoted; only such a word is a keyword.
+        fixed: Whether nothing in it is expanded, except a glob outside quotes.
+        bare: Whether no part of it was quoted; only such a word can be a keyword.
         inner: The scripts of its command substitutions.
     """
 
@@ -41,7 +41,7 @@ class Word(NamedTuple):
 
 
 class Redirect(NamedTuple):
-    """A redirection: its operator, its target, and of a heredoc its body."""
+    """Holds a redirection: its operator, its target, and the body of a heredoc."""
 
     operator: str
     target: str
@@ -50,7 +50,7 @@ class Redirect(NamedTuple):
 
 @dataclass
 class Simple:
-    """A simple command: its assignments, words and redirections."""
+    """Holds a simple command: its assignments, words and redirections."""
 
     words: list[Word] = field(default_factory=list)
     assigned: dict[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Simple:
 
 @dataclass
 class Compound:
-    """A subshell, a group, a condition, a loop or a function, with the scripts inside it in order.
+    """Holds a subshell, a group, a condition, a loop or a function, with the scripts inside it in order.
 
     `kind` is the word that opens it; `(` is a subshell, `function` a definition.
     """
@@ -74,7 +74,7 @@ Command = Simple | Compound
 
 @dataclass
 class AndOr:
-    """Pipelines joined by `&&` and `||`; `operators` has one fewer than `pipelines`."""
+    """Holds pipelines joined by `&&` and `||`; `operators` has one item fewer than `pipelines`."""
 
     pipelines: list[list[Command]] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class AndOr:
 
 @dataclass
 class Script:
-    """Lists in order, and why the rest could not be read; empty: all of it was."""
+    """Holds lists in order, and why the rest of the text could not be parsed (empty: all of it was)."""
 
     lists: list[AndOr] = field(default_factory=list)
     problem: str = ""
@@ -96,7 +96,7 @@ class _Token(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def parse(text: str) -> Script:
-    """Return a command line as a tree; callers must not change it."""
+    """Parse a command line into a tree; the result is cached, so callers must not change it."""
     if len(text) > LONGEST:
         return Script(problem=f"a command of {len(text)} characters is not read")
     tokens, problem = _Lexer(text).tokens()
@@ -115,7 +115,7 @@ class _Lexer:
         self._tokens: list[_Token] = []
 
     def tokens(self) -> tuple[list[_Token], str]:
-        """All tokens, and what was wrong at the end."""
+        """Return all tokens, and the error at the end (empty: none)."""
         try:
             while self._place < len(self._text):
                 self._next()
@@ -243,7 +243,7 @@ class _Lexer:
                 self._place += 1
 
     def _expansion(self) -> tuple[str, list[str]]:
-        """A variable, or a substitution with its script; the place is behind it."""
+        """Read a variable or a substitution at the current place; return its text and its scripts."""
         text, start = self._text, self._place
         if text[start] == "`":
             script = self._until("`", start + 1)
@@ -259,7 +259,7 @@ class _Lexer:
 
 
 def _closing(text: str, place: int, mark: str) -> int:
-    """The place behind the mark that closes an expansion, quotes and inner brackets skipped."""
+    """Return the position behind the mark that closes an expansion, skipping quotes and nested brackets."""
     depth, opening = 1, {")": "(", "}": "{"}[mark]
     if text.startswith("$((", max(0, place - 3)):
         depth = 2
@@ -290,7 +290,7 @@ def _closing(text: str, place: int, mark: str) -> int:
 
 
 def _behind_heredoc(text: str, place: int, mark: str) -> int:
-    """The place of the line break behind a heredoc's last line."""
+    """Return the position of the line break that ends a heredoc."""
     end = re.compile(rf"\n\t*{re.escape(mark)}\r?(?=\n|\)|$)").search(text, place)
     return end.end() if end is not None else len(text)
 
@@ -317,7 +317,7 @@ class _Parser:
         return token.word.text if token is not None and token.kind == "word" and token.word.bare else ""
 
     def script(self, ends: frozenset[str], depth: int) -> Script:
-        """Lists until one of the words or operators `ends`."""
+        """Parse lists up to one of the words or operators `ends`."""
         script = Script()
         if depth > DEEPEST:
             script.problem = f"commands lie deeper than {DEEPEST} within each other"
@@ -389,7 +389,7 @@ class _Parser:
         return compound
 
     def _skip_head(self) -> None:
-        """`for x in a b c`, up to where its body begins."""
+        """Skip the head of a loop or of `case` (`for x in a b c`), up to the body."""
         while (token := self._peek()) is not None and not self._is(";", "\n") and self._keyword() != "do":
             self._place += 1
             if token.kind == "word" and token.word.text == "in" and self._tokens[self._place - 3].word.text == "case":

@@ -1,8 +1,10 @@
-"""Whether a command is the one that a rule names: `git push --force`, `npm run build`, `@tests`.
+"""Tell whether a command is one that a rule names: `git push --force`, `npm run build`, `@tests`.
 
-A pattern is a program, words that stand first among the command's own words, and options that stand anywhere, or with
-`!` nowhere. `@name`
-is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal is none.
+A pattern is a program, words that come first among the command's own words, and options at any place. An option with
+`!`
+must be absent. `@name` is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal does
+not
+match.
 """
 
 from __future__ import annotations
@@ -32,17 +34,17 @@ _VALUED = {
 
 @functools.cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """Each group of commands by its name, without the `@`."""
+    """Return the patterns of each group of commands by its name, without the `@`."""
     document = tomllib.loads(GROUPS_FILE.read_text(encoding="utf-8"))
     return {name: tuple(patterns) for name, patterns in document.items()}
 
 
 @functools.lru_cache(maxsize=1024)
 def patterns_of(command: str) -> tuple[tuple[str, ...], ...]:
-    """The patterns that a text stands for: those of a group, or itself as words.
+    """Return the patterns that a text stands for: those of a group, or the text itself as words.
 
     Raises:
-        SpecError: There is no such group, or its quotes have no end.
+        SpecError: There is no such group, or the text has an open quote.
     """
     if command.startswith("@"):
         commands_by_group = groups()
@@ -64,7 +66,7 @@ def patterns_of(command: str) -> tuple[tuple[str, ...], ...]:
 
 
 def matches(run: Run, commands: Iterable[str]) -> bool:
-    """Tell whether a command is one of those that the patterns name."""
+    """Tell whether one of the patterns `commands` matches a command."""
     by_program, globs = _by_program(tuple(commands))
     for form in run.forms:
         if any(_matches(form, pattern) for pattern in by_program.get(form[0], ())):
@@ -79,7 +81,7 @@ _Patterns = tuple[tuple[str, ...], ...]
 
 @functools.lru_cache(maxsize=512)
 def _by_program(commands: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ...]]], _Patterns]:
-    """The patterns by their program, and those whose program is a glob."""
+    """Return the patterns by their program, and those whose program is a glob."""
     by_program: dict[str, list[tuple[str, ...]]] = {}
     globs: list[tuple[str, ...]] = []
     for pattern in (one for text in commands for one in patterns_of(text)):
@@ -91,7 +93,7 @@ def _by_program(commands: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ..
 
 
 def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a form of the pattern's program has its words and options."""
+    """Tell whether a form, whose program is the pattern's, has the pattern's words and options."""
     options = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
     own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
     if any(word in _REHEARSALS and not options for word in own) or (own == ("-n",) and form[0] == "make"):
@@ -106,7 +108,7 @@ def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def chooses_part(run: Run) -> bool | None:
-    """Tell whether a command that runs tests runs some of them: by a path, a name or a filter; None: it may."""
+    """Tell whether a command that runs tests selects some of them by path, name or filter; None if unclear."""
     form = next(
         (one for one in reversed(run.forms) if any(_matches(one, pattern) for pattern in patterns_of("@tests"))), ()
     )
@@ -125,7 +127,7 @@ def _is_word(word: str, name: str) -> bool:
 
 
 def _own_words(form: Sequence[str]) -> list[str]:
-    """The words of a command that are no options, nor the values of those known to take one."""
+    """Return the words of a command that are neither options nor values of options known to take one."""
     value_options = _VALUED.get(form[0], ())
     words: list[str] = []
     place = 1

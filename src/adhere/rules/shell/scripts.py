@@ -1,4 +1,4 @@
-"""The files that a small Python program writes, and what it puts into them, as its text says; nothing is run."""
+"""Find the files that a small Python program writes, and what it puts into them, from its text; nothing is run."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import ast
 from typing import NamedTuple
 
 _PUTS_IN = {"replace": 1, "sub": 1, "subn": 1, "write": 0, "write_text": 0, "insert": 1}
-"""Methods that put a text in, and which of their arguments it is."""
+"""Methods that put a text in, and the position of that argument."""
 
 
 class Written(NamedTuple):
-    """A file that a program writes; `added` is None where its text does not show what it puts in."""
+    """Names a file that a program writes; `added` is None if the program's text does not show what it puts in."""
 
     path: str
     added: str | None
 
 
 def written_by(source: str) -> list[Written] | None:
-    """The files that a program writes; None: it may write others, or it cannot be read."""
+    """Return the files that a program writes; None if it may write others, or cannot be parsed."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -36,7 +36,7 @@ def written_by(source: str) -> list[Written] | None:
 
 
 def _target(call: ast.Call) -> ast.expr | None:
-    """Return the file that a call opens for writing, writes, touches or deletes; None: there is none."""
+    """Return the file that a call opens for writing, writes, touches or deletes; None if there is none."""
     name = call.func
     if isinstance(name, ast.Attribute) and name.attr in {"write_text", "write_bytes", "unlink", "touch"}:
         return name.value
@@ -53,14 +53,17 @@ def _target(call: ast.Call) -> ast.expr | None:
 
 
 def _is_hidden(call: ast.Call) -> bool:
-    """Whether a call may write what its program does not name."""
+    """Tell whether a call may write files that the program does not name."""
     name = call.func
     owner = name.value.id if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) else ""
     return owner in {"os", "shutil", "subprocess"} or (isinstance(name, ast.Name) and name.id in {"exec", "eval"})
 
 
 def _text(one: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | None:
-    """A constant text, that of a name, of `Path(…)`, or of texts that are joined; None: it is computed."""
+    """Return the text that an expression stands for; None if the text is computed.
+
+    Known are constants, names, `Path(…)`, and texts joined by `+` or `/`.
+    """
     if deep > 9:
         return None
     match one:
@@ -77,7 +80,7 @@ def _text(one: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | Non
 
 
 def _texts_put_in(calls: list[ast.Call], names: dict[str, ast.expr]) -> str | None:
-    """Every text that is put in; None where there is none, or none is shown."""
+    """Return every text that the calls put in, by line; None if there is none, or one is an f-string."""
     texts: list[str] = []
     for call in calls:
         place = _PUTS_IN.get(call.func.attr) if isinstance(call.func, ast.Attribute) else None

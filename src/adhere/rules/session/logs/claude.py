@@ -1,8 +1,8 @@
-"""Claude Code's sessions.
+"""Sessions of Claude Code.
 
-A record a content block or a whole message; streamed records repeat their message, and a resumed session repeats
-records of the one before. Sub-agents (`isSidechain`, `parent_tool_use_id`) act for the session and do not speak to the
-user. Compaction puts a summary where messages were; the messages stand before it and count. `<synthetic>` messages,
+A record holds a content block or a whole message. Streamed records repeat their message, and a resumed session repeats
+records of the session before. Sub-agents (`isSidechain`, `parent_tool_use_id`) act for the session and do not speak to
+the user. Compaction adds a summary; the messages that it sums up stay in the log and count. `<synthetic>` messages,
 reminders, hook and command output are notices.
 """
 
@@ -34,7 +34,7 @@ def is_claude(row: Row) -> bool:
 
 
 def read_claude(rows: Numbered, name: str) -> Iterator[Session]:
-    """One session of the rows of a file."""
+    """Yield the one session that the rows of a file hold."""
     session = Session(name, "claude-code", agent="claude-code")
     recorder = Recorder(session)
     seen: set[str] = set()
@@ -110,7 +110,7 @@ def _take_result(recorder: Recorder, line: int, row: Row, part: Row) -> None:
 
 
 def _keep_file(call: Call, extra: Row) -> None:
-    """The whole file, where the log holds it."""
+    """Keep the whole file as `call.before`, where the log holds it."""
     original = extra.get("originalFile")
     if isinstance(original, str):
         call.before = original

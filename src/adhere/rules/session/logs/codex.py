@@ -1,8 +1,8 @@
 """Codex's rollouts, of every version, and what `codex exec --json` prints.
 
 Since 2025-09 a row is `{timestamp, type, payload}` (`session_meta`, `turn_context`, `response_item`, `event_msg`,
-`compacted`); before, rows were the items themselves behind a first row with `id` and `instructions`. What an
-`event_msg` says again (`agent_message`, `user_message`) is taken from the items alone. A compacted row repeats history.
+`compacted`); before, rows were the items themselves after a first row with `id` and `instructions`. A text that an
+`event_msg` (`agent_message`, `user_message`) and an item both hold is taken once. A `compacted` row repeats history.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adhere.rules.session.model import Session, Speech, State, Who
 from adhere.rules.session.record import Recorder
 
 NEAR = 5
-"""An event and an item that say the same stand behind each other, with so many notices between them at most."""
+"""How many events back a repeated text is looked for."""
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _EVENTS = re.compile(r"^(thread|turn|item)\.(started|completed|updated|failed)$")
 _TOLD = re.compile(
@@ -37,7 +37,7 @@ def is_codex(row: Row) -> bool:
 
 
 def read_codex(rows: Numbered, name: str) -> Iterator[Session]:
-    """One session of the rows of a file."""
+    """Yield the one session that the rows of a file hold."""
     session = Session(name, "codex", agent="codex")
     recorder = Recorder(session)
     for line, row in rows:
@@ -91,7 +91,7 @@ def _take_item(recorder: Recorder, line: int, item: Row) -> None:
 
 
 def _take_message(recorder: Recorder, line: int, payload: Row) -> None:
-    """Add what an event says to the items: exit codes, approvals, interruptions."""
+    """Add what an event tells beyond the items: exit codes, interruptions, and texts that no item holds."""
     kind = payload.get("type")
     if kind == "turn_aborted":
         recorder.interrupt()
@@ -112,7 +112,7 @@ def _state(row: Row) -> State | None:
 
 
 def _say(recorder: Recorder, line: int, who: Who, text: str) -> None:
-    """Add what was said, once where an event and an item say it behind each other."""
+    """Add a text once, where an event and an item hold it one after the other."""
     events = [one for one in recorder.session.events[-NEAR:] if not (isinstance(one, Speech) and one.who == "notice")]
     last = events[-1] if events else None
     if who == "user" and _TOLD.match(text):
@@ -123,7 +123,7 @@ def _say(recorder: Recorder, line: int, who: Who, text: str) -> None:
 
 
 def _take_event(recorder: Recorder, line: int, row: Row) -> None:
-    """A line of `codex exec --json`."""
+    """Add a line of `codex exec --json`."""
     item = row.get("item")
     if not isinstance(item, Mapping):
         if row.get("type") == "turn.failed":

@@ -1,4 +1,4 @@
-"""Episodes of our worlds: stored runs, and rows of their answers."""
+"""Read episodes of our worlds: stored runs, and rows of their answers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def is_episode_row(row: Row) -> bool:
 
 
 def read_rows(rows: Numbered, name: str) -> Iterator[Session]:
-    """A session an answer with steps."""
+    """Yield a session for each answer with steps."""
     for line, row in rows:
         if is_episode_row(row):
             yield _session(row, f"{name}#{row['prompt_id']}-{row.get('draw', 0)}", start=line)
 
 
 def read_run(directory: Path) -> Iterator[Session]:
-    """A session an episode of a stored run, begun by its prompt."""
+    """Yield a session for each episode of a stored run, with its prompt at the beginning."""
     run = load_run(directory)
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     is_solved = {
@@ -51,7 +51,7 @@ def _session(row: Row, name: str, *, start: int) -> Session:
 
 
 def _messages(steps: list[Row]) -> Iterator[Row]:
-    """Messages as APIs have them; calls that were written as text, and what the world said to them, become calls."""
+    """Yield an episode's steps as messages of an API; calls that were written as text become calls with results."""
     waiting: list[str] = []
     for number, step in enumerate(steps):
         text = str(step.get("content") or "")

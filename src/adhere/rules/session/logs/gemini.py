@@ -20,7 +20,7 @@ def is_gemini(row: Row) -> bool:
 
 
 def read_gemini(rows: Sequence[tuple[int, Row]] | Iterator[tuple[int, Row]], name: str) -> Iterator[Session]:
-    """One session: of a document with `messages`, or of rows."""
+    """Yield the one session of a document with `messages`, or of rows."""
     session = Session(name, "gemini-cli", agent="gemini-cli")
     recorder = Recorder(session)
     for line, row in rows:
@@ -36,7 +36,7 @@ def read_gemini(rows: Sequence[tuple[int, Row]] | Iterator[tuple[int, Row]], nam
 
 
 def read_checkpoint(contents: Sequence[Any], name: str) -> Iterator[Session]:
-    """One session of a list of contents (`role`, `parts`)."""
+    """Yield the one session of a list of contents (`role`, `parts`)."""
     recorder = Recorder(Session(name, "gemini-cli", agent="gemini-cli"))
     for number, content in enumerate(contents, start=1):
         if isinstance(content, Mapping):

@@ -1,4 +1,4 @@
-"""inspect's logs: one document, or a zip with a file a sample; each sample is a session."""
+"""inspect's logs: one document, or a zip with a file for each sample; each sample is a session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adhere.rules.session.logs.messages import Row, read_one
 from adhere.rules.session.model import Session
 
 MOST_BYTES = 200_000_000
-"""Of one sample, unpacked."""
+"""Most bytes of one sample, unpacked."""
 
 
 def is_inspect(document: Row) -> bool:
@@ -22,7 +22,7 @@ def is_inspect(document: Row) -> bool:
 
 
 def read_inspect(document: Row, name: str) -> Iterator[Session]:
-    """A session a sample of a log in one document."""
+    """Yield a session for each sample of a log in one document."""
     samples = document.get("samples")
     for sample in samples if isinstance(samples, list) else ():
         if isinstance(sample, Mapping):
@@ -30,10 +30,10 @@ def read_inspect(document: Row, name: str) -> Iterator[Session]:
 
 
 def read_inspect_zip(path: Path) -> Iterator[Session]:
-    """A session a sample of an `.eval` log.
+    """Yield a session for each sample of an `.eval` log.
 
     Raises:
-        SpecError: It is damaged, or a sample is larger than 200 MB.
+        SpecError: The log is damaged, or a sample is larger than 200 MB.
     """
     try:
         with zipfile.ZipFile(path) as log:

@@ -1,7 +1,7 @@
 """Conversations as APIs have them.
 
 OpenAI's Chat and Responses, Anthropic's Messages, Gemini's contents and OpenTelemetry's parts are read by one function,
-a message at a time. A log of requests repeats the conversation so far in every row; each message is then taken once.
+message by message. A log of requests repeats the conversation so far in every row; each message is taken once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _CALLS = frozenset("function_call custom_tool_call local_shell_call shell_call a
 _RESULTS = frozenset({f"{name}_output" for name in _CALLS})
 _LISTS = ("messages", "input", "contents", "conversations", "conversation", "items")
 _MARKS = frozenset("role content type call_id tool_calls output arguments parts tool_call_id name".split())
-"""Fields that tell one message from another where a log repeats them."""
+"""Fields that identify a message where a log repeats it."""
 _THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 
 def take(recorder: Recorder, line: int, item: Row, *, agent: str = "") -> None:
-    """Add one message, call or result in any of these shapes; what is none of them is passed over."""
+    """Add one message, call or result in any of the API shapes; an item of another shape is skipped."""
     kind = str(item.get("type") or "")
     if kind in _RESULTS:
         _take_result(recorder, line, item)
@@ -62,7 +62,10 @@ def _take_result(recorder: Recorder, line: int, item: Row) -> None:
 
 
 def codex_output(output: Any) -> tuple[str, int | None]:
-    """The text and exit code of a result: a text, JSON with `output` and `metadata`, or the shell tool's list."""
+    """Return the text and the exit code of a result (None: not given).
+
+    The result is a text, JSON with `output` and `metadata`, or the shell tool's list.
+    """
     if isinstance(output, str) and output.startswith("{"):
         try:
             output = json.loads(output)
@@ -115,7 +118,7 @@ def _text_part(part: Row) -> str | None:
 
 
 def _take_part(recorder: Recorder, line: int, part: Row, agent: str) -> None:
-    """A part that is a call or a result."""
+    """Add a part of a message that is a call or a result."""
     kind = part.get("type")
     call = part.get("functionCall") or part.get("function_call")
     answer = part.get("functionResponse") or part.get("function_response")
@@ -169,7 +172,7 @@ def _take_tool_message(recorder: Recorder, line: int, item: Row, content: Any) -
 
 
 def text_of(value: Any) -> str:
-    """A result as text: itself, its text parts, or its JSON."""
+    """Return a value as text: a text as it is, a list's text parts joined by line breaks, else JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and all(isinstance(one, Mapping | str) for one in value):
@@ -180,7 +183,7 @@ def text_of(value: Any) -> str:
 
 
 def conversation_of(row: Row) -> list[Row] | None:
-    """The messages of one row, what was answered behind what was sent; None: it has none."""
+    """Return the messages of a row, the answers after what was sent; None if it has none."""
     body = _inside(row, "request", "body")
     messages = next((body[name] for name in _LISTS if name in body), None)
     if isinstance(messages, str) and "input" in body:
@@ -195,7 +198,7 @@ def conversation_of(row: Row) -> list[Row] | None:
 
 
 def _inside(row: Row, *names: str) -> Row:
-    """A row, or what lies in it under the first name, and in that under the next."""
+    """Follow `names` into a row, one below the other; a name that holds no object is skipped."""
     for name in names:
         inner = row.get(name)
         row = inner if isinstance(inner, Mapping) else row
@@ -216,7 +219,7 @@ def _answers_of(row: Row) -> list[Row]:
 
 
 def read_conversations(rows: Numbered, name: str) -> Iterator[Session]:
-    """A session a conversation; rows that go on with the one before them are part of it."""
+    """Yield a session for each conversation; rows that continue the row before belong to one conversation."""
     recorder: Recorder | None = None
     before: list[bytes] = []
     last_reply_id = ""
@@ -266,7 +269,7 @@ def _mark(item: Row) -> bytes:
 
 
 def read_one(items: Sequence[Row], session: Session, *, start: int = 1) -> Session:
-    """A session of messages that stand in one document; lines are their numbers."""
+    """Return a session of the messages of one document; their numbers count as lines."""
     recorder = Recorder(session)
     for number, item in enumerate(items, start=start):
         take(recorder, number, item)

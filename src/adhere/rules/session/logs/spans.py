@@ -1,4 +1,4 @@
-"""OpenTelemetry's GenAI spans: OTLP's JSON, or a span a row; a session a conversation, else a trace.
+"""OpenTelemetry's GenAI spans: OTLP's JSON, or a span in each row; each conversation (else each trace) is a session.
 
 Source: OpenTelemetry semantic conventions for generative AI, 1.37: `gen_ai.input.messages`, `gen_ai.output.messages`,
 `gen_ai.tool.*`; the events of earlier versions (`gen_ai.user.message`, `gen_ai.choice`) are read, too.
@@ -26,7 +26,7 @@ def is_spans(row: Row) -> bool:
 
 
 def read_spans(rows: Numbered, name: str) -> Iterator[Session]:
-    """A session a conversation or trace, its spans by when they ended, calls behind the answer that made them."""
+    """Yield a session for each conversation or trace, its spans in the order in which they ended."""
     spans = [(line, span) for line, row in rows for span in _spans(row)]
     conversations: dict[str, str] = {}  # by trace: spans of tools often name the trace alone
     for _, span in spans:
