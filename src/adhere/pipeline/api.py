@@ -42,16 +42,16 @@ def judge(
     random_seed: int | None = None,
     keep_reasoning: bool = False,
 ) -> list[Verdict]:
-    """The verdicts on one answer: for each constraint of the prompt one a view, in that order.
+    """Return the verdicts on one answer, for each constraint of the turn one for each view, in that order.
 
     Args:
         prompt: What was asked.
         text: The answer. Its reasoning (`text.reasoning.split_reasoning`) is set aside unless `keep_reasoning`.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
-        turn: Which turn of the prompt was answered.
+        turn: Number of the turn that was answered, from 0.
         views: Which views to report.
-        random_seed: Judge what the published code draws at random with what it draws after this seed; None leaves it
-            `undecided`.
+        random_seed: Some published code draws numbers at random. It is judged with the numbers that follow this seed;
+            None leaves the verdict `undecided`.
         keep_reasoning: Judge the reasoning as part of the answer.
 
     Raises:
@@ -86,7 +86,7 @@ def judge_many(
     random_seed: int | None = None,
     keep_reasoning: bool = False,
 ) -> list[list[Verdict]]:
-    """`judge` of each pair, in order.
+    """Return what `judge` returns for each pair of prompt and text, in order.
 
     Args:
         prompts: What was asked.
@@ -97,8 +97,8 @@ def judge_many(
         keep_reasoning: As for `judge`.
 
     Raises:
-        UsageError: There are more prompts than texts, or fewer; or the mode is unknown.
-        UnknownName, BadParameter: See `judge`.
+        UsageError: The numbers of prompts and texts differ, or the mode is unknown.
+        UnknownName, BadParameter: A prompt holds a constraint that cannot be judged.
     """
     prompts, texts = list(prompts), list(texts)
     if len(prompts) != len(texts):
@@ -138,21 +138,21 @@ def check(
     views: Sequence[View] = VIEWS,
     keep_reasoning: bool = True,
 ) -> list[Verdict]:
-    """The verdicts on a text by constraints alone, without a prompt: for each one a view, in that order.
+    """Return the verdicts on a text without a prompt, for each constraint one for each view, in that order.
 
-    `judge` takes a model's answer, whose reasoning is no part of it; `check` takes any text, and judges all of it
-    unless `keep_reasoning=False` says that it is a model's answer, too.
+    `judge` sets the reasoning of a model's answer aside. `check` judges the whole text unless `keep_reasoning` is
+    False.
 
     Args:
         text: Any text.
         constraints: What `adhere.constraint` made, stored references, or mappings with `id` and `params`.
-        mode: For those that are published kinds, and are not made yet.
+        mode: For references and mappings of published kinds; see `judge`.
         views: Which views to report.
         keep_reasoning: Judge the reasoning (`text.reasoning.split_reasoning`) as part of the text.
 
     Raises:
-        UnknownName, BadParameter: A constraint that cannot be judged.
-        UsageError: `text` is no text, one of the constraints is none, or the mode or a view is unknown.
+        UnknownName, BadParameter: A constraint cannot be judged.
+        UsageError: `text` is no text, an item of `constraints` is no constraint, or the mode or a view is unknown.
     """
     return check_many([text], constraints, mode, views=views, keep_reasoning=keep_reasoning)[0]
 
@@ -165,7 +165,7 @@ def check_many(
     views: Sequence[View] = VIEWS,
     keep_reasoning: bool = True,
 ) -> list[list[Verdict]]:
-    """`check` of each text by the same constraints, which are made ready once."""
+    """Return what `check` returns for each text. The constraints are made ready once."""
     insist_on(mode, None)
     rules = Judge.of([_make(rule, mode) for rule in _as_list(constraints)])
     views = checked_views(views)
@@ -188,19 +188,18 @@ def constraint(
     random_seed: int | None = None,
     **params: Json,
 ) -> Constraint | PublishedConstraint:
-    """A constraint, ready to `check` a text and to `describe` itself: ours, a published one, or a plug-in's.
+    """Return a constraint, ready to `check` a text and to `describe` itself: ours, a published one, or a plug-in's.
 
     Args:
         id: `length:at_most`, `length_constraints:number_words`, …: see `adhere list constraints`.
-        kwargs: Parameters as a row of IFEval's files has them, where that is handier than by name; None counts as
-            absent.
+        kwargs: Parameters as a mapping, as the rows of IFEval's files hold them; None counts as absent.
         mode: See `resolve`.
         profile: See `resolve`.
         random_seed: See `resolve`.
         params: Parameters by name.
 
     Raises:
-        UnknownName: Nobody has that id.
+        UnknownName: No constraint has that id.
         BadParameter: A parameter is unknown, missing or outside its domain.
     """
     filled_params: dict[str, Json] = {
@@ -233,13 +232,13 @@ def evaluate(
         out: The Run gets a folder of its own in it.
         draws: Answers per prompt.
         limit: Only so many prompts, an even share of each slice.
-        seed: Of sampled answers, and of a generated suite's prompts.
-        max_new_tokens: Longer answers are cut; None: the suite's own limit.
+        seed: Seed of sampled answers, and of a generated suite's prompts.
+        max_new_tokens: Tokens after which an answer is cut; None: the suite's own limit.
         temperature: 0 is greedy; None: the suite's own.
         mode: Judge published kinds as published, or with their defects mended.
         concurrency: Of a function, calls at once [1]; of an endpoint, requests at once, at most.
-        name: What a function is called in the Run [`python/` and its own name]. A function with the same code and name
-            is the same model: give another name where it depends on something else.
+        name: Name of a function in the Run [`python/` and its `__name__`]. Functions with the same code and name count
+            as one model, so give another name if the answers depend on anything else.
         endpoint: How an endpoint is talked to.
 
     Returns:
@@ -271,10 +270,10 @@ def _model_of(
     model: str | Model | Callable[..., Any], *, concurrency: int | None, name: str | None,
     endpoint: EndpointOptions | None,
 ) -> Model:  # fmt: skip
-    """Return the Model that somebody gave in any form.
+    """Return the Model for a name, a function or a Model.
 
     Raises:
-        UsageError: It is none, or an option is not for it.
+        UsageError: `model` is none of these, or an option does not apply to it.
     """
     from dataclasses import replace
 
@@ -306,11 +305,11 @@ def _model_of(
 
 
 def compare(run_a: Run | Path | str, run_b: Run | Path | str, *, view: View = "strict") -> Comparison:
-    """Run a minus run b, prompt by prompt; see `pipeline.compare.compare_runs`. A directory stands for its Run.
+    """Subtract Run b from Run a, prompt by prompt; see `pipeline.compare.compare_runs`. A path stands for its Run.
 
     Raises:
-        UsageError: There is no finished Run.
-        RunMismatch: They did not ask the same prompts in the same way, or not by the same engine.
+        UsageError: A path holds no finished Run.
+        RunMismatch: The Runs differ in their prompts, in how these were asked, or in the engine.
     """
     from adhere.pipeline.compare import compare_runs
     from adhere.store.run import Run

@@ -24,7 +24,7 @@ def check(
     mode: Mode = "reference",
     random_seed: int | None = None,
 ) -> list[Verdict]:
-    """The verdicts on one answer: one per constraint of its turn and view, in that order.
+    """Return the verdicts on one answer, for each constraint of its turn one for each view, in that order.
 
     A failed call (status `error`) has no verdicts, because nothing was measured. An empty answer fails everything.
 
@@ -33,13 +33,13 @@ def check(
         response: One answer to one of its turns.
         cut_answers: Whether an answer that hit the token limit fails, or is judged as it stands.
         views: Which views to report.
-        mode: Whose semantics published kinds have.
-        random_seed: Judge what the published code draws at random with what it draws after this seed; None leaves it
-            `undecided`.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        random_seed: Some published code draws numbers at random. It is judged with the numbers that follow this seed;
+            None leaves the verdict `undecided`.
 
     Raises:
         UnknownName, BadParameter: The prompt holds a constraint that cannot be judged.
-        UsageError: One of the words is unknown.
+        UsageError: `cut_answers`, `mode` or a view is unknown.
         ValueError: The response belongs to another prompt, or to a turn that the prompt does not have.
     """
     if response.prompt_id != prompt.id or not 0 <= response.turn < len(prompt.turns):

@@ -1,11 +1,11 @@
-"""Choose which prompts are decoded together, where an answer depends on its neighbours: fixed by the suite alone.
+"""Choose which prompts are decoded together where an answer depends on its neighbours; only the suite decides.
 
-An engine whose greedy answers change with what shares their batch (`local/…`: OpenVINO's products depend on how many
-rows they have) says how many prompts it takes at a time, `chunk`. They are then asked in chunks that follow the suite's
-own order, one chunk at a time, each draw by itself. A chunk is always asked whole: after an interruption answers that
-are stored are drawn again beside those that are missing, and prompts that `--limit` leaves out are drawn beside those
-that it takes, and dropped. So an interrupted run equals one that was not, and a smaller limit takes answers of a larger
-one.
+Some engines give other greedy answers when other prompts share their batch (`local/…`: OpenVINO's products depend on
+how many rows they have). Such an engine says in `chunk` how many prompts it takes at a time. The prompts are then asked
+in chunks that follow the suite's order, one chunk at a time, each draw by itself. A chunk is always asked whole. After
+an interruption, stored answers of a chunk are drawn again together with the missing ones. Prompts that `--limit` leaves
+out are drawn together with those that it takes, and dropped. So an interrupted run equals one that was not, and a
+smaller limit takes answers of a larger one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from adhere.suites.base import order_of_limits
 
 
 class Chunks:
-    """The chunks of a suite.
+    """Divides the prompts of a suite into chunks.
 
     Args:
-        prompts: All that the suite has, also those that are not asked.
-        size: Prompts of a chunk.
+        prompts: All prompts of the suite, also those that are not asked.
+        size: Number of prompts in a chunk.
     """
 
     def __init__(self, prompts: Sequence[Prompt], size: int) -> None:
@@ -33,11 +33,14 @@ class Chunks:
         self._number = {prompt_id: number for number, part in enumerate(self._parts) for prompt_id in part}
 
     def number(self, prompt_id: str) -> int:
-        """Return which chunk a prompt is in."""
+        """Return the number of the chunk that holds a prompt, from 0."""
         return self._number[prompt_id]
 
     def whole(self, keys: Iterable[Key]) -> tuple[dict[str, Prompt], list[Key]]:
-        """Return the prompts of all chunks in which a key lies, by id, and every key of them, of the same draws."""
+        """Return the prompts (by id) of every chunk that holds one of `keys`, and all keys of these chunks.
+
+        Of each chunk, the keys are of the draws that `keys` names for it.
+        """
         draws: dict[int, set[int]] = {}
         for prompt_id, _, draw in keys:
             draws.setdefault(self._number[prompt_id], set()).add(draw)
@@ -53,12 +56,12 @@ class Chunks:
 
 
 def chunks_of(model: Model, prompts: Sequence[Prompt], *, whole: Sequence[Prompt] = ()) -> Chunks | None:
-    """Return the chunks in which a model is asked; None for a model whose answers do not need any.
+    """Return the chunks in which a model is asked, or None if its answers do not depend on the batch.
 
     Args:
-        model: Who is asked.
-        prompts: Those that may be asked.
-        whole: All of their suite; empty: they are.
+        model: The model that is asked; its `chunk`, if it has one, is the size.
+        prompts: The prompts that may be asked.
+        whole: All prompts of the suite. Where it lacks one of `prompts` (as when empty), the chunks are of `prompts`.
     """
     size = getattr(model, "chunk", None)
     if not isinstance(size, int):
@@ -68,5 +71,5 @@ def chunks_of(model: Model, prompts: Sequence[Prompt], *, whole: Sequence[Prompt
 
 
 def batch_invariant(settings: Mapping[str, object]) -> str:
-    """Return what an engine says of whether its answers depend on their batch; `not said` for one that does not say."""
+    """Return whether answers depend on their batch, in the engine's own words; `not said` if the settings lack it."""
     return str(settings.get("batch_invariant", "not said"))

@@ -1,7 +1,7 @@
-"""Episodes in worlds: a prompt whose later turns are what the world says to each answer.
+"""Lead episodes in worlds: prompts whose later turns are what the world says to each answer.
 
-Asked, stored and resumed a step at a time. An ended episode is one Response, so everything behind it (verdicts, rates,
-reports, exports) is as of any other answer.
+Episodes are asked, stored and resumed a step at a time. An ended episode is one Response, so verdicts, rates, reports
+and exports treat it as any other answer.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ USER_TOKENS = 256
 
 
 class StepLog(Protocol):
-    """Where the steps of episodes are kept: a Run."""
+    """Keeps the steps of episodes; a Run is one."""
 
     def append_step(self, step: EpisodeStep) -> None:
-        """Keep one."""
+        """Keep one step."""
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
-        """Those of every (prompt_id, draw), in order."""
+        """Return the steps by (prompt_id, draw), in order."""
 
 
 class Setting(NamedTuple):
-    """The setting of a prompt's episode, as its tags say it.
+    """Describes the episode of a prompt, as the prompt's tags say it.
 
-    The world, its seed, how the model acts, who plays the user (empty: a script), limits.
+    The parts are the world, its seed, how the model acts, who plays the user (empty: a script), and the limits.
     """
 
     world: str
@@ -47,7 +47,7 @@ class Setting(NamedTuple):
 
     @classmethod
     def of(cls, prompt: Prompt) -> Self:
-        """Read the setting of a prompt that `is_episode` from its tags."""
+        """Read the setting from the tags of a prompt that begins an episode (`is_episode`)."""
         tags = prompt.tags
         form = next(form for form in FORMS if form == tags["form"])
         limits = Limits(
@@ -59,20 +59,20 @@ class Setting(NamedTuple):
 
 
 def is_episode(prompt: Prompt) -> bool:
-    """Whether a prompt is the beginning of an episode in a world."""
+    """Tell whether a prompt begins an episode in a world."""
     return "world" in prompt.tags
 
 
 class Play:
-    """One episode under way.
+    """Plays one episode.
 
     Args:
-        prompt: How it begins.
-        draw: Which of the prompt's draws it is.
-        stored: Its steps so far; they are done again, and the world has to say the same.
+        prompt: The prompt that begins the episode.
+        draw: Number of the draw.
+        stored_steps: The steps played so far. They are played again, and the world has to say the same.
 
     Raises:
-        IntegrityError: It does not: another version of the world wrote them.
+        IntegrityError: The world says something else: another version of it wrote the steps.
     """
 
     def __init__(self, prompt: Prompt, draw: int, stored_steps: Sequence[EpisodeStep] = ()) -> None:
@@ -98,12 +98,12 @@ class Play:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything after the first observation."""
+        """All messages after the first observation."""
         return tuple(message for step in self.steps for message in (_as_message(step.answer), *(step.heard or ())))
 
     @property
     def ended(self) -> str | None:
-        """Why it is over; None: it is not."""
+        """Reason why the episode is over; None while it goes on."""
         if self.episode.done:
             return DONE
         if self.episode.waiting is not None:
@@ -113,14 +113,14 @@ class Play:
         return self.setting.limits.reached(len(self.steps), tokens, seconds)
 
     def request(self, sampling: Sampling) -> Request:
-        """For the next answer."""
+        """Return the request for the model's next answer."""
         number = len(self.steps)
         seed = derive_seed(sampling.seed, self.prompt.id, number, self.draw)
         messages = (*self.prompt.messages(), *self.messages)
         return Request(self.prompt.id, number, self.draw, messages, seed, tools=self.prompt.tools)
 
     def take(self, answer: Response) -> EpisodeStep:
-        """Act as the model answered."""
+        """Act as the model answered, and return the step."""
         self.steps.append(EpisodeStep(answer, self._act(answer)))
         return self.steps[-1]
 
@@ -129,7 +129,7 @@ class Play:
         return None if self.episode.waiting is not None else messages
 
     def user_request(self, sampling: Sampling) -> Request:
-        """For the user's reply: the talk so far, with the roles exchanged."""
+        """Return the request for the user's reply: the conversation so far, with the roles exchanged."""
         number = len(self.steps) - 1
         # What was said first stands in the brief: many templates insist on beginning with the user.
         talk = [
@@ -142,12 +142,12 @@ class Play:
         return Request(self.prompt.id, number, self.draw, (brief, *talk), seed)
 
     def hear(self, reply: Response) -> EpisodeStep:
-        """Go on with the user's reply."""
+        """Go on with the user's reply, and return the step, now with what the user said."""
         self.steps[-1] = EpisodeStep(self.steps[-1].answer, self.episode.hear(reply.text.strip() or STOP))
         return self.steps[-1]
 
     def response(self, stop_reason: str) -> Response:
-        """The whole episode as one answer."""
+        """Return the whole episode as one Response."""
         answers = [step.answer for step in self.steps]
         last = answers[-1]
         return Response(
@@ -166,7 +166,10 @@ class Play:
         )
 
     def go_on(self, answer: Response, log: StepLog | None) -> Response | None:
-        """Take what the model, or who plays the user, answered; the whole episode, where that ends it."""
+        """Take an answer of the model, or of the model that plays the user.
+
+        Returns the whole episode if the answer ends it, the failure if the call failed, else None.
+        """
         if answer.status == "error":
             return self.failure(answer)
         step = self.take(answer) if self.episode.waiting is None else self.hear(answer)
@@ -175,9 +178,11 @@ class Play:
         return self.response(self.ended) if self.ended else None
 
     def failure(self, failed: Response) -> Response:
-        """The episode where a call failed.
+        """Return the Response to an episode in which a call failed.
 
-        It goes on from there when it is asked for again, or ends where that is no use.
+        If a further call may succeed, it is an error, and the episode resumes from there when asked for again. If not,
+        the
+        episode ends with the steps it has.
         """
         if failed.failure == "final" and self.steps:
             return self.response(f"no further answer: {failed.error}")
@@ -191,18 +196,18 @@ Ask = Callable[[Model, Sequence[Request], Sampling], AsyncGenerator[Response, No
 async def play(
     plays: Sequence[Play], model: Model, sampling: Sampling, *, ask: Ask, log: StepLog | None, user: Model | None
 ) -> AsyncGenerator[Response, None]:
-    """Lead episodes to their end, a step of all of them at a time; yields each as one Response.
+    """Lead all episodes to their end, one step of each at a time, and yield each as one Response.
 
     Args:
-        plays: The episodes, as far as they are.
-        model: Who acts.
+        plays: The episodes, new or partly played.
+        model: The model that acts.
         sampling: How answers are drawn.
         ask: Asks a model and holds it to its contract.
         log: Where each step is kept as it comes.
-        user: Plays the users; None: scripts do.
+        user: The model that plays the users; None: scripts play them.
 
     Raises:
-        UsageError: A prompt wants a model as its user, and none is given or another one.
+        UsageError: A prompt names a model as its user, and `user` is not that model.
     """
     user_name = "" if user is None else user.name
     for one in plays:

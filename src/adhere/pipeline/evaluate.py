@@ -1,4 +1,4 @@
-"""Measuring, on one page: ask what has no answer, judge what has no verdict, count, store.
+"""Measure a model, on one page: ask what has no answer, judge what has no verdict, count, store.
 
     run = Run.open(directory, spec)             resumes iff the spec matches
     respond(model, run.missing())  -> responses/    a failed call is a row with its status
@@ -43,15 +43,15 @@ SILENT = Silent()
 
 @dataclass(frozen=True)
 class EvalSpec:
-    """The settings of an evaluation: everything but the model that can change an answer, or a verdict on it.
+    """Describes an evaluation: everything but the model that can change an answer or its verdict.
 
     Attributes:
-        suite: What is asked; all of it, so `--limit` cuts the suite before (`Suite.cut`).
+        suite: The suite; all its prompts are asked. `--limit` cuts the suite before (`Suite.cut`).
         sampling: How answers are drawn; None: as the suite says.
         draws: Answers per prompt.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
-        random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
-            leaves it undecided.
+        random_in_reference: Some published code draws numbers at random. It is judged with the numbers that follow this
+            seed; None leaves the verdict undecided.
     """
 
     suite: Suite
@@ -61,7 +61,7 @@ class EvalSpec:
     random_in_reference: int | None = None
 
     def run_spec(self, model: Respondent) -> RunSpec:
-        """Return what makes the Run of a model this Run; its hash names the folder."""
+        """Return the spec of the Run in which `model` is evaluated so; its hash names the folder."""
         return RunSpec(
             model=model.name,
             engine=model.engine,
@@ -95,8 +95,8 @@ async def evaluate(
     Args:
         model: Who is asked.
         spec: What is asked, and how.
-        directory: Of this one Run.
-        recheck: Ask again for what failed for good, such as too long a context.
+        directory: Directory of this one Run.
+        recheck: Ask again where a call failed for good, such as for too long a context.
         user: Plays the user in worlds whose prompts say so (`played_by`).
         progress: Where to report to.
 
@@ -106,7 +106,7 @@ async def evaluate(
     Raises:
         RunMismatch: `directory` holds another Run.
         ResourceError: The disk is full; what was stored is safe.
-        AdhereError: Nobody answers. A Run that this call began and that has no answer is not left behind.
+        AdhereError: No call was answered. A Run that this call began is removed if it has no answer.
     """
     answers = spec.draws * sum(len(prompt.turns) for prompt in spec.suite.prompts)
     is_new = not (directory / "manifest.json").exists()
@@ -133,7 +133,7 @@ async def _evaluate_run(
     model: Model, spec: EvalSpec, prompts: Sequence[Prompt], directory: Path, *, recheck: bool, user: Model | None,
     progress: Progress,
 ) -> Run:  # fmt: skip
-    """One Run, or one shard."""
+    """Evaluate prompts as one Run, or as one shard of a Run."""
     async with alone_in_turn(directory, progress.say):  # so that two processes never ask the same twice
         with Run.open(directory, spec.run_spec(model), prompts) as run:  # leaving it always stores what was appended
             if keys := run.missing(again=recheck):
@@ -150,7 +150,7 @@ async def _evaluate_run(
 async def _evaluate_shards(
     model: Model, spec: EvalSpec, directory: Path, *, recheck: bool, user: Model | None, progress: Progress
 ) -> Run:
-    """A sharded Run, shard by shard: those that another process is at work on come last."""
+    """Evaluate a sharded Run, shard by shard; shards that another process is working on come last."""
     refuse_in_shards(model)
     async with alone_in_turn(directory, progress.say):
         whole = ShardedRun.start(directory, spec.run_spec(model), spec.suite.prompts)
@@ -169,7 +169,7 @@ async def _evaluate_shards(
 
 
 def _is_done(run: Run, *, recheck: bool = False) -> bool:
-    """Whether a shard has all answers, judged by today's verifiers."""
+    """Tell whether a shard has all answers, judged by the present verifiers."""
     if not run.is_sealed:
         return False
     summary = run.summary()
@@ -192,9 +192,9 @@ def evaluate_sync(
     recheck: bool = False,
     progress: Progress = SILENT,
 ) -> Run:
-    """`evaluate` for callers that do not await; see EvalSpec.
+    """Evaluate without awaiting; see `evaluate` and EvalSpec.
 
-    `limit` asks only so many prompts, an even share of each slice.
+    `limit` is the number of prompts asked, an even share of each slice. It works inside a running event loop too.
     """
     spec = EvalSpec(suite.cut(limit), sampling, draws, mode, random_in_reference)
 
@@ -210,9 +210,10 @@ def evaluate_sync(
 
 
 def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
-    """Judge a stored Run with the verifiers of this version and count again. The model is not needed.
+    """Judge a stored Run with the verifiers of this version, count again, and return the Summary.
 
-    Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
+    The model is not needed. Verdicts of the same verifier versions are kept; the others are made anew, and the old rows
+    stay on disk.
     """
     whole = load_run(directory)  # a directory that holds none is refused before it is made
     if isinstance(whole, ShardedRun):
@@ -230,7 +231,7 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
 
 
 class Respondent(Protocol):
-    """A Model, or an endpoint that answers for several, that names a Run."""
+    """Names the model and engine of a Run: a Model, or an endpoint that answers for several models."""
 
     name: str
     engine: EngineInfo
@@ -240,7 +241,7 @@ async def _ask(
     model: Model, run: Run, progress: Progress, *, keys: Sequence[Key], user: Model | None,
     note_cost: Callable[[], None], whole: Sequence[Prompt],
 ) -> None:  # fmt: skip
-    """Append a Response for each key: what has none, or only a failed call."""
+    """Ask for each of `keys`, and append the Responses to the Run."""
     earlier_responses = {response.key: response for response in run.responses() if response.status != "error"}
     failed = 0
     label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
@@ -268,24 +269,24 @@ async def _ask(
 
 
 class _Log:
-    """Keeps the steps of episodes in a Run, and says how many there are: an episode may take minutes."""
+    """Keeps the steps of episodes in a Run and reports their number, for an episode may take minutes."""
 
     def __init__(self, run: Run, step: Step) -> None:
         self._run, self._step, self._n = run, step, 0
 
     def append_step(self, row: EpisodeStep) -> None:
-        """See StepLog."""
+        """Store the step and report the number of steps."""
         self._run.append_step(row)
         self._n += 1
         self._step.advance(0, note=f"{self._n} steps of episodes")
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
-        """See StepLog."""
+        """Return the stored steps by (prompt_id, draw), in order."""
         return self._run.steps()
 
 
 def judge_stored(run: Run, progress: Progress = SILENT) -> None:
-    """Append verdicts on every answer that lacks one of these verifiers."""
+    """Judge every stored answer that lacks a verdict of the present verifiers, and append the verdicts."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     responses = _find_unjudged(run, prompts)
     if not responses:
@@ -306,7 +307,7 @@ def judge_stored(run: Run, progress: Progress = SILENT) -> None:
 
 
 def _find_unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
-    """Answers that lack a verdict of today's version on any of their constraints, under any view."""
+    """Return the answers that lack a verdict of the present version on any of their constraints, in any view."""
     stored_versions = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
     mode, versions_by_turn = run.spec.mode, dict[tuple[str, int], list[tuple[int, str, str]]]()
     for prompt in prompts.values():
@@ -333,7 +334,7 @@ def _name(verdict: Verdict) -> tuple[str, int, int, int, str]:
 
 
 def count_stored(run: Run, progress: Progress = SILENT) -> Summary:
-    """The numbers of everything that is stored; lines that could not be read are named."""
+    """Summarize everything that a Run stores; lines that could not be read are reported."""
     verdicts = run.verdicts()
     if run.damage:
         progress.say(f"{run.directory}: left out {run.damage}")

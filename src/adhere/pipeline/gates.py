@@ -1,12 +1,12 @@
-"""Gates of a build: whether a run is good enough, decided by intervals and never by a point alone.
+"""Decide by intervals, never by a point alone, whether a run is good enough for a build to pass.
 
 | gate | holds | does not hold | cannot tell |
 |---|---|---|---|
 | `--fail-below RATE` | the interval lies at or above RATE | it lies below RATE | RATE is inside: too few prompts |
 | `--fail-if-worse-than RUN --margin M` | the difference's interval lies above −M | it lies below −M | −M is inside |
 
-A gate that was asked for passes only where it is shown to hold. What cannot be told is an outcome of its own: another
-exit code than what does not hold, and how many prompts would tell.
+A gate passes only where it is shown to hold. "Cannot tell" is an outcome of its own, with its own exit code and the
+number of prompts that would tell.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from adhere.store.run import Run
 
 Held = Literal["holds", "does not hold", "cannot tell"]
 _MOST = 1_000_000
-"""Prompts beyond which a number is no advice."""
+"""Largest number of prompts that is worth advising."""
 _PARTS = 27_720
-"""Trials that stand for a prompt's answers: every share of up to twelve answers is a whole number of them."""
+"""Trials that stand for a prompt's answers. Every share of up to twelve answers is a whole number of trials."""
 
 
 class Gate(Record, frozen=True):
-    """One gate of one run: its name, what was asked, what came of it, and why in a sentence."""
+    """Holds one gate of one run: the run, what was asked, what came of it, and why in a sentence."""
 
     run: str
     gate: str
@@ -41,15 +41,15 @@ class Gate(Record, frozen=True):
 
 
 def outcome_of(low: float, high: float, least: float) -> Held:
-    """Tell what an interval says of a gate at `least`."""
+    """Tell whether a gate at `least` holds, by the interval from `low` to `high`."""
     return "does not hold" if high < least else "holds" if low >= least else "cannot tell"
 
 
 def gate_below(run: Run, least: float) -> Gate:
-    """Hold a run's pass rate (all constraints of a prompt, strict) against a least rate in [0, 1].
+    """Test a run's pass rate (all constraints of a prompt, strict) against a least rate in [0, 1].
 
     Raises:
-        Incomplete: There is no rate.
+        Incomplete: The run has no rate.
     """
     rate = run.summary().overall.prompt_strict
     if rate.of_all is None or rate.low is None or rate.high is None:
@@ -58,12 +58,12 @@ def gate_below(run: Run, least: float) -> Gate:
 
 
 def gate_rates_below(name: str, rates: Mapping[str, float | None], least: float) -> Gate:
-    """Hold rates by prompt, as other harnesses store them, against a least mean in [0, 1].
+    """Test the mean of rates by prompt, as other harnesses store them, against a least mean in [0, 1].
 
     Prompts that were not measured (None) are left out, as in a run. Several answers of a prompt are one cluster.
 
     Raises:
-        UsageError: A value is no share.
+        UsageError: A rate is not in [0, 1].
         Incomplete: Nothing was measured.
     """
     measured_rates = [rate for rate in rates.values() if rate is not None]
@@ -88,9 +88,9 @@ def _below(run: str, rate: float, interval: Interval, n: int, least: float) -> G
 
 
 def _enough(n: int, value: float, limit: float, interval: tuple[float, float]) -> str:
-    """Say how many prompts would tell, if the rates stay: an interval narrows with the root of their number.
+    """Say how many prompts would tell if the rates stay, for an interval narrows with the root of their number.
 
-    Only its side towards the limit counts: that of a rate is the longer one away from 0 and 1.
+    Only the side of the interval towards `limit` counts: a rate's interval is longer away from 0 and 1.
     """
     low, high = interval
     reach = high - value if value < limit else value - low
@@ -101,10 +101,10 @@ def _enough(n: int, value: float, limit: float, interval: tuple[float, float]) -
 
 
 def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
-    """Hold a run against another on the same prompts: it may be worse by at most `margin`, a share.
+    """Test that a run is worse than `baseline`, on the same prompts, by at most `margin`, a share.
 
     Raises:
-        RunMismatch: They cannot be paired.
+        RunMismatch: The two Runs cannot be paired.
         Incomplete: Nothing was measured in both.
     """
     name = f"--fail-if-worse-than {baseline.directory} --margin {margin:g}"
@@ -112,12 +112,12 @@ def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
 
 
 def gate_difference(difference: Difference, run: str, name: str, margin: float) -> Gate:
-    """Hold a paired difference of rates against the margin by which the first may be worse, a share.
+    """Test a paired difference of rates against the margin by which the first may be worse, a share.
 
     Args:
-        difference: The difference.
-        run: Whose gate it is.
-        name: What the gate is called.
+        difference: Rates of the run minus those of its baseline.
+        run: Name of the run.
+        name: Name of the gate.
         margin: In [0, 1].
 
     Raises:
@@ -141,7 +141,7 @@ def gate_difference(difference: Difference, run: str, name: str, margin: float) 
 
 
 def junit(gates: list[Gate]) -> str:
-    """Return gates as JUnit's XML: one that does not hold is a failure, one that cannot tell is skipped."""
+    """Return gates as JUnit's XML: `does not hold` is a failure, `cannot tell` is skipped."""
     failures = sum(gate.outcome == "does not hold" for gate in gates)
     skipped = sum(gate.outcome == "cannot tell" for gate in gates)
     cases = []

@@ -1,4 +1,4 @@
-"""Tell, beside every pass rate, whether an answer still says something. A rule can be kept by saying nothing."""
+"""Tell, beside every pass rate, whether answers still say something, for a constraint can be met by saying nothing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ FEWEST_OWN_WORDS = 3  # an answer with fewer says nothing that the prompt did no
 
 
 class Guard(NamedTuple):
-    """One answer, measured without its constraints. A value is None where the text or prompt gives nothing to measure.
+    """Holds measures of one answer that ignore its constraints. A value is None where nothing can be measured.
 
     Attributes:
         words: Number of words.
-        distinct_2: Share of different pairs among all pairs of neighbouring words; None below two words.
+        distinct_2: Number of different pairs of neighbouring words, divided by the number of pairs; None below two
+            words.
         repetition: Share of runs of four words that occurred before; None below eight words.
-        content_share: Share of the query's topic words that the answer uses, of those that the prompt itself does not
-            name (a constraint may demand or forbid those); None where the prompt has none.
+        content_share: Share of the query's topic words that the answer uses, without words of the prompt itself, for a
+            constraint may demand or forbid them; None where no topic word is left.
         echo: Share of the answer's runs of four words that are the prompt's own; None below eight words.
         own_words: Different words of the answer that the prompt does not have.
     """
@@ -37,35 +38,35 @@ class Guard(NamedTuple):
 
     @property
     def is_repetitive(self) -> bool | None:
-        """Whether more than half of the answer was said before."""
+        """Whether more than half of the answer (`repetition`) was said before; None if it was not measured."""
         return None if self.repetition is None else self.repetition > 0.5
 
     @property
     def is_echo(self) -> bool | None:
-        """Whether more than half of the answer is the prompt."""
+        """Whether more than half of the answer is the prompt's own text (`echo`); None if it was not measured."""
         return None if self.echo is None else self.echo > 0.5
 
     @property
     def is_empty_form(self) -> bool:
-        """Whether the answer is form alone.
+        """Whether the answer is form alone, with too few words of its own.
 
-        The phrase or the key that was asked for, the instruction itself, a bullet without text.
+        Examples are the phrase or key that was asked for, the instruction itself, or a bullet without text.
         """
         return self.own_words < FEWEST_OWN_WORDS
 
     @property
     def is_letter_alone(self) -> bool:
-        """Whether the answer says nothing: form alone, the prompt again, or what it said before."""
+        """Whether the answer says nothing: it is form alone, the prompt again, or repeats itself."""
         return is_letter_alone(empty_form=self.is_empty_form, echo=self.is_echo, repetitive=self.is_repetitive)
 
 
 def is_letter_alone(*, empty_form: bool | None, echo: bool | None, repetitive: bool | None) -> bool:
-    """The same of measures that were stored; an answer without a text (`empty_form` None) says nothing either."""
+    """Tell from stored measures whether an answer says nothing; without a text (`empty_form` None) it says nothing."""
     return empty_form is not False or bool(echo) or bool(repetitive)
 
 
 def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
-    """Measure one answer to one turn of `prompt`; of one that is too long (`text.size`) what is judged of it."""
+    """Measure one answer to one turn of `prompt`; of an overlong answer (`text.size`) only the part that is judged."""
     answer_words = [word.lower() for word in words(text[:MOST_CHARACTERS])]
     prompt_words = [word.lower() for word in words(prompt.turns[turn].text)]
     pairs, fours = _runs(answer_words, 2), _runs(answer_words, 4)
@@ -95,7 +96,7 @@ def _content_share(prompt: Prompt, answer_words: set[str], prompt_words: set[str
 
 
 def _uses(text_words: set[str], word: str) -> bool:
-    """Whether a word or one of its longer forms was said: "oven", "ovens"."""
+    """Tell whether a text has a word or a longer form of it: "oven", "ovens"."""
     return word in text_words or any(other.startswith(word) for other in text_words)
 
 

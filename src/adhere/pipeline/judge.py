@@ -1,6 +1,6 @@
-"""The judge: the only place that runs verifiers.
+"""Run verifiers; no other place does (the judge).
 
-Evaluation, re-scoring, data building and rewards all come through here.
+Evaluation, re-scoring, data building and rewards all use this module.
 
 The policy, in one place:
 
@@ -40,17 +40,17 @@ VERIFIER_VERSION = "1"  # raised when this module changes its mind about any tex
 MOST_CACHED = 4096
 BOTH = VIEWS
 PROBE = "A quick brown fox jumps over the lazy dog.\n\nIt is happy."
-"""An ordinary text: what is undecided for it is undecided for every answer."""
+"""An ordinary text. A constraint that is undecided for it is undecided for every answer."""
 
 
 def verifier_version(constraint: ConstraintRef | str, *, mode: Mode = "reference", profile: str | None = None) -> str:
     """Return the versions a verdict depends on: the judge's and the kind's, e.g. `"1.2"`, `"1.ifeval.1"`.
 
-    Given an id only, a composition's version leaves out those of what it holds.
+    For an id alone, the version of a composition leaves out those of the constraints in it.
 
     Raises:
-        UnknownName: No such constraint.
-        UsageError: No such mode or profile.
+        UnknownName: There is no such constraint.
+        UsageError: There is no such mode or profile.
     """
     if isinstance(constraint, ConstraintRef):
         return f"{VERIFIER_VERSION}.{version_of_ref(constraint, mode=mode, profile=profile)}"
@@ -58,18 +58,18 @@ def verifier_version(constraint: ConstraintRef | str, *, mode: Mode = "reference
 
 
 class Judge:
-    """The constraints of one turn, ready to judge any number of answers, from any thread.
+    """Holds the constraints of one turn, ready to judge any number of answers, from any thread.
 
     Args:
         refs: The constraints, in order.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: Which version of a published suite (`ifbench-2025`); None: the newest.
-        random_seed: Judge what the published code would draw at random with what it draws after this seed; None leaves
-            it undecided.
+        random_seed: Some published code draws numbers at random. It is judged with the numbers that follow this seed;
+            None leaves the verdict undecided.
 
     Raises:
-        UnknownName: A constraint that nobody has.
-        BadParameter: A constraint whose parameters lie outside their domain.
+        UnknownName: There is no such constraint.
+        BadParameter: A parameter lies outside its domain.
         UsageError: There is no such mode or profile.
     """
 
@@ -88,7 +88,7 @@ class Judge:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint | PublishedConstraint]) -> Judge:
-        """A Judge of constraints that are made already."""
+        """Make a Judge of constraints that are made already."""
         judge = cls(())
         judge._set(list(constraints), None)
         return judge
@@ -108,10 +108,11 @@ class Judge:
 
     @property
     def undecidable(self) -> frozenset[int]:
-        """Positions of the constraints that no answer decides.
+        """Positions of the constraints that are undecided for every answer.
 
-        The published code draws their parameters, or they are broken. Where another one is undecided, it was the answer
-        that could not be judged.
+        The published code draws their parameters, or they are broken. Where another constraint is undecided, the cause
+        is the
+        answer.
         """
         if self._undecidable is None:
             findings = self.findings(PROBE)
@@ -128,14 +129,14 @@ class Judge:
         whole: Callable[[], str] | None = None,
         views: Sequence[View] = BOTH,
     ) -> list[tuple[Finding, Finding]]:
-        """(strict, loose) of each constraint.
+        """Return (strict, loose) for each constraint.
 
         Args:
             text: The answer itself, without the model's reasoning.
-            reasoning: The reasoning, for the few constraints that are about it.
-            whole: Makes the JSON of the answer with its calls (`Response.whole`), for the few that are about these;
-                None: `text` is it, or has no calls.
-            views: Which are looked at; without `loose` the strict finding stands in both places.
+            reasoning: The model's reasoning, for the few constraints that are about reasoning.
+            whole: Makes the JSON of the answer with its tool calls (`Response.whole`), for the few constraints that are
+                about calls; None: `text` is that JSON, or there are no calls.
+            views: The views that are needed. Without `loose`, the strict finding stands in both places.
         """
         if self._strips and text[:1].isspace() | text[-1:].isspace():
             return self._findings_of_the_stripped(text, reasoning, whole, views)
@@ -156,7 +157,7 @@ class Judge:
     def _findings_of_the_stripped(
         self, text: str, reasoning: str | None, whole: Callable[[], str] | None, views: Sequence[View]
     ) -> list[tuple[Finding, Finding]]:
-        """Findings on the answer without the blanks around it; their spans count from the answer's own beginning."""
+        """Return the findings on the answer without the blanks around it; spans count from the unstripped beginning."""
         before = len(text) - len(text.lstrip())
 
         def moved(finding: Finding) -> Finding:
@@ -185,7 +186,7 @@ class Judge:
         reasoning: str | None = None,
         whole: Callable[[], str] | None = None,
     ) -> list[Verdict]:
-        """The findings as they are stored: for each constraint one Verdict a view, in that order.
+        """Return the findings as Verdicts, for each constraint one for each view, in that order.
 
         Args:
             text: See `findings`.
@@ -215,10 +216,10 @@ class Judge:
 
 
 def checked_views(views: Sequence[View]) -> tuple[View, ...]:
-    """The views, each one of VIEWS.
+    """Return the views, checked.
 
     Raises:
-        UsageError: There is none, or one is unknown or named twice.
+        UsageError: There is no view, or one is unknown or named twice.
     """
     if views is BOTH:
         return BOTH
@@ -237,7 +238,7 @@ def judge_of(
     profile: str | None = None,
     random_seed: int | None = None,
 ) -> Judge:
-    """The Judge of some constraints; for equal ones it is made once.
+    """Return the Judge of some constraints; for equal constraints and settings it is made once.
 
     Raises:
         UnknownName, BadParameter, UsageError: See Judge.
@@ -287,14 +288,17 @@ def verdict(
     mode: Mode = "reference",
     profile: str | None = None,
 ) -> Verdict:
-    """One finding as it is stored."""
+    """Return one finding as a Verdict, as it is stored."""
     version = verifier_version(constraint_id, mode=mode, profile=profile)
     prompt_id, turn, draw = key
     return Verdict(prompt_id, turn, draw, index, constraint_id, view, *finding, version, isinstance(finding, Fault))
 
 
 def run_verifier(constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None) -> Finding:
-    """One verifier on one text, strictly. This is the one broad catch around verifiers: a crash is `undecided`."""
+    """Run one verifier on one text, strictly. A verifier that raises gives `undecided`.
+
+    Nowhere else are a verifier's errors caught broadly.
+    """
     if text.is_blank:
         return EMPTY
     try:
@@ -311,9 +315,10 @@ def run_verifier(constraint: Constraint | PublishedConstraint, text: Text, reaso
 def both_views(
     constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None, clock: Clock | None = None
 ) -> tuple[Finding, Finding]:
-    """(strict, loose), by the same rule for every constraint: `published.loosely`. Both together have the limit's time.
+    """Return the findings (strict, loose), by one rule for every constraint: `published.loosely`.
 
-    `clock` is this thread's, which need not be looked up for every constraint.
+    Both together have the time limit of one call. `clock` is this thread's; given, it need not be looked up for every
+    constraint.
     """
     strict = None
     clock = clock or clock_of_this_thread()
@@ -338,7 +343,7 @@ def both_views(
 def strict_twice(
     constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None, clock: Clock
 ) -> tuple[Finding, Finding]:
-    """The strict finding in both places, where nobody asks for the loose one."""
+    """Return the strict finding in both places, for callers that do not need the loose one."""
     try:
         clock.start()
         strict = run_verifier(constraint, text, reasoning)
@@ -353,7 +358,7 @@ def strict_twice(
 
 
 def _of_a_plug_in(constraint: Constraint, text: str, reasoning: str | None) -> Any:
-    """Run a plug-in's verifier; in a thread that could not be stopped, a process runs it (`isolated`)."""
+    """Run a plug-in's verifier, in a process of its own where a thread could not be stopped (`isolated`)."""
     from adhere.constraints import isolated
 
     if isolated.is_needed():
@@ -371,7 +376,7 @@ def _is_ours(constraint: Constraint) -> bool:
 
 
 def _storable(constraint: Constraint, finding: Any) -> Finding:
-    """Return what a plug-in's verifier said, if it can be stored; else `undecided`, with the plug-in's name."""
+    """Return the finding of a plug-in's verifier if it can be stored; else `undecided`, with the plug-in's name."""
     who = f"the verifier of {constraint.id} ({type(constraint).__module__}.{type(constraint).__qualname__})"
     if not isinstance(finding, Finding):
         return Fault("undecided", f"{who} returned {finding!r:.60}, which is no Finding")
@@ -386,7 +391,7 @@ def _storable(constraint: Constraint, finding: Any) -> Finding:
 
 
 class _Storable(msgspec.Struct):
-    """The types that a Finding must have."""
+    """Declares the types that the parts of a Finding must have."""
 
     outcome: Outcome
     reason: str

@@ -1,4 +1,4 @@
-"""Verdicts gathered by answer and by prompt: which passed, which failed, and which were not measured."""
+"""Gather verdicts by answer and by prompt: which passed, which failed, and which were not measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Unit = tuple[str, int]  # (prompt_id, draw): one whole conversation
 
 
 class Slot(NamedTuple):
-    """One constraint of one answer."""
+    """Holds one constraint of one answer; `completed`: the call's status is `ok`."""
 
     constraint_id: str
     strict: Outcome
@@ -21,15 +21,15 @@ class Slot(NamedTuple):
     completed: bool
 
     def outcome(self, view: View) -> Outcome:
-        """Under one view."""
+        """Return the outcome in one view."""
         return self.strict if view == "strict" else self.loose
 
 
 def together(outcomes: Sequence[Outcome], n_constraints: int) -> Outcome:
-    """Return what `n_constraints` outcomes come to together. The one rule for rates, comparisons and rewards.
+    """Combine the outcomes of `n_constraints` constraints. Rates, comparisons and rewards all use this rule.
 
-    One fail fails them all, whatever the others are: a known fail is never unmeasured. Else they are undecided where a
-    verdict is missing (a turn has no answer) or undecided, or where there are no constraints. Else they pass.
+    One fail gives `fail`, whatever the others are. Otherwise a missing verdict (a turn has no answer), an undecided
+    one, or no constraint at all gives `undecided`. Otherwise the result is `pass`.
     """
     if "fail" in outcomes:
         return "fail"
@@ -37,18 +37,18 @@ def together(outcomes: Sequence[Outcome], n_constraints: int) -> Outcome:
 
 
 def keeps_all(outcomes: Sequence[Outcome], n_constraints: int) -> bool | None:
-    """Whether all constraints passed, `n_constraints` of them; None where that is undecided (`together`)."""
+    """Tell whether all of `n_constraints` constraints passed; None where that is undecided (`together`)."""
     outcome = together(outcomes, n_constraints)
     return None if outcome == "undecided" else outcome == "pass"
 
 
 class Answers:
-    """The answers to some prompts with their verdicts.
+    """Holds the answers to some prompts with their verdicts.
 
     Args:
         prompts: What was asked.
-        draws: How often.
-        responses: One per key that has any; failed calls too.
+        draws: How often each prompt was asked.
+        responses: One for each key that was answered, failed calls included.
         verdicts: One per (response, constraint, view).
 
     Attributes:
@@ -69,7 +69,7 @@ class Answers:
                 self.first_broken[key] = min(verdict.measured, self.first_broken.get(key, verdict.measured))
 
     def slots(self, prompt: Prompt, draw: int) -> list[Slot]:
-        """Every constraint of every turn of one conversation that was judged under both views."""
+        """Return every constraint of every turn of one conversation that was judged in both views."""
         slots = []
         for number, turn in enumerate(prompt.turns):
             key = (prompt.id, number, draw)
@@ -95,32 +95,29 @@ class Answers:
         return [outcomes.get((index, view), "undecided") for index in range(len(prompt.turns[turn].constraints))]
 
     def passes(self, prompt: Prompt, draw: int, view: View = "strict") -> bool | None:
-        """Whether one conversation kept every constraint of every turn.
-
-        None where that was not measured (`keeps_all`).
-        """
+        """Tell whether one conversation kept every constraint of every turn; None if not measured (`keeps_all`)."""
         n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
         return keeps_all([slot.outcome(view) for slot in self.slots(prompt, draw)], n_constraints)
 
     def is_completed(self, prompt: Prompt, draw: int) -> bool:
-        """Whether the model finished every turn of one conversation (status `ok`)."""
+        """Tell whether the model finished every turn of one conversation (status `ok`)."""
         keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]
         return all(key in self.responses and self.responses[key].status == "ok" for key in keys)
 
 
 def answers_of(run: Run) -> Answers:
-    """Everything a stored Run holds."""
+    """Return everything that a stored Run holds."""
     return Answers(run.prompts(), run.spec.draws, run.responses(), run.verdicts())
 
 
 def passes(run: Run, *, view: View = "strict", draw: int = 0) -> dict[str, bool | None]:
-    """Whether each prompt was passed, for paired statistics; None where it was not measured (see `Answers.passes`)."""
+    """Tell of each prompt whether one draw passed, for paired statistics; None where it was not measured."""
     parts = map(answers_of, run.parts())
     return {prompt.id: part.passes(prompt, draw, view) for part in parts for prompt in part.prompts}
 
 
 def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
-    """The share of each prompt's draws that pass; None where any draw was not measured. With one draw: 1.0 or 0.0."""
+    """Return the share of each prompt's draws that pass; None where any was not measured. One draw gives 1.0 or 0.0."""
     return {
         name: None if passed is None else passed / run.spec.draws
         for name, passed in passed_draws(run, view=view).items()
@@ -128,7 +125,7 @@ def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
 
 
 def passed_draws(run: Run, *, view: View = "strict") -> dict[str, int | None]:
-    """How many of each prompt's draws pass; None where any draw was not measured."""
+    """Return how many of each prompt's draws pass; None where any draw was not measured."""
     counts: dict[str, int | None] = {}
     for part in map(answers_of, run.parts()):
         for prompt in part.prompts:
@@ -138,7 +135,7 @@ def passed_draws(run: Run, *, view: View = "strict") -> dict[str, int | None]:
 
 
 def by_slice(prompts: Iterable[Prompt], slices: Iterable[str]) -> Mapping[str, list[Prompt]]:
-    """The prompts of each slice, in the order of `slices`; a slice without prompts is left out."""
+    """Return the prompts of each slice, in the order of `slices`; a slice without prompts is left out."""
     prompts_by_slice: dict[str, list[Prompt]] = {name: [] for name in slices}
     for prompt in prompts:
         name = prompt.tags.get("slice")

@@ -1,4 +1,4 @@
-"""Asking: prompts in, Responses out, one for every key that was asked for."""
+"""Ask a model: prompts in, Responses out, one for every key that was asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adhere.text.reasoning import split_answer
 from adhere.text.size import MOST_CHARACTERS, is_too_long
 
 SCHEMA = "data:json_schema"
-"""The kind whose schema a server can be told to enforce."""
+"""Kind of constraint whose schema a server can be told to enforce."""
 
 
 async def respond(
@@ -34,19 +34,19 @@ async def respond(
 ) -> AsyncGenerator[Response, None]:
     """Yield one Response for every key, each as soon as it is known; the order is the model's.
 
-    The seed of a row depends on (sampling.seed, prompt, turn, draw) alone, so neither the order nor what else is asked
-    in the same call changes an answer. Turns are asked in order, each with the conversation so far; where an earlier
+    The seed of an answer depends on (sampling.seed, prompt, turn, draw) alone, so neither the order nor the other
+    requests of the call change an answer. Turns are asked in order, each with the conversation so far; where an earlier
     turn failed, the later ones are answered by a Response with status `error` that says so.
 
     Args:
-        model: Who is asked.
-        prompts: Ids must be unique.
+        model: The model that is asked.
+        prompts: The prompts; ids must be unique.
         sampling: How answers are drawn.
         draws: Answers per turn, when `keys` is None.
         keys: Ask only for these; None asks for all.
         earlier_responses: Responses that exist already, needed as the history of later turns.
-        log: Where the steps of episodes in worlds are kept; None: nowhere.
-        user: Plays the user of worlds whose prompts say so.
+        log: Keeps the steps of episodes in worlds; None: they are not kept.
+        user: The model that plays the user in worlds whose prompts name it.
         whole: All prompts of the suite that `prompts` are taken from, for a model that is asked in chunks (`chunks`).
 
     Raises:
@@ -91,7 +91,7 @@ async def respond(
 
 
 def _asked_together(requests: Sequence[Request], chunks: Chunks | None) -> list[list[Request]]:
-    """Return the requests in groups that go to the model at once: of one limit, and of one draw of one chunk."""
+    """Group the requests that go to the model at once: those of one limit, and of one draw of one chunk."""
     groups: dict[tuple[int | None, int, int], list[Request]] = {}
     for request in requests:
         chunk = (0, 0) if chunks is None else (chunks.number(request.prompt_id), request.draw)
@@ -102,15 +102,15 @@ def _asked_together(requests: Sequence[Request], chunks: Chunks | None) -> list[
 def request_of(
     prompt: Prompt, key: Key, answer_to: Callable[[int], Response | None], sampling: Sampling
 ) -> Request | int:
-    """The request for one turn, with the conversation before it.
+    """Return the request for one turn, with the conversation before it.
 
-    The number of an earlier turn that has no answer, where one has none.
+    If an earlier turn has no answer, its number is returned instead.
 
     Args:
-        prompt: Whose turn it is.
+        prompt: The prompt.
         key: (prompt id, turn, draw).
-        answer_to: What was answered to an earlier turn of the same draw.
-        sampling: The root of the row's seed.
+        answer_to: Returns the answer to an earlier turn of the same draw, given the turn's number.
+        sampling: Its seed is the root of the request's seed.
     """
     prompt_id, turn, draw = key
     answers: list[str] = []
@@ -133,16 +133,16 @@ def request_of(
 
 
 def _most_tokens(prompt: Prompt, sampling: Sampling) -> int | None:
-    """The prompt's own limit, where it has one: its tag says `30 of 128`, the second being the suite's.
+    """Return the prompt's own token limit, or None; the tag says `30 of 128`, 128 being the suite's limit.
 
-    A run with a higher limit than the suite's has lifted the prompt's too; a lower one holds.
+    A run with a higher limit than the suite's lifts the prompt's limit too; a lower limit holds.
     """
     own, _, of_suite = prompt.tags.get("max_new_tokens", "").partition(" of ")
     return min(int(own), sampling.max_new_tokens) if own and sampling.max_new_tokens <= int(of_suite) else None
 
 
 def sampling_of(request: Request, sampling: Sampling) -> Sampling:
-    """The sampling of one request: the run's, with the request's own limit where it has one."""
+    """Return the sampling of one request: the run's, with the request's own token limit if it has one."""
     if request.most_tokens is None:
         return sampling
     return msgspec.structs.replace(sampling, max_new_tokens=request.most_tokens)
@@ -153,7 +153,7 @@ def _answers_in(history: Mapping[Key, Response], prompt_id: str, draw: int) -> C
 
 
 def _refuse_turn(key: Key, earlier: int, answer: Response | None, sampling: Sampling) -> Response:
-    """The `error` Response to a turn before which the conversation is broken."""
+    """Return the `error` Response to a turn whose earlier turn `earlier` has no answer."""
     prompt_id, turn, draw = key
     why = f"turn {earlier} has no answer{f': {answer.error}' if answer and answer.error else ''}"
     seed = derive_seed(sampling.seed, prompt_id, turn, draw)
@@ -161,7 +161,13 @@ def _refuse_turn(key: Key, earlier: int, answer: Response | None, sampling: Samp
 
 
 async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> AsyncGenerator[Response, None]:
-    """The model's answers, held to its contract: each request answered exactly once."""
+    """Yield the model's answers, held to its contract: each request is answered exactly once.
+
+    A request without an answer gets an `error` Response.
+
+    Raises:
+        AdhereError: The model answered something that was not asked, or twice.
+    """
     if not requests:
         return
     open_keys = {request.key: request.seed for request in requests}
@@ -184,11 +190,11 @@ async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> 
 
 
 def settle(response: Response) -> Response:
-    """The same Response with its reasoning in `reasoning` (`text.reasoning.split_answer`).
+    """Return the Response with its reasoning moved to `reasoning` (`text.reasoning.split_answer`).
 
-    One that is `ok` without visible text or call is named `empty`. Reasoning that is never closed leaves no answer: the
-    text is empty, the status `truncated`. So is an answer beyond the size that is judged, which is cut there;
-    `evidence` says which.
+    An `ok` Response without visible text or call becomes `empty`. Reasoning that is never closed leaves no answer: the
+    text is empty, the status `truncated`. An answer beyond the size that is judged is cut there, and is `truncated`
+    too; `evidence` says which of the two it was.
     """
     text, reasoning, status = split_answer(response.text, response.status)
     if status == "truncated" and response.status == "ok":

@@ -1,9 +1,9 @@
-"""Verdicts as one number, for training.
+"""Turn verdicts into one number, for training.
 
 The reward is the evaluation: the same judge, the same strict view, the same rules.
 
-* What the constraints of an answer come to together is `outcomes.together`, as in every rate: one fail decides.
-* An answer that was cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite says
+* `outcomes.together` combines the constraints of an answer, as in every rate: one fail decides. * An answer that was
+cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite says
   it.
 * **A verifier's fault is no measurement.** Where a verifier raised or took too long (`Verdict.fault`) the reward is
   None, and trainers leave the answer out, with one exception: `binary` is 0 where another constraint failed, whatever
@@ -40,17 +40,16 @@ REWARD_KINDS: tuple[RewardKind, ...] = ("dense", "binary")
 def reward(
     verdicts: Iterable[Verdict], *, kind: RewardKind, undecidable: Collection[int] | None = None
 ) -> float | None:
-    """How well one answer does what it was told, in [0, 1], from the strict view.
+    """Return how well one answer does what it was told, in [0, 1], from the strict view.
 
     Args:
-        verdicts: Of one response. Other views are left aside.
+        verdicts: The verdicts on one response. Views other than the strict one are ignored.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
         undecidable: Positions of the constraints that no answer decides (`Judge.undecidable`); None: all that are
             undecided.
 
-    Returns:
-        None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier failed, or
-        where nothing failed and a constraint is undecided that no answer decides: no measurement, no number.
+    Returns: None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier
+    failed, or where nothing failed and a constraint is undecided that no answer decides.
 
     Raises:
         UsageError: There is no such kind.
@@ -85,23 +84,24 @@ def reward_of(
     request: str | None = None,
     others: Others | None = None,
 ) -> float | None:
-    """The reward of one answer: the one function behind the study's online stages and every trainer's reward.
+    """Return the reward of one answer. The study's online stages and every trainer's reward use this function.
 
     Args:
         text: The answer, without the model's reasoning.
         refs: The constraints.
         kind: See `reward`.
         is_cut: Whether the answer hit its token limit.
-        cut_answers: Whether such an answer fails, or is judged as it stands.
-        mode: Whose semantics published kinds have.
+        cut_answers: Whether an answer that is cut fails, or is judged as it stands.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: Which version of a published suite.
         reasoning: The reasoning, for the few constraints that are about it.
-        request: The prompt, where an answer that does not respond to it (`pipeline.responding`) earns nothing; None:
-            the constraints alone count.
-        others: The other answers of the run or batch, for that; None: they are not looked at.
+        request: The prompt. An answer that does not respond to it (`pipeline.responding`) earns nothing. None: the
+            constraints alone count.
+        others: The other answers of the run or batch, to tell whether this one responds; None: they are not looked at.
 
     Raises:
-        UnknownName, BadParameter, UsageError: A constraint cannot be judged, or one of the words is unknown.
+        UnknownName, BadParameter, UsageError: A constraint cannot be judged, or `kind`, `cut_answers` or `mode` is
+            unknown.
     """
     kind, cut_answers = (
         one_of(kind, REWARD_KINDS, "reward"),
@@ -137,13 +137,13 @@ def without_empty_passes(
     profile: str | None = None,
     reasoning: str | None = None,
 ) -> list[Verdict]:
-    """Strict verdicts as a reward counts them: a language rule that a text without letters passed is failed.
+    """Return strict verdicts as a reward counts them: a language rule that a text without letters passed fails.
 
     Args:
-        verdicts: Of one answer.
+        verdicts: The verdicts on one answer.
         refs: The constraints that `Verdict.index` counts.
         text: The answer.
-        mode: In which it was judged; `fixed` leaves such texts undecided by itself.
+        mode: The mode in which the answer was judged; `fixed` leaves such texts undecided by itself.
         profile: As of `reward_of`.
         reasoning: As of `reward_of`.
     """

@@ -1,8 +1,8 @@
-"""How much of a model's greedy answers depends on what is asked beside them: the noise of its engine.
+"""Measure how much of a model's greedy answers depends on what is asked beside them: the noise of its engine.
 
-The same prompts are asked alone, together in the suite's order, and together in another order. What differs from the
-answers that were drawn alone is no difference between models: `adhere compare` says so where a difference of two runs
-is no larger.
+The same prompts are asked alone, together in the suite's order, and together in another order. A difference from the
+answers that were drawn alone is no difference between models. `adhere compare` notes where the difference of two runs
+is no larger than this noise.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def measure_stability(
     """Ask the first turns of a suite greedily in three ways, and count what differs.
 
     Args:
-        model: Who is asked.
-        suite: Its single turns; of conversations the first ones.
-        max_new_tokens: The limit of an answer [the suite's own].
-        seed: Of the other order.
+        model: The model that is asked.
+        suite: The suite; of conversations only the first turns are asked.
+        max_new_tokens: Token limit of an answer [the suite's own].
+        seed: Seed of the other order.
         progress: Where to report to.
 
     Raises:
-        UsageError: The suite has no prompt that can be asked so.
+        UsageError: The suite has fewer than two prompts that can be asked so.
     """
     prompts = [prompt for prompt in suite.prompts if not is_episode(prompt)]
     if len(prompts) < 2:

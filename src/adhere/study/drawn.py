@@ -1,4 +1,4 @@
-"""`[kinds]`: one study whose seeds draw their own kinds, each in a folder of its own, and what they say together."""
+"""Run a study whose seeds draw their own kinds (`[kinds]`), each in a folder of its own, and combine the seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adhere.study.starts import Place
 def tuning_place(spec: StudySpec, directory: Path, records: Path | None) -> Place | None:
     """Return where settings are tuned, once for all seeds, on the kinds that the first seed of `[tune]` draws.
 
-    None where the study draws no kinds.
+    None if the study draws no kinds.
     """
     if spec.kinds is msgspec.UNSET:
         return None
@@ -29,7 +29,7 @@ def tuning_place(spec: StudySpec, directory: Path, records: Path | None) -> Plac
 
 
 def seed_places(spec: StudySpec, directory: Path, records: Path | None) -> list[Place]:
-    """Return the study at each seed, whose settings are chosen. Records of a seed are FILE with its number."""
+    """Return the study at each seed, for a spec with chosen settings. Records of a seed carry its number."""
     places = []
     for seed in spec.seeds:
         packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-seed{seed}.tar.xz")
@@ -38,10 +38,10 @@ def seed_places(spec: StudySpec, directory: Path, records: Path | None) -> list[
 
 
 def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
-    """Return those of the seeds at which a study was begun.
+    """Return the places of the seeds at which the study was begun.
 
     Raises:
-        UsageError: It was begun at none.
+        UsageError: The study was begun at no seed.
     """
     places = [one for one in places if (one.directory / STUDY).exists()]
     if not places:
@@ -50,12 +50,12 @@ def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
 
 
 def with_stages_of(spec: StudySpec, tuned_spec: StudySpec) -> StudySpec:
-    """The study with the settings that its tuning chose."""
+    """Return the study with the settings that its tuning chose."""
     return msgspec.structs.replace(spec, stages=tuned_spec.stages)
 
 
 def put_seeds_together(spec: StudySpec, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
-    """Put the results of all finished seeds together, and store them in DIR/drawn.json."""
+    """Combine the results of all finished seeds, and store the combination in DIR/drawn.json."""
     tuning = load_tuning(directory) if spec.tune is not None else None
     by_seed = {one.seeds[0]: (one, place) for one, place in results}
     together = drawn_result(spec, by_seed, tuning=tuning)

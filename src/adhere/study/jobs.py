@@ -1,6 +1,6 @@
-"""Several processes on one study.
+"""Run one study in several processes.
 
---jobs on this machine, --shard on several that share a directory, --engine ray on a cluster.
+`--jobs` starts them on this machine, `--shard` on machines that share a directory, `--engine ray` on a cluster.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MOST_JOBS = 1000
 
 
 def parse_jobs(text: str) -> int | None:
-    """A number of processes; `auto` is None.
+    """Return a number of processes; None for `auto`.
 
     Raises:
-        UsageError: Anything else.
+        UsageError: The text is anything else.
     """
     if text == "auto":
         return None
@@ -42,14 +42,16 @@ def parse_jobs(text: str) -> int | None:
 
 
 def choose_jobs(study: PreparedStudy, progress: Progress) -> int:
-    """How many processes end soonest on this machine.
+    """Return the number of processes that finishes soonest on this machine.
 
-    One with all cores, or as many as there are cores with a thread each. Both are measured (`design.probe`), and the
-    minutes compared are those of their timetables: seeds go side by side, and the stages of one seed follow each other.
-    What needs more memory than there is, is left out. It changes no weights' key and no prompt.
+    The choice is between one with all cores, and as many as there are cores with a thread each. Both are measured
+    (`design.probe`), and the minutes of their timetables compared: seeds run side by side, and the stages of one seed
+    follow each other. A choice that needs more memory than there is, is left out. The choice changes no key of weights
+    and no prompt.
 
-    On a GPU as many as its memory holds, a process for two cores at most. A small model leaves most of a GPU idle while
-    Python launches its kernels: twelve processes made 4 to 16 times the SFT steps of one on an H100 (docs/LOG.md).
+    On a GPU the number is as many as its memory holds, at most a process for two cores. A small model leaves most of a
+    GPU idle while Python launches its kernels: twelve processes made 4 to 16 times the SFT steps of one on an H100
+    (docs/LOG.md).
     """
     if study.spec.serves:
         return 1  # a server answers many at once, and two would want the same memory
@@ -74,13 +76,13 @@ def choose_jobs(study: PreparedStudy, progress: Progress) -> int:
 
 
 def run_jobs(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
-    """Do the shard with so many processes, which take whatever task is free, and collect the result.
+    """Do the shard with `jobs` processes, each taking any task that is free, and collect the result.
 
     However this process ends, its workers end with it.
 
     Raises:
         UsageError: Several processes would each start a server.
-        KeyboardInterrupt: Passed on; finished tasks stay.
+        KeyboardInterrupt: The user stopped the run; finished tasks stay.
     """
     if jobs > 1 and study.spec.serves:
         raise UsageError(
@@ -112,13 +114,13 @@ def run_jobs(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progres
 
 
 def run_ray(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
-    """Do every task of the study as a task of Ray, each with a GPU where it computes on one, and collect the result.
+    """Do every task of the study as a task of Ray, with a GPU each if the study uses one, and collect the result.
 
     Every node must see the study's directory and the start model under the same path. A dead node's task is done
     elsewhere.
 
     Raises:
-        UsageError: As `PreparedStudy.begin`; or parts or processes were asked for, which the cluster decides.
+        UsageError: See `PreparedStudy.begin`; or `shard` or `jobs` is given, which the cluster decides.
         ResourceError: Ray gave up, or a disk is full.
     """
     if shard != WHOLE or jobs != 1:
@@ -143,7 +145,7 @@ def run_ray(study: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress
 
 
 class _Task:
-    """One task by its name, in whatever process has to do it."""
+    """Does one task, given its name, in any process."""
 
     def __init__(self, spec: StudySpec, directory: Path) -> None:
         self.spec, self.directory = spec, directory.resolve()
@@ -156,7 +158,7 @@ class _Task:
 
 @lru_cache(maxsize=1)
 def _prepare_once(spec: bytes, directory: Path) -> PreparedStudy:
-    """Once a process: a worker of Ray does many tasks of one study."""
+    """Prepare the study once for each process, for a worker of Ray does many tasks of one study."""
     return prepare(decode(spec, StudySpec), directory)
 
 

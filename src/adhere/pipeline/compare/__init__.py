@@ -1,4 +1,4 @@
-"""Two measurements side by side: paired differences with their uncertainty.
+"""Compare two measurements: paired differences with their uncertainty.
 
 paired.py      two Runs, or two files of outcomes -> the difference, overall and per slice
 equal.py       the same at equal tokens, or at equal length of the answers

@@ -1,11 +1,12 @@
-"""Comparisons that hold something equal: the tokens that a method spends, or the length of the answers.
+"""Compare two Runs while something is held equal: the tokens that a method spends, or the length of the answers.
 
-**Equal tokens.** A method of several calls spends more than its plain model, and may be better for that alone. What it
-is compared with here is the plain model given as many generated tokens an answer, in any way that needs no verifier:
+**Equal tokens.** A method of several calls spends more than its plain model, and may be better for that alone. Here the
+method is compared with the plain model given as many generated tokens an answer, in any way that needs no verifier:
 more answers and a vote (`majority-5(MODEL)`), a longer limit, or several of these as stored Runs. Where no Run spends
-as much as the method, the baseline is a mixture of the two on either side: the one with more tokens on a share of the
-prompts, the other on the rest, so that the mean is the method's. The expected pass rate of such a mixture is the
-weighted mean, prompt by prompt. Tokens of the prompt are not counted: they are read together, not generated one by one.
+as much as the method, the baseline mixes the Runs with the next more and the next fewer tokens. The first answers a
+share of the prompts and the second the rest, such that the mean number of tokens is the method's. The expected pass
+rate of such a mixture is the weighted mean, prompt by prompt. Tokens of the prompt are not counted: they are read
+together, not generated one by one.
 
 **Equal length.** See `stats.length_controlled`.
 """
@@ -41,7 +42,7 @@ TOLERANCE = 0.05  # of the method's tokens: within it, a Run counts as spending 
 def at_equal_tokens(
     method: Run, plain: Sequence[Run], *, view: View = "strict", across_engines: bool = False
 ) -> Comparison:
-    """A method minus its own model, given as many generated tokens an answer; see this module.
+    """Compare a method with its own model, given as many generated tokens an answer; see this module.
 
     Args:
         method: The Run of a method.
@@ -50,8 +51,8 @@ def at_equal_tokens(
         across_engines: As in `compare_runs`.
 
     Raises:
-        RunMismatch: A Run cannot be paired, or is not of the method's model, or is an oracle's.
-        UsageError: No Run spends as much, or all spend more; or one does not say how many tokens it spent.
+        RunMismatch: A Run of `plain` cannot be paired with `method`, is of another model, or is an oracle's.
+        UsageError: All Runs of `plain` spend less than `method`, all spend more, or a Run lacks its number of tokens.
     """
     model = innermost(method.spec.model)
     notes: list[str] = []
@@ -74,13 +75,19 @@ def at_equal_tokens(
 
 
 def innermost(name: str) -> str:
-    """The model at the bottom of a name such as `majority-5(prefix(MODEL))`."""
+    """Return the model at the bottom of a name such as `majority-5(prefix(MODEL))`; a plain name is left as it is."""
     form = wrapped_form(name)
     return innermost(form[1]) if form else name
 
 
 def _with_tokens(tokens: float, sides: Sequence[Side], model: str) -> Side:
-    """The baseline that spends `tokens` an answer, of sides in the order of their tokens."""
+    """Return the baseline that spends `tokens` an answer: one of `sides` or a mixture of two.
+
+    `sides` must be sorted by their tokens.
+
+    Raises:
+        UsageError: All sides spend fewer tokens, or all spend more.
+    """
     least, most = _tokens_spent(sides[0]), _tokens_spent(sides[-1])
     if most < tokens * (1 - TOLERANCE):
         times = math.ceil(tokens / least) if least else MOST_ANSWERS + 1
@@ -105,10 +112,10 @@ def _with_tokens(tokens: float, sides: Sequence[Side], model: str) -> Side:
 
 
 def _tokens_spent(side: Side) -> float:
-    """Generated tokens an answer.
+    """Return the generated tokens an answer of a side.
 
     Raises:
-        UsageError: Nobody counted them.
+        UsageError: They were not counted.
     """
     if side.tokens is None:
         raise UsageError(f"{side.name}: its answers do not say how many tokens they took, so nothing can be held equal")
@@ -120,7 +127,7 @@ def _mix(share: float, upper: float | None, lower: float | None) -> float | None
 
 
 def with_equal_length(comparison: Comparison, run_a: Run, run_b: Run) -> Comparison:
-    """The same comparison, with the difference at equal length of answers beside it."""
+    """Return the comparison with its difference at equal length of answers (`at_equal_length`) filled in."""
     rates_a, rates_b = pass_rates(run_a, view=comparison.view), pass_rates(run_b, view=comparison.view)
     long_a, long_b = _characters(run_a), _characters(run_b)
     prompts = run_a.prompts()
@@ -154,7 +161,10 @@ def with_equal_length(comparison: Comparison, run_a: Run, run_b: Run) -> Compari
 
 
 def _characters(run: Run) -> Mapping[str, float]:
-    """Characters of all turns of an answer, the mean over its draws; of prompts whose every answer is there."""
+    """Return by prompt the characters of an answer (all turns), as the mean over its draws.
+
+    Prompts with a missing answer or a failed call are left out.
+    """
     n_answers = {prompt.id: len(prompt.turns) * run.spec.draws for prompt in run.prompts()}
     lengths_by_prompt: dict[str, list[int]] = defaultdict(list)
     for response in run.responses():

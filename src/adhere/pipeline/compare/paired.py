@@ -1,4 +1,4 @@
-"""Two measurements of the same prompts: a paired difference with its uncertainty, by the model that studies use."""
+"""Pair two measurements of the same prompts; the difference has its uncertainty from the model that studies use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from adhere.terminal import notebook_table
 
 CONFIDENCE = 0.95
 JUDGING = ("mode:", "random_in_reference:", "reasoning_tags:")
-"""Fields of a spec that change verdicts, not answers."""
+"""How lines about fields of a spec begin that change verdicts, not answers."""
 CLUSTER = "query"  # the tag of prompts that were made from one thing
 
 
 class Difference(Record, frozen=True):
-    """Pass rate of a minus that of b, over prompts that both measured.
+    """Holds the pass rate of a minus that of b, over prompts that both measured.
 
     `gained` prompts pass (more often) under a, `lost` under b. Interval, `p_value` and `minimum_detectable` (with 80 %
     power) come from one model (`stats.crossed`), in which prompts of one query or source are one cluster. [low, high]
@@ -51,7 +51,7 @@ class Difference(Record, frozen=True):
 
 
 class EqualLength(Record, frozen=True):
-    """The difference there would be if both answered each prompt at equal length (`stats.length_controlled`).
+    """Holds the difference there would be if both answered each prompt at equal length (`stats.length_controlled`).
 
     `characters_a`, `characters_b`: mean length of the answers to a prompt. `slope`: how much the difference rises with
     one standard deviation more length of a. A number is None, with the `reason`, where the data cannot say.
@@ -68,14 +68,16 @@ class EqualLength(Record, frozen=True):
 
 
 class Comparison(Record, frozen=True):
-    """Two Runs, paired by prompt. `notes` says what else differs between them, for a reader to weigh.
+    """Compares two Runs, paired by prompt. `notes` says what else differs between them.
 
-    `tokens_a`, `tokens_b`: generated tokens an answer, of all calls that a method made for it; None where a call did
-    not report it. `at_equal_length` is there where it was asked for. Of `answers` that both gave, `same_answers` are
-    the same text; None where the texts are not at hand. `over_draws`: with several draws the same of pass@k and pass^k
-    (`stats.draws`, unbiased), for k = 2, 4, … and all draws. `sides`: tests that a is not worse than b at other tasks,
-    where such files were given. `floor` is that of the prompts of both (strict view),
-    `guards` what stands beside their rates; None where they are no stored Runs.
+    `tokens_a` and `tokens_b` are generated tokens an answer, over all calls that a method made for it; None where a
+    call
+    did not report them. `at_equal_length` is filled only on request. `answers` counts the answers that both gave, and
+    `same_answers` those of them with the same text; both are None where the texts are not at hand. `over_draws`: with
+    several draws, the differences of pass@k and pass^k (`stats.draws`, unbiased), for k = 2, 4, … and all draws.
+    `sides`:
+    tests that a is not worse than b at other tasks, where such files were given. `floor` is the floor of the common
+    prompts (strict view). `guards` holds the mean guards of a and b; None unless both are sealed Runs.
     """
 
     a: str
@@ -97,18 +99,18 @@ class Comparison(Record, frozen=True):
     guards: tuple[GuardMeans, GuardMeans] | None = None
 
     def __repr__(self) -> str:
-        """Return the difference in a line."""
+        """Return the difference in one line."""
         return f"<Comparison {self.a} − {self.b} on {self.suite}: {_in_words(self.overall)}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the difference, that of each slice, and what to weigh."""
+        """Return the table that a notebook shows: the difference, overall and by slice, and the notes."""
         rows = {"all prompts": _in_words(self.overall)} | {name: _in_words(one) for name, one in self.slices.items()}
         rows |= {f"note {place}": note for place, note in enumerate(self.notes, 1)}
         return notebook_table(f"{self.a} − {self.b} on {self.suite} ({self.view})", rows)
 
     @property
     def points_per_100_tokens(self) -> float | None:
-        """Points gained for every hundred more tokens an answer; None unless a takes more tokens than b."""
+        """Percentage points gained for every hundred more tokens an answer; None unless a takes more tokens than b."""
         more = None if self.tokens_a is None or self.tokens_b is None else self.tokens_a - self.tokens_b
         if self.overall.difference is None or more is None or more <= 0:
             return None
@@ -116,7 +118,7 @@ class Comparison(Record, frozen=True):
 
 
 def _in_words(one: Difference) -> str:
-    """A difference in words, with its interval and flips."""
+    """Return a difference in words, with its interval and the prompts gained and lost."""
     if one.difference is None:
         return f"not measured ({one.reason})"
     interval = "" if one.low is None or one.high is None else f" ({100 * one.low:+.1f} to {100 * one.high:+.1f})"
@@ -124,16 +126,16 @@ def _in_words(one: Difference) -> str:
 
 
 def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engines: bool = False) -> Comparison:
-    """Run a minus run b, prompt by prompt, overall and per slice.
+    """Subtract Run b from Run a, prompt by prompt, overall and per slice.
 
     Args:
         run_a: The treatment.
-        run_b: What it is compared with.
+        run_b: The baseline.
         view: Which verdicts count.
         across_engines: Compare although engine or precision differ; the comparison then notes it.
 
     Raises:
-        RunMismatch: The Runs did not ask the same prompts in the same way, or not by the same engine.
+        RunMismatch: The Runs differ in their prompts, in how these were asked, or in the engine.
     """
     notes = refuse_unequal(run_a, run_b, across_engines=across_engines)
     a, b = side_of(run_a, view), side_of(run_b, view)
@@ -150,7 +152,7 @@ def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engine
 
 
 def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
-    """Say where a difference is no larger than what an engine's answers change by themselves (`adhere stable`)."""
+    """Return notes if a difference is no larger than the noise of an engine's answers (`adhere stable`)."""
     notes = []
     for run in {run.spec.model: run for run in (run_a, run_b)}.values():
         stability, damaged_paths = stored_for(run.spec, run.directory.parent)
@@ -168,7 +170,10 @@ def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
 
 
 def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:
-    """pass@k and pass^k of a minus b; both drew as often as `run`, which asked their prompts."""
+    """Return the differences of pass@k and pass^k of two sides, a minus b; empty if there is one draw.
+
+    Both sides drew as often as `run`, whose prompts were asked.
+    """
     n = run.spec.draws
     if n < 2:
         return {}
@@ -182,7 +187,7 @@ def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:
 
 
 class Side(NamedTuple):
-    """One side of a comparison: its name, the pass rate of each prompt, and generated tokens an answer."""
+    """Holds one side of a comparison: its name, the pass rate of each prompt, and generated tokens an answer."""
 
     name: str
     rates: Mapping[str, float | None]
@@ -190,12 +195,12 @@ class Side(NamedTuple):
 
 
 def side_of(run: Run, view: View) -> Side:
-    """A stored Run as one side."""
+    """Return a stored Run as one side of a comparison."""
     return Side(run.spec.model, pass_rates(run, view=view), tokens_an_answer(run))
 
 
 def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> Comparison:
-    """One side minus the other, overall and per slice, over the prompts of `run`, which both were asked."""
+    """Subtract side b from side a, overall and per slice, over the prompts of `run`, which both sides were asked."""
     prompt_ids = _read_ids(run)
 
     def difference(ids: Sequence[str]) -> Difference:
@@ -217,7 +222,7 @@ def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[st
 
 
 class _PromptIds(NamedTuple):
-    """The ids of all prompts, those of each slice, and what a prompt was made from."""
+    """Holds the ids of all prompts, the ids of each slice, and the cluster of a prompt: what it was made from."""
 
     ids: list[str]
     slices: dict[str, list[str]]
@@ -238,7 +243,7 @@ def _read_ids(run: Run) -> _PromptIds:
 
 
 def clusters_of(prompts: Iterable[Prompt]) -> dict[str, str]:
-    """Return what a prompt was made from, by its id, where several may be made from it."""
+    """Return by id what a prompt was made from; prompts whose tags do not say so are left out."""
     return {prompt.id: prompt.tags[CLUSTER] for prompt in prompts if CLUSTER in prompt.tags}
 
 
@@ -249,9 +254,11 @@ def paired_by_prompt(
     *,
     clusters: Mapping[str, str] | None = None,
 ) -> Difference:
-    """The paired difference over `ids`; prompts that either did not measure (None) are left out and counted.
+    """Return the paired difference over `ids`, without prompts that either side did not measure (None).
 
-    `clusters` names what a prompt was made from, where several were made from it; the others stand for themselves.
+    These are counted in `left_out`. `clusters` names what a prompt was made from, where several were made from it; a
+    prompt
+    that it lacks is its own cluster.
     """
     ids = list(ids)
     rows = [
@@ -289,12 +296,12 @@ def paired_by_prompt(
 def compare_outcomes(
     a: tuple[str, str, Mapping[str, float | None]], b: tuple[str, str, Mapping[str, float | None]], *, view: View
 ) -> Comparison:
-    """Two measurements that were stored as files, paired by prompt.
+    """Compare two measurements that were stored as files, paired by prompt.
 
-    Each a name, what it counts as passing, and rates by prompt.
+    `a` and `b` hold a name, what counts as passing, and rates by prompt.
 
     Raises:
-        RunMismatch: They have no prompt in common.
+        RunMismatch: The two have no prompt in common.
     """
     ids = [key for key in a[2] if key in b[2]]
     if not ids:
@@ -319,10 +326,10 @@ def compare_outcomes(
 
 
 def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]:
-    """Refuse what cannot be paired; say what else differs.
+    """Refuse two Runs that cannot be paired; return notes on what else differs.
 
     Raises:
-        RunMismatch: See `compare_runs`.
+        RunMismatch: The Runs differ in their prompts, in how these were asked, or in the engine.
     """
     a, b = run_a.spec, run_b.spec
     where = f"{run_a.directory} and {run_b.directory}"
@@ -376,7 +383,7 @@ def _shown_as_pictures(run_a: Run, run_b: Run) -> list[str]:
 
 
 def tokens_an_answer(run: Run) -> float | None:
-    """Generated tokens an answer; None where any answer lacks its count, or there is none."""
+    """Return the generated tokens an answer; None if an answer lacks its count or there is no answer."""
     answers = tokens = 0
     for part in run.parts():
         counts = [response.usage.completion_tokens for response in part.responses() if response.status != "error"]
@@ -388,7 +395,7 @@ def tokens_an_answer(run: Run) -> float | None:
 
 
 def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
-    """How many (prompt, turn, draw) both answered, and how many of these with the same text."""
+    """Count the (prompt, turn, draw) that both Runs answered, and how many of these have the same text."""
     both = same = 0
     waiting: tuple[dict[Key, str], dict[Key, str]] = {}, {}  # what the other has not, so far: both have one order
     for parts in zip_longest(run_a.parts(), run_b.parts()):
@@ -401,14 +408,14 @@ def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
 
 
 def _setting_of(spec: RunSpec, name: str) -> str:
-    """An option that an endpoint was sent, in words."""
+    """Return an option that an endpoint was sent, in words; `by words` if none was sent."""
     fields = spec.engine.settings.get("sent")
     option = fields.get(name) if isinstance(fields, dict) else None
     return "by words" if option is None else str(option.get("type") if isinstance(option, dict) else option)
 
 
 def _fields_of(spec: RunSpec) -> str:
-    """Return what a person added to every request and left out of it, as JSON."""
+    """Return what a user added to every request and left out of it, as JSON."""
     return encode({name: spec.engine.settings.get(name) for name in ("send", "omit")}).decode()
 
 

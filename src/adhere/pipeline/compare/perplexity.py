@@ -1,4 +1,4 @@
-"""How well a model predicts plain text: an answer-free measure of what training must not break.
+"""Measure how well a model predicts plain text, which training must not break; no answers are needed.
 
 found = measure("local/smollm2-135m", model, tokenizer, read_texts(Path("page.txt")))
 found.perplexity, found.bits_per_byte
@@ -20,10 +20,11 @@ from adhere.schema import Record
 
 
 class TextScore(Record, frozen=True):
-    """One text under one model; a line of `adhere perplexity --out`.
+    """Holds one text's score under one model; it is a line of `adhere perplexity --out`.
 
-    `nats` is the negative log-likelihood of all tokens but the first, which has no context; `tokens`, `words` (between
-    white space) and `bytes` (of UTF-8) are what it is over. `ids_sha256` tells one tokenizer from another.
+    `nats` is the negative log-likelihood of all tokens but the first, which has no context. `tokens` counts these
+    tokens, `bytes` their UTF-8 bytes, and `words` all words between white space. `ids_sha256` tells one tokenizer from
+    another.
     """
 
     model: str
@@ -37,14 +38,14 @@ class TextScore(Record, frozen=True):
 
 
 class Perplexity(NamedTuple):
-    """One model on some texts."""
+    """Holds the scores of some texts under one model."""
 
     model: str
     scores: list[TextScore]
 
     @property
     def perplexity(self) -> float:
-        """Exp of the mean nats a token, over all tokens. Of one tokenizer only; `bits_per_byte` compares several."""
+        """Exp of the mean nats a token, over all tokens. Compare it within one tokenizer only; else `bits_per_byte`."""
         return math.exp(sum(score.nats for score in self.scores) / sum(score.tokens for score in self.scores))
 
     @property
@@ -54,11 +55,11 @@ class Perplexity(NamedTuple):
 
 
 def read_texts(path: Path) -> tuple[str, ...]:
-    """Texts of a file: paragraphs between empty lines, or the column `text` of JSON lines (`.jsonl`).
+    """Return the texts of a file: paragraphs between empty lines, or the column `text` of JSON lines (`.jsonl`).
 
     Raises:
-        UsageError: No such file, or no text in it.
-        SpecError: A line is no object with `text`.
+        UsageError: The file cannot be read as UTF-8, or holds no text.
+        SpecError: A line of JSON lines is no object with `text`.
     """
     try:
         content = path.read_text(encoding="utf-8")
@@ -90,7 +91,7 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
     """Score texts with a transformers model as it is, without a chat template.
 
     Args:
-        name: What the model is called.
+        name: Name of the model, for the results.
         model: A causal language model.
         tokenizer: Its tokenizer.
         texts: Each of at least two tokens and within the model's context.
@@ -125,7 +126,7 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
 
 
 def text_nats(model: Any, ids: Sequence[int]) -> tuple[float, int]:
-    """Summed negative log-likelihood (nats) of a text's tokens after the first, and how many they are."""
+    """Return the summed negative log-likelihood (nats) of a text's tokens after the first, and their number."""
     torch = need("torch", extra="train")
     with torch.inference_mode():
         row = torch.tensor([list(ids)], device=model.device)  # (1, T)
@@ -135,10 +136,11 @@ def text_nats(model: Any, ids: Sequence[int]) -> tuple[float, int]:
 
 
 def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) -> SideTest:
-    """Whether the perplexity of `a` is not above that of `b` by more than a share, paired by text.
+    """Test that the perplexity of `a` exceeds that of `b` by at most the share `margin`, paired by text.
 
-    Of tokens, as a study's guard has it, where both have the same tokenizer; of words otherwise. A perplexity of bytes
-    would be no measure to set one margin for: a fifth more a token is a twentieth more a byte.
+    If both have the same tokenizer, it is the perplexity of a token, as in a study's guard; otherwise that of a word.
+    One
+    margin could not serve for a perplexity of bytes: a fifth more a token is a twentieth more a byte.
     """
     ids = [{score.text_sha256: score.ids_sha256 for score in one.scores} for one in (a, b)]
     unit = "token" if ids[0] == ids[1] else "word"

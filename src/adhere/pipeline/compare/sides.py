@@ -16,7 +16,7 @@ from adhere.stats import Crossed, fit_crossed
 
 CONFIDENCE = 0.95
 MARGIN = 0.02
-"""Of a rate, in shares: two points."""
+"""By how much a rate may fall, as a share: two points."""
 PERPLEXITY_MARGIN = 0.1
 """By which share a perplexity may rise."""
 
@@ -25,21 +25,21 @@ Unit = Literal["rate", "perplexity"]
 
 
 class SideTest(Record, frozen=True):
-    """Whether a is not worse than b at one task beside the following of instructions, by more than a margin.
+    """Tells whether a is worse than b by more than a margin at one task beside the following of instructions.
 
-    `holds`: the whole interval of `worse` lies below `margin`; `violated`: it lies above; `undecided` otherwise. One
-    task decides at `confidence`; that all of several hold needs no correction, for each of them must.
+    `outcome` is `holds` if the whole interval of `worse` lies below `margin`, `violated` if it lies above, and
+    `undecided` otherwise. To claim that several tasks all hold needs no correction, for each of them must hold.
 
     Attributes:
-        task: Its name, or that of the group whose tasks are pooled.
-        harness: Who scored it.
-        score: Which of its scores.
+        task: Name of the task, or of the group whose tasks are pooled.
+        harness: Name of the harness that scored it.
+        score: Name of the harness's score.
         unit: `rate`: values and margin are shares in [0, 1]. `perplexity`: values are perplexities for a unit of text,
             and `worse` is a / b less 1.
-        n: Items that both measured. `left_out`: items that one did not, or that asked another thing.
+        n: Items that both measured. `left_out`: items that one side did not measure, or that were asked differently.
         value_a, value_b: Means over items.
-        worse, low, high: How much worse a is, with its interval.
-        needed: Items with which this margin would be decided 4 times in 5 if there is no difference.
+        worse, low, high: How much worse a is, and the ends of the interval.
+        needed: Items with which this margin would be decided 4 times in 5 if a and b did not differ.
         reason: Why undecided, where nothing could be measured.
     """
 
@@ -61,7 +61,7 @@ class SideTest(Record, frozen=True):
 
 
 class Measure(NamedTuple):
-    """A measure that is compared: names, unit, and whether less of it is better."""
+    """Describes a measure that is compared: its names, its unit, and whether less of it is better."""
 
     task: str
     harness: str
@@ -79,16 +79,16 @@ def side_test(
     left_out: int = 0,
     confidence: float = CONFIDENCE,
 ) -> SideTest:
-    """Test one task.
+    """Test that a is not worse than b at one task by more than a margin.
 
     Args:
-        measure: What the numbers are.
-        a_S: For each training seed item -> value (a rate, or nats for a unit of text); one mapping where there are no
-            seeds.
-        b_S: The other's, of the same seeds.
+        measure: Names and unit of the numbers.
+        a_S: One mapping for each training seed, item -> value (a rate, or nats for a unit of text). Without seeds it is
+            one mapping.
+        b_S: The same for b, of the same seeds.
         margin: As `SideTest.margin`.
-        left_out: Items that were left out already, to be counted with those that are left out here.
-        confidence: Of the interval.
+        left_out: Number of items that were left out before; those left out here are added.
+        confidence: Confidence of the interval.
     """
     rows = [*a_S, *b_S]
     every = dict.fromkeys(item for row in rows for item in row)
@@ -155,7 +155,7 @@ def _leave_undecided(measure: Measure, n: int, left_out: int, margin: float, rea
 
 
 def _in_unit(difference: float, unit: Unit) -> float:
-    """A difference of nats is the logarithm of a ratio of perplexities."""
+    """Return a difference in the measure's unit; for perplexities, whose difference is in nats, a / b less 1."""
     return difference if unit == "rate" else math.expm1(difference)
 
 

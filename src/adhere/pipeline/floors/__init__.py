@@ -1,4 +1,4 @@
-"""Measure what answerers without a model get on a suite: the floor below which a rate says nothing.
+"""Measure the pass rates of answerers without a model on a suite: the floor below which a rate says nothing.
 
 bots.py      the thirty answerers, ten of them bots
 measure.py   their answers judged: rates by answerer and kind

@@ -1,7 +1,7 @@
-"""Answerers without a model: the one catalogue of what an answer may be where nobody answers.
+"""Define answerers without a model, in one catalogue.
 
-Thirty of them give the floor of a suite (`floors.measure`), and those of the group `bot` test the gate of rewards
-(`pipeline.intent`) and any reward that somebody audits. An answerer is a function of the prompt's text; it sees no
+All thirty give the floor of a suite (`floors.measure`). Those of the group `bot` also test the gate of rewards
+(`pipeline.intent`) and any reward that is audited. An answerer is a function of the prompt's text; it sees no
 constraint.
 """
 
@@ -18,7 +18,7 @@ Group = Literal["constant", "refusal", "filler", "echo", "bot"]
 
 
 class Answerer(NamedTuple):
-    """One answerer: its name, its group, and its answer to a prompt's text."""
+    """Describes one answerer: its name, its group, and the function from a prompt's text to its answer."""
 
     name: str
     group: Group
@@ -72,13 +72,13 @@ _FORM = (
 
 
 def subjects(prompt: str) -> list[str]:
-    """The words of a request that may be its subject, in lower case and its order; never empty."""
+    """Return the words of a request that may be its subject, in lower case and in order; `this` if there is none."""
     long_words = [word.lower() for word in words(prompt) if len(word) > 2 and word.isalpha()]
     return [word for word in dict.fromkeys(long_words) if word not in _NO_SUBJECT] or ["this"]
 
 
 def _noun(prompt: str) -> str:
-    """The longest of the first words that may be the subject: what a simple program would take for it."""
+    """Return the longest of the first six possible subjects, as a simple program would choose."""
     return max(subjects(prompt)[:6], key=len)
 
 
@@ -182,7 +182,7 @@ ANSWERERS: tuple[Answerer, ...] = (
     Answerer("numbered stubs", "bot", _stubs),
     Answerer("both ways", "bot", _constant("My answer is yes. My answer is no. My answer is maybe.")),
 )
-"""Every answerer, by group; their names are unique and stand in stored floors."""
+"""Every answerer, by group. Names are unique, and stored floors hold them."""
 
 BOTS: tuple[Answerer, ...] = tuple(one for one in ANSWERERS if one.group == "bot")
-"""The ten that a measure of responding has to catch."""
+"""The ten answerers that a measure of responding has to catch."""

@@ -1,4 +1,4 @@
-"""The answers of answerers without a model, judged like any other."""
+"""Judge the answers of answerers without a model like any other answers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NOBODY = "no prompt of it is decided by a program on a text: episodes, or statem
 
 
 class AnswererRates(Record, frozen=True):
-    """One answerer on one suite, strictly.
+    """Holds the pass rates of one answerer on one suite, in the strict view unless named otherwise.
 
-    What is undecided for its answer counts as not passed, so that all answerers have one denominator; prompts that only
-    a model judges, and episodes in worlds, are left out. Rates are None where no prompt is left.
+    Undecided counts as not passed, so that all answerers have one denominator. Prompts that only a model can judge, and
+    episodes in worlds, are left out. Rates are None where no prompt is left.
 
     Attributes:
-        answerer: Its name.
+        answerer: Name of the answerer.
         group: `constant`, `refusal`, `filler`, `echo` or `bot`.
-        prompt_strict: Share of the `prompts` of which every constraint passes.
+        prompt_strict: Share of the `prompts` whose every constraint passes.
         instruction_strict: Share of the `instructions` that pass.
         prompts: How many prompts were answered.
-        instructions: How many constraints they have.
+        instructions: How many constraints these prompts have.
         passed: One sign a prompt, in the suite's order: 1 passes, 0 does not, - was left out.
-        kinds: Of each kind of constraint how many pass, and of how many.
-        prompt_loose, instruction_loose: The same in the loose view; None where that was not looked at.
+        kinds: By kind of constraint: how many pass, of how many.
+        prompt_loose, instruction_loose: The same in the loose view; None if that view was not judged.
     """
 
     answerer: str
@@ -54,15 +54,15 @@ def measure_floors(
     most: int | None = None,
     loose: bool = False,
 ) -> list[AnswererRates]:
-    """Return what each answerer gets, best first; ties in the order of the catalogue.
+    """Return the rates of each answerer, best first; ties stay in the order of `answerers`.
 
     Args:
-        prompts: The suite's.
-        answerers: Who answers.
-        mode: Whose semantics published kinds have.
+        prompts: Prompts of the suite.
+        answerers: The answerers to measure.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         cut_answers: As the suite says; no answer here was cut, but a prompt may be too long to be judged whole.
         most: Ask at most so many prompts, evenly spread; None asks all.
-        loose: Look at the loose view, too.
+        loose: Judge the loose view, too.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -74,7 +74,7 @@ def measure_floors(
 
 
 def _is_for_texts(prompt: Prompt) -> bool:
-    """Tell whether a program decides about a text that answers it."""
+    """Tell whether programs can judge a text that answers a prompt: no episode, no constraint that a model judges."""
     if "world" in prompt.tags:
         return False
     return all(turn.constraints and all(ref.id != JUDGED for ref in turn.constraints) for turn in prompt.turns)
@@ -87,7 +87,7 @@ def _spread(places: Sequence[int], most: int | None) -> list[int]:
 
 
 class _Asking(NamedTuple):
-    """The prompts that every answerer is asked, at these `places` of them, and how its answers are judged."""
+    """Says which prompts every answerer is asked (`places` in `prompts`) and how the answers are judged."""
 
     prompts: Sequence[Prompt]
     places: Sequence[int]
@@ -106,7 +106,7 @@ class _Asking(NamedTuple):
 
 
 class _Tally:
-    """Prompts and constraints that pass in one view."""
+    """Counts the prompts and constraints that pass in one view."""
 
     def __init__(self, n_prompts: int) -> None:
         self.signs = ["-"] * n_prompts

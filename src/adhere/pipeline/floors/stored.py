@@ -1,4 +1,4 @@
-"""The floors of a suite, computed once and kept beside the fetched files.
+"""Compute the floors of a suite once, and keep them beside the fetched files.
 
     $ADHERE_CACHE/floors/<hash>.json
 
@@ -34,11 +34,11 @@ from adhere.store.summary import Floor
 
 VERSION = 1
 MOST_PROMPTS = 1000
-"""A floor that stands beside a rate is of at most so many prompts, evenly spread; `adhere floors` asks all."""
+"""Prompts (evenly spread) of which a floor beside a rate is measured, at most; `adhere floors` asks all."""
 
 
 class _File(Record, frozen=True):
-    """One file."""
+    """Describes a file of stored floors."""
 
     version: int
     rows: list[AnswererRates]
@@ -47,7 +47,7 @@ class _File(Record, frozen=True):
 def floors_of(
     prompts: Sequence[Prompt], *, mode: Mode = "reference", cut_answers: CutAnswers = "judge", most: int | None = None
 ) -> list[AnswererRates]:
-    """Return what `measure_floors` finds, read from the cache where it was measured before.
+    """Return what `measure_floors` returns, from the cache if it was measured before.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -63,7 +63,7 @@ def floors_of(
 
 
 def tallies_of(rows: Sequence[AnswererRates], places: Iterable[int]) -> dict[str, tuple[int, int]]:
-    """Count by answerer how many prompts at some places (a slice) pass, and of how many."""
+    """Return by answerer how many prompts at some places (a slice) pass, and of how many."""
     chosen = list(places)
     tallies = {}
     for row in rows:
@@ -73,7 +73,7 @@ def tallies_of(rows: Sequence[AnswererRates], places: Iterable[int]) -> dict[str
 
 
 def floor_of(tallies: Mapping[str, tuple[int, int]]) -> Floor | None:
-    """The best answerer, of several the first of the catalogue; None where no prompt was answered."""
+    """Return the best answerer's floor (ties: the first of the catalogue); None if no prompt was answered."""
     pass_counts = [(one.name, tallies.get(one.name, (0, 0))) for one in ANSWERERS]
     floors = [Floor(name, passed / n, n) for name, (passed, n) in pass_counts if n]
     return max(floors, key=lambda floor: floor.rate, default=None)

@@ -1,12 +1,12 @@
-"""Whether an answer follows the letter of its instructions and not their intent.
+"""Find answers that follow the wording of their instructions and not the intent.
 
 gate.py      the traps that one answer takes
 need.py      what a prompt needs
 visible.py   what a reader sees of an answer
-padding.py   what stands in it for a rule's words alone
-exploits.py  scripted answers that take them: the twins of every kind
+padding.py   text that is there only for the words of a constraint
+exploits.py  scripted answers that take these traps, for every kind of constraint
 
-`verify.traps` counts them in a run, a file of answers or a training log.
+`verify.traps` counts the traps in a run, a file of answers or a training log.
 """
 
 from __future__ import annotations

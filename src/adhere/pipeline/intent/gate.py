@@ -1,7 +1,7 @@
-"""The intent gate: what an answer does to pass its checks without doing what was asked.
+"""Find what an answer does to pass its checks without doing what was asked (the intent gate).
 
-Seven traps. Three are judged by taking something away: where a constraint passes on the answer and fails on what a
-reader sees of it, the pass rests on what was taken away.
+There are seven traps. Three are found by taking something away: if a constraint passes on the answer and fails on what
+a reader sees of it, the pass rests on what was taken away.
 
 * `hidden`     comments, invisible characters, empty code fences
 * `look-alike` letters of another script and full-width signs in place of the Latin ones that they look like
@@ -49,19 +49,19 @@ Trap = Literal["hidden", "look-alike", "padding", "echo", "empty", "off-topic", 
 TRAPS: tuple[Trap, ...] = ("hidden", "look-alike", "padding", "echo", "empty", "off-topic", "repeat")
 
 Outcomes = Callable[[str], list[Outcome]]
-"""What each constraint says of a text, strictly."""
+"""Function from a text to the strict outcome of each constraint."""
 
 
 def traps_of(
     request: str, text: str, refs: Iterable[ConstraintRef] = (), *, mode: Mode = "reference", profile: str | None = None
 ) -> tuple[Trap, ...]:
-    """The traps that an answer takes, in the order of TRAPS; none for an empty answer, which passes nothing.
+    """Return the traps that an answer takes, in the order of TRAPS; none for an empty answer, which passes nothing.
 
     Args:
         request: The prompt's text.
         text: The answer, without reasoning.
-        refs: The prompt's constraints. Without them only what is measured against the prompt is looked at.
-        mode: Whose semantics published kinds have.
+        refs: The prompt's constraints. Without them only the traps measured against the prompt are looked for.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: Which version of a published suite.
 
     Raises:
@@ -110,7 +110,7 @@ _LANGUAGE = re.compile(r"^[a-z]{2}:(?=[a-z_]+:)")
 
 
 def dictates(ref: ConstraintRef) -> bool:
-    """Whether a rule says what the whole answer is, so that its letter is its intent."""
+    """Tell whether a constraint fixes the whole answer; its wording is then all that it intends."""
     return "empty" in _asked_for((ref,))
 
 
@@ -133,7 +133,10 @@ _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 def _by_taking_away(
     request: str, text: str, forms: tuple[str, str], refs: Sequence[ConstraintRef], outcomes: Outcomes
 ) -> Iterable[Trap]:
-    """Yield traps by what taking away changes; `forms`: what a reader sees, and the same in plain letters."""
+    """Yield the traps that show when something is taken away from the answer.
+
+    `forms` holds what a reader sees of the answer, and the same in plain letters.
+    """
     if not refs:
         return
     exempt = _asked_for(refs)
@@ -237,7 +240,7 @@ def _is_echo(
     *,
     need: int,
 ) -> bool:
-    """Whether an answer is the prompt and hardly anything else.
+    """Tell whether an answer is the prompt and hardly anything else.
 
     `need` is 1 where the prompt's words may be an answer to it.
     """
@@ -271,7 +274,7 @@ _PER_WORD = 3  # so many words of the prompt, in an order of its own, are worth 
 
 
 def _not_copied(answer_words: Sequence[str], prompt: Sequence[str]) -> set[str]:
-    """The words of a text that stand anywhere outside of what it copies from the prompt, six words at a time."""
+    """Return the words of a text that occur outside of its copies from the prompt (six or more words at a time)."""
     runs = {tuple(prompt[at : at + _COPY]) for at in range(len(prompt) - _COPY + 1)}
     copied_places: set[int] = set()
     for at in range(len(answer_words) - _COPY + 1):
@@ -294,9 +297,9 @@ _NUMBERED = re.compile(
 
 
 def _own_words(request: str, plain: str, rule_words: frozenset[str], need: int) -> set[str]:
-    """The different words of an answer that tell something.
+    """Return the different words of an answer that tell something.
 
-    No filler, no label, no number of a list, none that the rules name.
+    Fillers, labels, numbers of a list and words that the rules name are left out.
     """
     cased_words = words(_LABELS.sub("", _NUMBERED.sub("", plain)))
     answer_words = [word.lower() for word in cased_words]
@@ -330,7 +333,7 @@ _FEW_LISTED = 40
 
 
 def _is_made_of(answer_words: Sequence[str], prompt: Sequence[str], runs: set[tuple[str, ...]]) -> bool:
-    """Whether a text is most of the prompt, bent: it has the prompt's runs of words, and hardly a word beside them."""
+    """Tell whether a text is most of the prompt, changed: with the prompt's runs of four words and few other words."""
     fours = [tuple(answer_words[at : at + 4]) for at in range(len(answer_words) - 3)]
     if len(answer_words) < 8 or sum(four in runs for four in fours) * 2 < len(fours):
         return False
@@ -345,7 +348,7 @@ _REPORTS = _NO_TOPIC | frozenset("asked told said prompt question task sure got"
 def _has_its_words(
     prompt: Sequence[str], own: set[str], answer_words: Sequence[str], *, need: int, is_bag: bool
 ) -> bool:
-    """Whether a text is the prompt's words in any order, most of them, and hardly others."""
+    """Tell whether a text has most of the prompt's words, in any order, and few others."""
     prompt_words = {word for word in prompt if len(word) >= 3}
     own = {word for word in own if len(word) >= 3} - GLUE - _FILLERS - _REPORTS
     most = (
@@ -359,7 +362,7 @@ def _has_its_words(
 
 
 def _is_its_question(request: str, text: str) -> bool:
-    """Whether a text is a question of the prompt."""
+    """Tell whether a text is a question of the prompt."""
     one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
     return text.rstrip(" \n\"'*`>").endswith("?") and len(other) >= 15 and other in one
 
@@ -368,15 +371,15 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 def _is_the_prompt(request: str, text: str) -> bool:
-    """Whether a text is the prompt with hardly anything beside it. Blanks, capitals and marks do not count."""
+    """Tell whether a text is the prompt and little else. Blanks, capitals and marks do not count."""
     one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
     return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
 
 
 def _is_repetitive(text: str, answer_words: Sequence[str], rule_words: frozenset[str], prompt: frozenset[str]) -> bool:
-    """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
+    """Tell whether most of a text's runs of four words occurred before, or it has hardly any different words.
 
-    Its numbers are left aside. One sentence said of the prompt's words in turn is one sentence.
+    Numbers are ignored. One sentence said of the prompt's words in turn counts as one sentence.
     """
     if _is_said_again(answer_words) or _is_said_again([word for word in answer_words if word not in rule_words]):
         return True
@@ -400,9 +403,9 @@ _FEWEST_FRAMES, _FEWEST_OTHER_FRAMES = 4, 8
 
 
 def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> bool:
-    """Whether a text is one sentence again and again, as it is or with one word in it that changes.
+    """Tell whether a text repeats one sentence, unchanged or with one word that changes.
 
-    Sooner where the words that change are the prompt's.
+    Fewer repetitions are enough where the changing words are the prompt's.
     """
     if len(pieces) > 1 and len(set(pieces)) == 1:
         return True
@@ -418,7 +421,7 @@ def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> 
 
 
 def _is_said_again(answer_words: Sequence[str]) -> bool:
-    """Whether a text is one piece again and again, its numbers aside: two words or more twice, one word three times."""
+    """Tell whether a text, numbers aside, repeats one piece: two words or more at least twice, a word three times."""
     bare = [word for word in answer_words if not word.isdecimal()] or list(answer_words)
     n = 0
     for _ in range(bare.count(bare[0]) - 1 if bare else 0):  # a piece begins anew where its first word stands

@@ -1,4 +1,4 @@
-"""Tell what a prompt needs: how many words of its own an answer has at least, and by what words it may be said."""
+"""Tell what a prompt needs: how many words of its own an answer has at least, and what kind of answer is wanted."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def _once(function: Callable[[str], T]) -> Callable[[str], T]:
-    """A function of a request that is computed once: a batch or a run asks the same ones again and again.
+    """Cache a function of a request, for a batch or a run asks the same requests again and again.
 
-    Long requests are not remembered, so that no long text is held.
+    Long requests are not cached, so that no long text is held.
     """
     remember = lru_cache(maxsize=_REQUESTS)(function)
 
@@ -116,7 +116,7 @@ _IS_FREE = re.compile(
 
 @_once
 def class_of(request: str) -> Wanted:
-    """Tell what kind of answer a prompt wants; brief where a word or two may do."""
+    """Tell what kind of answer a prompt wants; `brief` means that a word or two may do."""
     long, closed_at = _LONG.search(request), _last(request, _TERSE, _IS_CLOSED, _IS_SIGNS)
     if long is not None and not (
         _ASKS_WHO.match(request) or _OF_EACH.search(long[0]) or (closed_at > long.start() and is_about_a_text(request))
@@ -128,14 +128,14 @@ def class_of(request: str) -> Wanted:
 
 
 def _last(request: str, *patterns: re.Pattern[str]) -> int:
-    """Where the last match of any pattern begins, -1 without one."""
+    """Return where the last match of any pattern begins; -1 without a match."""
     return max((match.start() for one in patterns for match in one.finditer(request)), default=-1)
 
 
 def need_of(request: str, refs: Sequence[ConstraintRef] = ()) -> int:
-    """How many different words of its own an answer to the prompt needs at least.
+    """Return how many different words of its own an answer to the prompt needs at least.
 
-    Small, so that a terse answer is no trap.
+    The number is small, so that a terse answer is no trap.
     """
     limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
     return max(1, min([FEWEST[class_of(request)], *(limit // 3 for limit in limits)]))
@@ -143,30 +143,33 @@ def need_of(request: str, refs: Sequence[ConstraintRef] = ()) -> int:
 
 @_once
 def is_about_a_text(request: str) -> bool:
-    """Whether an answer is about a text that the prompt holds, and so made of its words."""
+    """Tell whether an answer is about a text that the prompt holds, and so made of the text's words."""
     return _ABOUT_A_TEXT.search(request) is not None
 
 
 @_once
 def is_signs(request: str) -> bool:
-    """Whether it is answered by signs."""
+    """Tell whether a request is answered by signs."""
     return _IS_SIGNS.search(request) is not None
 
 
 @_once
 def is_closed(request: str) -> bool:
-    """Whether it is answered by yes or no."""
+    """Tell whether a request is answered by yes or no."""
     return _IS_CLOSED.search(request) is not None
 
 
 @_once
 def is_free(request: str) -> bool:
-    """Whether it may be answered without any of the prompt's words."""
+    """Tell whether a request may be answered without any of its words."""
     return is_about_a_text(request) or _IS_FREE.search(request) is not None
 
 
 def _most_words(ref: ConstraintRef) -> int | None:
-    """An upper limit of words that a rule sets, by the names of parameters that own and published kinds have."""
+    """Return the upper limit of words that a constraint sets, or None.
+
+    It is found by the names of parameters, of own and published kinds.
+    """
     params = ref.params
     number = next(
         (
@@ -181,7 +184,7 @@ def _most_words(ref: ConstraintRef) -> int | None:
 
 
 def params_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:
-    """The words in the constraints' parameters, lower case."""
+    """Return the words in the values of the constraints' parameters, in lower case."""
 
     def texts(value: Json) -> Iterable[str]:
         if isinstance(value, str):
@@ -205,7 +208,7 @@ def params_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:
 
 
 def names_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:
-    """The names of the constraints' parameters, which no reader was told."""
+    """Return the constraints' parameter names and the words in them, in lower case; no reader was told them."""
     return frozenset(
         word.lower() for ref in refs for name in ref.params for word in (name, *words(name.replace("_", " ")))
     )

@@ -1,4 +1,4 @@
-"""Find what stands in an answer for a rule's words alone: lists of them, and words said over and over."""
+"""Find text that an answer holds only for the words of a constraint: lists of words, and words repeated again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = re.compile(
 
 
 def counts_up(numbers: Sequence[str]) -> bool:
-    """Whether numbers are those of a list, 1 first and each next to the one before it; one alone is an answer."""
+    """Tell whether numbers are those of a list: 1 first, each equal to the one before or one more; at least two."""
     values = [int(number) for number in numbers if len(number) <= 4]
     steps = pairwise(values)
     return (
@@ -47,9 +47,10 @@ _SAME_PAIR = re.compile(r"\b(\w{1,30}(?:[^\w\n]{1,3}\w{1,30}){1,3}?)(?:[^\w\n]{1
 
 
 class RuleWords(NamedTuple):
-    """Lower-case words.
+    """Holds lower-case words by what they belong to.
 
-    Those that the prompt has, those that its rules name, and of these names that no reader was told.
+    `known` are the prompt's and the rules' words, `listed` the words that the rules name, and `secret` those of them
+    that no reader was told.
     """
 
     known: frozenset[str]
@@ -57,11 +58,11 @@ class RuleWords(NamedTuple):
     secret: frozenset[str]
 
     def is_told(self, text: str) -> bool:
-        """Whether a text has a word that is neither the rules' nor about the task."""
+        """Tell whether a text has a word that is neither the rules' nor about the task."""
         return any(not word.isdigit() for word in self._others(text))
 
     def is_idle(self, text: str) -> bool:
-        """Whether a piece has words of the rules and says nothing of them, or only that they are there."""
+        """Tell whether a piece has words of the rules and says nothing about them, or only that they are there."""
         label = _LABEL.match(text)
         rest = text[label.end() :] if label else text
         piece_words = {word.lower() for word in words(MARK.sub(" ", rest))}
@@ -70,7 +71,7 @@ class RuleWords(NamedTuple):
         return bool(label) or not (piece_words - self.listed) & GLUE or not _ABOUT_THE_TASK.isdisjoint(piece_words)
 
     def without_list(self, text: str) -> str:
-        """A piece with other words where it is idle, or in the list that stands before its sentence."""
+        """Mask the rules' words of a piece if it is idle, or else in the list before its sentence, if there is one."""
         if self.is_idle(text):
             return self.masked(text)
         first = next((word for word in _WORD.finditer(text) if word[0].lower() not in self.listed), None)
@@ -79,12 +80,12 @@ class RuleWords(NamedTuple):
         return self.masked(run) + text[len(run) :] if is_list else text
 
     def is_listing(self, text: str) -> bool:
-        """Whether a piece has two words of the rules, or one twice, and no other."""
+        """Tell whether a piece has two words of the rules, or one of them twice, and no other word."""
         piece_words = [word.lower() for word in words(text)]
         return len(piece_words) >= 2 and self.listed.issuperset(piece_words)
 
     def masked(self, text: str) -> str:
-        """A piece with another word for each of the rules' words."""
+        """Return a piece with another word in place of each of the rules' words."""
         other = next((one for one in _OTHERS if self.listed.isdisjoint(one)), _OTHERS[0])
         return _WORD.sub(lambda one: _in_case(other, one[0]) if one[0].lower() in self.listed else one[0], text)
 
@@ -105,13 +106,13 @@ def _in_case(word: str, like: str) -> str:
 
 
 def without_padding(text: str, words_of: RuleWords, *, lines: bool = True) -> str:
-    """The text with one of each run of one word, and without what stands around it that only names words of its rules.
+    """Return the text without padding: runs of one word become one word, and lists of the rules' words are left out.
 
     Args:
         text: The answer.
-        words_of: See there.
-        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one
-            twice.
+        words_of: The words of the prompt and its rules.
+        lines: Leave out any line at the end that says nothing. If False, only what calls itself a list of words, or
+            repeats one, is left out.
     """
     text_lines = text.strip().split("\n")
     end = len(text_lines)
@@ -132,7 +133,7 @@ def without_padding(text: str, words_of: RuleWords, *, lines: bool = True) -> st
 
 
 def _without_runs(text: str) -> str:
-    """The text with one of each run of one word, or of one pair, triple or quadruple of words."""
+    """Return the text with each run of one word, or of one pair, triple or quadruple of words, reduced to one."""
     text_words = [word.lower() for word in _PLAIN_WORD.findall(text)]
     if any(map(eq, text_words, text_words[1:])):
         text = _SAME_WORD.sub(r"\1", text)
@@ -149,9 +150,9 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 
 
 def _only_names(line: str, words_of: RuleWords) -> bool:
-    """Whether a line has nothing but words that the rules name, or counts, or says hardly a different word.
+    """Tell whether a line has only words that the rules name, only counts, or hardly a different word.
 
-    The words may stand behind a label.
+    The words may follow a label.
     """
     line_words = [word.lower() for word in words(line)]
     if words_of.listed.issuperset(line_words):
@@ -169,9 +170,9 @@ _FEWEST_LOOP = 4
 
 
 def _is_hung_on(lines: Sequence[str], words_of: RuleWords, *, plain: bool) -> bool:
-    """Whether lines that only name words are a list and no sentence.
+    """Tell whether lines that only name words are a list and no sentence.
 
-    Behind a label, with a word twice, or a name that nobody was told.
+    With `plain` they are. Otherwise they follow a label, repeat a word, or hold a name that no reader was told.
     """
     line_words = [word.lower() for line in lines for word in words(line)]
     if not line_words:
@@ -189,10 +190,7 @@ _LONGEST_TAIL = 500
 
 
 def _without_tail(line: str, words_of: RuleWords, *, plain: bool) -> str:
-    """A line without what stands behind its last sentence, or in brackets at its end.
-
-    Only what names words of the rules goes.
-    """
+    """Return a line without words of the rules that follow its last sentence, or stand in brackets at its end."""
     matches = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
     first = len(matches)
     while first > 1 and words_of.listed.issuperset(word.lower() for word in words(matches[first - 1][0])):
@@ -207,9 +205,9 @@ def _without_tail(line: str, words_of: RuleWords, *, plain: bool) -> str:
 
 
 def _says_nothing(line: str, words_of: RuleWords) -> bool:
-    """Whether a line is no sentence.
+    """Tell whether a line is no sentence.
 
-    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
+    Such a line is blank, has signs alone, is a list of keywords, or has nothing but words of the prompt without a verb.
     """
     line_words = words(line)
     if _EMPTY_ITEM.fullmatch(line):
@@ -228,10 +226,10 @@ _ASIDE = re.compile(r"\([^()\n]+\)|\[[^\[\]\n]+\](?!\()|\s[–—]\s[^–—\n]+
 
 
 def without_mentions(text: str, words_of: RuleWords) -> str:
-    """The text with another word for the rules' words where no sentence about anything uses them.
+    """Return the text with the rules' words masked where no sentence about anything uses them.
 
-    A piece that has only them, or says no more than that they are there, uses them for the rule alone. What its
-    neighbours in a list or a table are like is a part of that list; a heading is left alone.
+    A piece uses them for the rule alone if it has no other words, or says only that they are there. An item like its
+    neighbours in a list or a table is a part of that list and is left alone, and so is a heading.
     """
     lines = text.split("\n")
     whole = list(lines)

@@ -1,6 +1,6 @@
 """Reduce a text to what a reader sees of it.
 
-What nobody draws is left out, and look-alikes become the letters and signs that they look like.
+What no program displays is left out, and look-alikes become the letters and signs that they look like.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ _MOST_GLUED = 5
 def seen_of(text: str, *, request: str = "") -> str:
     """Return what a reader sees of a text.
 
-    Left out are comments, what no browser draws, attributes, invisible characters and empty code fences.
+    Comments, markup that no browser draws, attributes, invisible characters and empty code fences are left out.
 
     Args:
         text: An answer.
-        request: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it
+        request: The prompt. If it asks for markup, attributes are part of the answer, and a style hides only what it
             says.
     """
     text = _outside_of_code(text, _without_undrawn if _MARKUP.search(request) else _without_markup)
@@ -99,7 +99,7 @@ _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n`]*\n[\s\S]*?^(?P=fence)[ \t]*$|
 
 
 def _outside_of_code(text: str, change: Callable[[str], str]) -> str:
-    """The text changed but for its code, of which a reader sees every character."""
+    """Return the text with `change` applied outside of its code, of which a reader sees every character."""
     parts, end = [], 0
     for code in _CODE.finditer(text):
         parts += [change(text[end : code.start()]), code[0]]
@@ -132,7 +132,7 @@ _SIGNS_OF_DECLARED = ("<?", "<!", "<%", "{", "\\", "/*", "//", "%", "---", "]:")
 
 
 def is_glued(text: str) -> bool:
-    """Whether several words hang together by characters that nobody sees."""
+    """Tell whether several words are joined by invisible characters."""
     return not text.isascii() and len(_GLUED.findall(text)) >= _MOST_GLUED
 
 
@@ -154,7 +154,7 @@ _FEWEST_SAME = 3  # words in which a letter of another script stands, for a lett
 
 
 class _Signs(dict[int, int | str]):
-    """Each sign as the ASCII one that it looks like, by its name; anything else as it is."""
+    """Maps each sign to the ASCII sign that it looks like, by its name; any other character to itself."""
 
     def __missing__(self, code: int) -> int | str:
         sign = chr(code)
@@ -169,7 +169,7 @@ class _Signs(dict[int, int | str]):
 
 
 class _Letters(dict[int, int | str]):
-    """Each letter as the Latin one that it looks like: by its parts, its name or its twin; others as they are."""
+    """Maps each letter to the Latin letter that it looks like, by its parts or its name; others to themselves."""
 
     def __missing__(self, code: int) -> int | str:
         one = chr(code)
@@ -192,14 +192,15 @@ _SIGNS, _LOOKS = _Signs(), _Letters()
 
 
 def plain_of(text: str, literals: Iterable[str] = ()) -> str:
-    """The text with look-alikes as the Latin letters and signs that they look like.
+    """Return the text with look-alikes replaced by the Latin letters and signs that they look like.
 
     A text in another script stays as it is.
 
     Args:
         text: What a reader sees.
-        literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters
-            agree with it, and its other letters are a single letter among them.
+        literals: Lower-case words that the rules name. A word of two scripts is replaced by a rule's word if its Latin
+            letters agree with that word. A foreign letter that occurs in several words is replaced by a single letter
+            that the rules name.
     """
     rule_words = frozenset(literals)
     if rule_words and _MAY_BE_PARTED.search(text):
@@ -227,7 +228,7 @@ def plain_of(text: str, literals: Iterable[str] = ()) -> str:
 
 
 def _could_be(word: str, literal: str) -> bool:
-    """Whether the Latin letters of a word, at least one, are those of a literal at their places."""
+    """Tell whether the Latin letters of a word, at least one, equal those of a literal at the same places."""
     return (
         len(word) == len(literal) > 1
         and any(one.isascii() for one in word)
@@ -248,12 +249,12 @@ _DIGITS = str.maketrans("013457", "oieast")
 
 
 def fold(word: str) -> str:
-    """A word in the Latin letters that its letters and digits look like."""
+    """Return a word in the Latin letters that its letters and digits look like."""
     return word.translate(_LOOKS).translate(_DIGITS)
 
 
 def is_latin(text: str) -> bool:
-    """Whether most letters of a text are Latin."""
+    """Tell whether most letters of a text are Latin."""
     plain, others = len(_ASCII_LETTER.findall(text)), _NOT_ASCII.findall(text)
     letters = plain + sum(map(str.isalpha, others))
     latin = plain + sum("\u00c0" <= one <= "\u024f" for one in others)
@@ -264,10 +265,11 @@ _ASCII_LETTER, _NOT_ASCII = re.compile(r"[A-Za-z]"), re.compile(r"[^\x00-\x7f]")
 
 
 def is_mixed(text: str, known_words: Container[str], english: Container[str]) -> bool:
-    """Whether words are spelt in other letters than their own.
+    """Tell whether words are spelt in letters of another script.
 
-    Five words or more in letters of several scripts, or three known ones in strange letters, or three English ones with
-    marks.
+    This holds for five words or more in letters of several scripts, three known words in strange letters, or three
+    English
+    words with marks.
     """
     if not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED:
         return True
@@ -292,9 +294,10 @@ _MOST_STRANGE = 5
 
 
 def with_stops(text: str) -> Iterator[tuple[str, bool]]:
-    """The text with the strange signs at the ends of its words as a stop that it has less often.
+    """Yield the text with the strange signs at the ends of words replaced by a stop that it has less often.
 
-    And whether they stand for its full stops or commas throughout. Nothing where there are none.
+    Each text comes with whether the signs stand for its full stops or commas throughout. Without such signs, nothing is
+    yielded.
     """
     if text.isascii() or not is_latin(text):
         return
@@ -320,5 +323,5 @@ def with_stops(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _script_of(one: str) -> str:
-    """The first word of a letter's name, which is its script's; of anything else itself."""
+    """Return the first word of a letter's Unicode name, which names its script; any other character itself."""
     return unicodedata.name(one, one).partition(" ")[0] if unicodedata.category(one) == "Lo" else one

@@ -1,7 +1,7 @@
-"""A model as a judge of what no program can decide.
+"""Let a model judge what no program can decide.
 
-Asked in JSON, believed only where its answer is exactly the JSON asked for. Used by rewards, by data filters and by
-`statements`; never by an evaluation, whose verdicts come from programs alone.
+The model is asked for JSON, and a reply counts only if it is exactly the JSON asked for. Rewards, data filters and
+`statements` use this module. Evaluations never do: their verdicts come from programs alone.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ ASK_ITEMS = (
 
 
 class Score(Record, frozen=True):
-    """A critic's reply about one answer."""
+    """Holds a critic's reply about one answer."""
 
     score: float
     reason: str
 
 
 class Holds(Record, frozen=True):
-    """A critic's reply about the statements of one answer."""
+    """Holds a critic's reply about the statements of one answer: whether each holds, in order."""
 
     holds: list[bool]
 
 
 class Opinion(NamedTuple):
-    """A critic's opinion of one answer.
+    """Holds a critic's opinion of one answer.
 
     Attributes:
-        score: In [0, 1]; None where no draw gave a readable answer: no measurement, no number.
+        score: In [0, 1]; None where no draw gave a readable reply.
         reason: The critic's sentence, or why there is no score.
-        draws: Readable answers behind the score.
+        draws: Number of readable replies behind the score.
     """
 
     score: float | None
@@ -59,13 +59,13 @@ class Critic:
     """Asks one Model about answers. The same question is asked once; replies are kept in memory.
 
     Args:
-        model: Who is asked. It is not closed here.
-        rubric: The system turn of `opinions`; `{low}` and `{high}` are filled in. None: whether the request is met. The
-            JSON that is wanted is said in the user turn (`ASK_SCORE`).
+        model: The model that is asked. The critic does not close it.
+        rubric: The system turn of `opinions`; `{low}` and `{high}` are filled in. None: it asks whether the request is
+            met. The user turn (`ASK_SCORE`) says which JSON is wanted.
         scale: The lowest and the highest score; reported scores are scaled to [0, 1].
-        draws: Answers a question; the score is the mean of the readable ones.
-        temperature: Of these draws. More than one draw needs more than 0.
-        max_new_tokens: Of a reply. A reply that is cut is unreadable.
+        draws: Replies to a question; the score is the mean of the readable ones.
+        temperature: Temperature of the draws; above 0 if there is more than one.
+        max_new_tokens: Token limit of a reply. A reply that is cut is unreadable.
         seed: The root of the draws' seeds.
 
     Raises:
@@ -95,16 +95,16 @@ class Critic:
         self._replies: dict[str, list[Response]] = {}
 
     def opinions(self, exchanges: Sequence[tuple[str, str]]) -> list[Opinion]:
-        """One Opinion for each (request, answer), in order."""
+        """Return one Opinion for each (request, answer), in order."""
         ask = ASK_SCORE.format(low=self.scale[0], high=self.scale[1])
         questions = [Question(ask, Score, {"request": request, "answer": answer}) for request, answer in exchanges]
         replies = self._ask([(self.rubric, question.text) for question in questions])
         return [self._opinion(*pair) for pair in zip(questions, replies, strict=True)]
 
     def holds(self, exchanges: Sequence[tuple[str, str, Sequence[str]]]) -> list[list[float | None]]:
-        """For each (request, answer, statements): the share of readable draws that say a statement holds.
+        """Return the share of readable draws that say a statement holds, for each statement of each exchange.
 
-        None without any.
+        An exchange is (request, answer, statements). Without a readable draw, a share is None.
         """
         questions = []
         for request, answer, statements in exchanges:
@@ -135,9 +135,9 @@ class Critic:
         return Opinion(sum(scores) / len(scores), reasons[0], len(scores))
 
     def _ask(self, questions: Sequence[tuple[str, str]]) -> list[list[Response]]:
-        """The replies to each question (system turn, user turn), of all draws.
+        """Return the replies to each question (system turn, user turn), one for each draw.
 
-        Failed calls are asked again at the next call.
+        Calls that failed are made again the next time.
         """
         names = [content_hash([system, user]) for system, user in questions]
         requests = [
@@ -164,7 +164,7 @@ class Critic:
 
 
 def _shares(question: Question[Holds], draws: Sequence[Response], statements: int) -> list[float | None]:
-    """For each statement the share of the readable draws that say it holds."""
+    """Return for each statement the share of the readable draws that say it holds; None without a readable draw."""
     readings = [question.read(draw)[0] for draw in draws]
     whole = [reading.holds for reading in readings if reading is not None and len(reading.holds) == statements]
     if not whole:
@@ -177,7 +177,7 @@ async def _gather(model: Model, requests: Sequence[Request], sampling: Sampling)
 
 
 def _in_a_thread_of_its_own(ask: Callable[[], object]) -> list[Response]:
-    """Run the coroutine in a new event loop and a new thread.
+    """Run the coroutine that `ask` makes in a new event loop and thread; return its responses.
 
     A trainer may call a reward inside a loop that already runs.
     """

@@ -1,8 +1,9 @@
-"""A model as judge of whether answers respond to their requests, where words say so or cannot tell.
+"""Let a model judge whether answers respond to their requests, where a test by words does not say `no`.
 
-Two statements that exclude each other are asked about, in both orders: an answer responds where the judge says so each
-time, it does not where it says the contrary each time, and else the judge abstains. A `no` of words stands, so that no
-answer can talk the judge round. How far the judge can be believed is measured on labels, where the user has some.
+The judge is asked about two statements that exclude each other, in both orders. If it says each time that the answer
+responds, the answer does; if it says the contrary each time, the answer does not; otherwise the judge abstains. A `no`
+by words stands, so that no answer can talk the judge round. Labels, where the user has some, measure how far the judge
+can be believed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SILENT = Silent()
 
 
 class Label(Record, frozen=True):
-    """An answer, and whether a person says that it responds."""
+    """Holds an answer, and whether a person says that it responds to the request."""
 
     request: str
     answer: str
@@ -37,7 +38,7 @@ class Label(Record, frozen=True):
 
 
 class Agreement(Record, frozen=True):
-    """How often the judge is right on labels: of those that it calls `yes` and `no`, and how many it abstained from."""
+    """Counts on how many labelled answers the judge says `yes` or `no`, is right with each, or abstains."""
 
     labels: int
     yes: int
@@ -48,9 +49,9 @@ class Agreement(Record, frozen=True):
 
 
 class RespondingReport(Record, frozen=True):
-    """Counts of a Run's conversations: how many pass, and how many of these respond, by words and by the judge.
+    """Counts a Run's conversations: how many pass, and how many of these respond, by words and by the judge.
 
-    `abstained` are neither. `agreement` is None without labels.
+    The judge gave no verdict on `abstained`. `agreement` is None without labels.
     """
 
     judge: str
@@ -64,25 +65,26 @@ class RespondingReport(Record, frozen=True):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Shares of all that pass and respond: if none of those does that the judge abstained from, and if all do."""
+        """Lowest and highest share of conversations that pass and respond: if none or all of the abstained respond."""
         return self.yes / self.conversations, (self.yes + self.abstained) / self.conversations
 
 
 def judge_responding(
     run: Run, critic: Critic, *, labels: Sequence[Label] = (), progress: Progress = _SILENT
 ) -> RespondingReport:
-    """Ask the critic of every answer that passes and that words do not call a `no`; safe to interrupt.
+    """Ask the critic about every conversation that passes and that words do not call a `no`; safe to interrupt.
 
-    Replies lie in RUN/judged/NAME/responding.jsonl, the numbers beside them. The Run itself is not touched.
+    Replies are stored in RUN/judged/NAME/responding.jsonl, and the numbers in the same folder. The Run itself does not
+    change.
 
     Args:
-        run: With its answers and verdicts.
-        critic: Asked in two orders.
+        run: The Run, with its answers and verdicts.
+        critic: The critic, which is asked in two orders.
         labels: Answers that a person labelled, to say how far the critic can be believed.
         progress: Where to report to.
 
     Raises:
-        UsageError: Nothing of the Run passes, and there are no labels.
+        UsageError: No answer was judged, or none is left to ask about and there are no labels.
     """
     answers = answers_of(run)
     by_words = responding(answers, run.spec.mode)
@@ -116,7 +118,7 @@ def read_labels(file: Path) -> list[Label]:
     """Read labels, one JSON object a line: `request`, `answer`, and whether it `responds`.
 
     Raises:
-        UsageError: A line is something else.
+        UsageError: A line is no such object.
     """
     labels = []
     for number, line in enumerate(read_regular(file).splitlines(), start=1):
@@ -132,7 +134,7 @@ def read_labels(file: Path) -> list[Label]:
 
 
 def _queries(answers: Answers, prompt: Prompt, draw: int) -> list[Query]:
-    """Both statements about the answer to each turn."""
+    """Return one query for each turn of a conversation: both statements about the turn's answer."""
     queries = []
     for turn in range(len(prompt.turns)):
         response = answers.responses[prompt.id, turn, draw]
@@ -149,7 +151,7 @@ def _label_query(one: Label) -> Query:
 
 
 def _verdict_of(query: Query, rows: Mapping[str, Row]) -> Said:
-    """Return what the judge says where both orders agree on both statements, which exclude each other."""
+    """Return the judge's `yes` or `no`, or `abstained` unless both orders agree on both (exclusive) statements."""
     outcomes = tuple(rows[name].outcome for name in query.names)
     return "yes" if outcomes == ("pass", "fail") else "no" if outcomes == ("fail", "pass") else "abstained"
 

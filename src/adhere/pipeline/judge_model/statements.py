@@ -1,14 +1,14 @@
-"""A model as judge of the statements that no program decides (`judged:statement`), apart from the evaluation.
+"""Let a model judge the statements that no program decides (`judged:statement`), apart from the evaluation.
 
     for each answer: its statements in their order, and in the reverse order    -> votes
     both orders agree -> pass or fail; they differ, or a reply cannot be read -> abstained
     rows -> RUN/judged/NAME/rows.jsonl      as they come: the same call again asks for what is missing only
     numbers -> RUN/judged/NAME/summary.json the Run's own summary with these verdicts in place of the undecided ones
 
-The Run itself is not touched: its verdicts come from programs alone. How far the judge can be believed is measured
-where a program knows: the same questions are asked about constraints that a program decided, of this Run or of another,
-and Cohen's kappa says how they agree. The question is ours (`critic.ASK_ITEMS`), strictly parsed, not the published
-judge prompt: numbers are not those of a paper.
+The Run itself does not change: its verdicts come from programs alone. How far the judge can be believed is measured
+where a program knows the answer: the same questions are asked about constraints that a program decided, of this Run or
+of another, and Cohen's kappa says how they agree. The question is ours (`critic.ASK_ITEMS`), strictly parsed, not the
+published judge prompt: numbers are not those of a paper.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SILENT = Silent()
 
 
 class Row(Record, frozen=True):
-    """The judge's votes on one statement about one answer, in both orders."""
+    """Holds the judge's votes on one statement about one answer, in both orders."""
 
     name: str
     statement: str
@@ -51,16 +51,17 @@ class Row(Record, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """Decided only where both orders say the same."""
+        """Outcome of the statement: `undecided` unless both orders agree."""
         if self.first != self.second or self.first == "unclear":
             return "undecided"
         return "pass" if self.first == "yes" else "fail"
 
 
 class Calibration(Record, frozen=True):
-    """How the judge and the programs agree on what both decided. `abstained` were asked, and the judge gave no verdict.
+    """Counts how the judge and the programs agree on what both decided.
 
-    `kappa` is None where it is undefined: nothing was asked, or one of them says the same to all.
+    The judge gave no verdict on `abstained` statements. `kappa` is None where it is undefined: nothing was asked, or
+    the judge or the programs say the same to all.
     """
 
     run: str
@@ -74,9 +75,9 @@ class Calibration(Record, frozen=True):
 
 
 class JudgeReport(Record, frozen=True):
-    """All numbers of one judge on one Run.
+    """Holds all numbers of one judge on one Run.
 
-    `statements` = passed + failed + abstained, before what `needs` another one fails with it.
+    `statements` = `passed` + `failed` + `abstained`, before a statement fails with another one that it `needs`.
     """
 
     version: int
@@ -91,7 +92,7 @@ class JudgeReport(Record, frozen=True):
 
 
 class Query(NamedTuple):
-    """The statements about one answer, each with where it stands and the name that its row has."""
+    """Holds the statements about one answer, each with its place and the name of its row."""
 
     request: str
     answer: str
@@ -103,13 +104,13 @@ class Query(NamedTuple):
 def judge_run(
     run: Run, critic: Critic, *, calibrate: Run | None = None, sample: int = SAMPLE, progress: Progress = _SILENT
 ) -> JudgeReport:
-    """Ask the critic about every judged statement of a Run and store what it said beside it; safe to interrupt.
+    """Ask the critic about every judged statement of a Run, and store the replies in its folder; safe to interrupt.
 
     Args:
-        run: With its answers; its own verdicts stay as they are.
-        critic: Asked in two orders.
-        calibrate: Whose program verdicts the critic is compared with; None: the Run's own.
-        sample: About so many program verdicts are asked about, drawn with a fixed seed; 0: none.
+        run: The Run, with its answers; its own verdicts do not change.
+        critic: The critic, which is asked in two orders.
+        calibrate: The Run with whose program verdicts the critic is compared; None: `run` itself.
+        sample: Roughly how many program verdicts are asked about, drawn with a fixed seed; 0: none.
         progress: Where to report to.
 
     Raises:
@@ -152,7 +153,7 @@ def judge_run(
 
 
 def folder_of(run: Run, critic: Critic) -> Path:
-    """Return where the replies of a critic lie beside a Run: another model or setting has another folder."""
+    """Return the folder for a critic's replies about a Run; each model and setting has its own."""
     model, sampling = critic.model, msgspec.to_builtins(critic.sampling)
     name = content_hash([model.name, msgspec.to_builtins(model.engine), sampling, critic.draws, ASK_ITEMS])
     return run.directory / FOLDER / f"{_plain(model.name)}-{name[:8]}"
@@ -163,9 +164,9 @@ def _plain(name: str) -> str:
 
 
 def request_of(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: int) -> str | None:
-    """Return what the model was asked: the text, or the conversation as JSON where it has several messages.
+    """Return what the model was asked: the text, or the conversation as JSON if it has several messages.
 
-    None: an answer is missing.
+    None: an earlier answer is missing.
     """
     if prompt.system is None and turn == 0 and not prompt.given:
         return prompt.turns[0].text
@@ -177,14 +178,14 @@ def request_of(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw:
 
 
 def row_name(response: Response, index: int, statement: str) -> str:
-    """Name a row by what it is about: this answer and this statement, and no other."""
+    """Return the name of the row on one statement about one answer: a hash of both."""
     return content_hash([response.prompt_id, response.turn, response.draw, index, answer_hash(response), statement])[
         :24
     ]
 
 
 def _statements(run: Run, prompts: Mapping[str, Prompt]) -> Iterator[Query]:
-    """Yield what waits for a judge, of every answer with a visible text. Blank answers have failed already."""
+    """Yield what a judge has to decide, for every answer with a visible text. Blank answers have failed already."""
     answers = {response.key: response for response in run.responses()}
     for response in answers.values():
         prompt = prompts[response.prompt_id]
@@ -201,9 +202,9 @@ def _statements(run: Run, prompts: Mapping[str, Prompt]) -> Iterator[Query]:
 
 
 def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
-    """Answers with constraints that a program decided strictly, said in words, and what it decided.
+    """Draw answers with constraints that a program decided strictly; return each with whether the constraints passed.
 
-    About `sample` constraints.
+    The constraints are said in words, and there are about `sample` of them.
     """
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     answers = {response.key: response for response in run.responses()}
@@ -235,7 +236,7 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
 
 
 def ask_statements(critic: Critic, queries: Sequence[Query], path: Path, progress: Progress) -> dict[str, Row]:
-    """The rows of every statement: those that are stored, and new ones, stored as they come."""
+    """Return the rows of every statement by name; statements without a stored row are asked, and their rows stored."""
     rows = _load_rows(path)
     missing = [one for one in queries if any(name not in rows for name in one.names)]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -254,14 +255,14 @@ def ask_statements(critic: Critic, queries: Sequence[Query], path: Path, progres
 
 
 def _vote(share: float | None) -> Vote:
-    """Decide by more than half of the draws that could be read; `unclear` at exactly half, or without any."""
+    """Return the vote of more than half of the readable draws; `unclear` at exactly half, or without any."""
     return "unclear" if share is None or share == 0.5 else "yes" if share > 0.5 else "no"
 
 
 def _load_rows(path: Path) -> dict[str, Row]:
-    """Load the rows that an earlier call stored.
+    """Load the rows that an earlier call stored, by name.
 
-    An unreadable reply is asked for again, and a last line that was cut off is passed over.
+    Rows with an `unclear` vote are left out, so that they are asked again; so is a last line that was cut off.
     """
     if not path.is_file():
         return {}
@@ -273,9 +274,9 @@ def _load_rows(path: Path) -> dict[str, Row]:
 def _merge(
     verdicts: Sequence[Verdict], rows: Mapping[Place, Row], prompts: Mapping[str, Prompt], judge: str
 ) -> list[Verdict]:
-    """The Run's verdicts with the judge's in place of those that wait for one.
+    """Return the Run's verdicts with the judge's in place of the undecided ones, in both views.
 
-    Under both views, and failed where `needs` says so.
+    A statement fails if one that it `needs` does.
     """
     by_place: dict[tuple[Place, View], Verdict] = {}
     for verdict in verdicts:
@@ -291,7 +292,7 @@ def _merge(
 def _with_needs(
     verdict: Verdict, verdicts: Mapping[tuple[Place, View], Verdict], prompts: Mapping[str, Prompt]
 ) -> Verdict:
-    """Failed where a constraint fails that it needs; one step, as published."""
+    """Return the verdict, as `fail` if a constraint that it needs fails. Only direct needs count, as published."""
     ref = prompts[verdict.prompt_id].turns[verdict.turn].constraints[verdict.index]
     needs = ref.params.get("needs") if ref.id == JUDGED else None
     for other in needs if isinstance(needs, list) else ():

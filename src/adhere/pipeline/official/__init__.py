@@ -1,4 +1,4 @@
-"""The numbers that a published suite's paper prints, computed as its paper or its code computes them: a file a suite.
+"""Compute the numbers that a published suite's paper prints, as its paper or its code computes them: a file a suite.
 
 Each module has `scores(answers)`, which yields Measures from stored prompts, answers and verdicts, so that `adhere
 rescore` computes them anew. A module may name general measures that it replaces (`INSTEAD_OF`), so that one thing is
@@ -30,11 +30,11 @@ MODULES = {
     "wildifeval": "wildifeval",
     "world": "worlds",
 }
-"""The module of each source of prompts that has official scores."""
+"""Module of each source of prompts that has official scores."""
 
 
 def official_scores(answers: Answers, general: Sequence[Measure]) -> tuple[Measure, ...]:
-    """The suite's own numbers, then the general measures that they do not replace.
+    """Return the suite's own numbers, then the general measures that they do not replace.
 
     Prompts of several sources have no official score together.
     """

@@ -13,11 +13,11 @@ from adhere.pipeline.summarize.estimates import conversations, estimate_share
 from adhere.store.summary import Measure
 
 INSTEAD_OF = frozenset({"role", "all roles"})
-"""Dimensions are no roles: several constraints of an instruction have the same one."""
+"""General measures that these replace: dimensions are no roles, for several constraints of an instruction share one."""
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The share of decided constraints, of instructions with all of them, and of constraints of each dimension."""
+    """Yield CSR (share of decided constraints that pass), ISR (instructions that pass whole), and CSR by dimension."""
     trials: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for prompt in answers.prompts:
         dimensions = prompt.tags["roles"].split(",")

@@ -20,7 +20,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The four numbers, overall and for the easy and the hard half."""
+    """Yield the four numbers, overall and for the easy and the hard half."""
     all_rows = [
         (prompt, passes)
         for prompt in answers.prompts
@@ -43,7 +43,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _rigorous(prompt: Prompt, passes: Sequence[bool]) -> float:
-    """The share of instructions that are kept with all those that they depend on directly."""
+    """Return the share of instructions that are kept together with all those that they depend on directly."""
     needs: dict[str, list[int]] = json.loads(prompt.tags["dependence"])
     return sum(ok and all(passes[other] for other in needs.get(str(at), ())) for at, ok in enumerate(passes)) / len(
         passes

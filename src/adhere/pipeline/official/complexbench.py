@@ -19,7 +19,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """DRFR, then for groups of one selection and of several: coherent test and origin test."""
+    """Yield DRFR, then the coherent test and the origin test for groups with one selection and with several."""
     questions = []
     for prompt in answers.prompts:
         for draw in range(answers.draws):

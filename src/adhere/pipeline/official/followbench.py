@@ -27,7 +27,7 @@ ByCategory = dict[str, list[Value]]
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """HSR and SSR of each level, and CSL, over the categories that the Run has."""
+    """Yield HSR and SSR of each level, and CSL, over the categories that the Run has."""
     hard: dict[str, ByCategory] = defaultdict(lambda: defaultdict(list))
     soft: dict[str, ByCategory] = defaultdict(lambda: defaultdict(list))
     chains: dict[tuple[str, str, int], dict[str, bool]] = defaultdict(dict)

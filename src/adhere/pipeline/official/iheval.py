@@ -1,8 +1,8 @@
-"""IHEval's published scores of a Run: of each task and type, and of a type over all nine tasks.
+"""Compute IHEval's published scores of a Run: for each task and type, and for a type over all nine tasks.
 
-The slices' rates count prompts that pass; these count as its code does (see `suites.published.decided.iheval`). They
-follow from the stored prompts, answers and verdicts, as all measures do. A failed call is in no mean. What is rounded
-there to four decimals is not rounded here.
+The slices' rates count prompts that pass; these scores count as IHEval's code does (see
+`suites.published.decided.iheval`). A failed call is in no mean. IHEval rounds some numbers to four decimals; ours are
+not rounded.
 
 Source: `record_scores.py`, `calc_reference_score.py`, `calc_mix_reference_score.py`, `average_final_score.py` in
 ytyz1307zzh/IHEval, written anew.
@@ -36,14 +36,14 @@ Values = list[tuple[str, float]]
 
 
 class _Target(NamedTuple):
-    """The target that the answer to a row of a share task is held against."""
+    """Holds the text that an answer to a row of a share task is compared with."""
 
     task: Task
     text: str
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """A score for each task and type that the Run holds, and for each type of which it holds all nine tasks."""
+    """Yield a score for each task and type that the Run holds, and for each type of which it holds all nine tasks."""
     settings: dict[tuple[str, str], dict[str, list[Prompt]]] = defaultdict(lambda: defaultdict(list))
     for prompt in answers.prompts:
         task, _, kind = prompt.tags["slice"].partition(" ")
@@ -72,13 +72,13 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _row_id(prompt: Prompt) -> str:
-    """The row's own id: wordings of a task have the same rows."""
+    """Return the row's id in its task; all wordings of a task have the same rows."""
     task, _, kind = prompt.tags["slice"].partition(" ")
     return prompt.id.removeprefix(f"{task}-{kind}-{prompt.tags.get('subset', '')}-")
 
 
 def _setting(answers: Answers, task: str, kind: str, prompts: Sequence[Prompt]) -> Values:
-    """(row, value) of one wording, with its score as their mean; empty where nothing was measured."""
+    """Return (row, value) pairs of one wording, whose mean is the score; empty where nothing was measured."""
     if task in RULES:
         return [(_row_id(prompt), value) for prompt, value in parts_of_four(answers, prompts, 0)[1]]
     if task not in SHARES:
@@ -105,7 +105,7 @@ def _score_passes(answers: Answers, prompts: Sequence[Prompt]) -> Values:
 
 
 def _target_of(prompt: Prompt) -> _Target | None:
-    """None: the row is one of languages, which is right or wrong."""
+    """Return the target of a prompt; None for a row about languages, which is right or wrong."""
     (ref,) = prompt.constraints
     name = ref.id.removeprefix("iheval:")
     return _Target(cast("Task", name), str(ref.params[name])) if name in SEPARATORS else None
@@ -117,7 +117,7 @@ def _answer(answers: Answers, prompt: Prompt, draw: int) -> str | None:
 
 
 def _both(answers: Answers, prompt: Prompt, draw: int) -> Iterator[tuple[float, float]]:
-    """(strict, loose) share of one answer, if it was measured."""
+    """Yield the (strict, loose) share of one answer if it was measured, else nothing."""
     target, text = _target_of(prompt), _answer(answers, prompt, draw)
     if target is None:
         ok = answers.passes(prompt, draw)
@@ -128,9 +128,10 @@ def _both(answers: Answers, prompt: Prompt, draw: int) -> Iterator[tuple[float, 
 
 
 def _references(answers: Answers, prompts: Sequence[Prompt]) -> Values:
-    """Each row with the strong instruction, the weak one and none before it, strict and loose: the mean of six shares.
+    """Return for each row the mean of six shares: with the strong, the weak and no instruction, strict and loose.
 
-    The instructions are rows of their own, answered apart. Empty where one of them was not, as then no row has six.
+    The instructions are rows of their own, answered separately. The result is empty if one of these was not answered,
+    for then no row has six shares.
     """
     instructions: dict[tuple[Task, str], Prompt] = {}
     rows = []
@@ -166,5 +167,5 @@ def _references(answers: Answers, prompts: Sequence[Prompt]) -> Values:
 
 
 def _is_told(prompt: Prompt) -> bool:
-    """Whether a reference row is an instruction: `strong_user_instruction`, `translation_weak_tool_instruction`."""
+    """Tell whether a reference row is an instruction, such as `strong_user_instruction`."""
     return _row_id(prompt).endswith(("_user_instruction", "_tool_instruction"))

@@ -16,13 +16,13 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """Case-level and question-level accuracy."""
+    """Yield case-level and question-level accuracy."""
     yield estimate_share("case", "", [(p.tags["group"], int(ok), 1) for p, _, ok in conversations(answers)], "cases")
     yield share_of_groups("question", "every case", answers)
 
 
 def share_of_groups(name: str, scope: str, answers: Answers, groups: frozenset[str] | None = None) -> Measure:
-    """The share of groups of prompts of which all passed; of those in `groups`, None: of all."""
+    """Return the share of groups of prompts whose every member passed. `groups` names those to count; None: all."""
     members: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
     for prompt in answers.prompts:
         if "group" in prompt.tags and (groups is None or prompt.tags["group"] in groups):

@@ -19,7 +19,7 @@ INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent le
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """HAcc and SAcc, overall and by level."""
+    """Yield HAcc and SAcc, overall and by level."""
     all_rows = [
         (prompt.tags.get("slice", ""), prompt.id, passes)
         for prompt in answers.prompts

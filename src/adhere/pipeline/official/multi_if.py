@@ -15,11 +15,11 @@ from adhere.schema import VIEWS, Prompt
 from adhere.store.summary import Measure
 
 Pair = tuple[int, int]
-"""(passed, decided)."""
+"""Counts (passed, decided)."""
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The mean of four of each turn, over all languages and of each."""
+    """Yield the mean of four of each turn, over all languages and by language."""
     languages = list(dict.fromkeys(prompt.tags.get("language", "") for prompt in answers.prompts))
     for turn in range(max((len(prompt.turns) for prompt in answers.prompts), default=0)):
         prompts = [prompt for prompt in answers.prompts if turn < len(prompt.turns)]
@@ -30,10 +30,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _mean_of_four(answers: Answers, prompts: Sequence[Prompt], turn: int, scope: str) -> Measure:
-    """The mean of four ratios of sums over answers.
-
-    Its interval is that of the mean of their linear parts (delta method).
-    """
+    """Return the mean of four ratios of sums over answers; the interval is of their linear parts (delta method)."""
     value, linear_parts = parts_of_four(answers, prompts, turn)
     parts = [(cluster_of(prompt), part) for prompt, part in linear_parts]
     return msgspec.structs.replace(mean_over_clusters("mean of four", scope, parts, "answers"), value=value)
@@ -42,9 +39,9 @@ def _mean_of_four(answers: Answers, prompts: Sequence[Prompt], turn: int, scope:
 def parts_of_four(
     answers: Answers, prompts: Sequence[Prompt], turn: int
 ) -> tuple[float | None, list[tuple[Prompt, float]]]:
-    """The mean of IFEval's four accuracies of one turn, and its linear parts, one an answer.
+    """Return the mean of IFEval's four accuracies of one turn, and its linear parts, one for each answer.
 
-    None without any answer.
+    Without any answer: None and an empty list.
     """
     rows = [
         (prompt, row)
@@ -76,9 +73,9 @@ def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[
 
 
 def _linear_part(row: Sequence[Pair], rates: Sequence[float], totals: Sequence[int], n: int) -> float:
-    """How far one answer moves the mean of four.
+    """Return how far one answer moves the mean of four.
 
-    The first-order term of each ratio a/b, which is (a_i - rate * b_i) / mean(b).
+    This is the first-order term of each ratio a/b, (a_i - rate * b_i) / mean(b), averaged over the four.
     """
     shift = 0.0
     for (passed, n_decided), rate, total in zip(row, rates, totals, strict=True):

@@ -14,7 +14,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """Overall, then each axis. A question counts where an attempt passed, or all of them were measured."""
+    """Yield the score overall, then of each axis. A question counts if an attempt passed or all were measured."""
     axes: dict[str, list[tuple[str, float]]] = {}
     for prompt in answers.prompts:
         passed = [answers.passes(prompt, draw) for draw in range(answers.draws)]

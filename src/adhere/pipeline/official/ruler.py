@@ -18,7 +18,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The score of each task, and their mean where there are several."""
+    """Yield the score of each task, and the mean if there are several tasks."""
     shares_by_part: dict[str, list[Value]] = defaultdict(list)
     for prompt in answers.prompts:
         for draw in range(answers.draws if "part" in prompt.tags else 0):

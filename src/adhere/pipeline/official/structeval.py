@@ -15,7 +15,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The mean score, of all tasks and of each kind of task."""
+    """Yield the mean score of all tasks and of each kind of task."""
     task_scores = [
         (prompt, score_of(passes[0], passes[1:]))
         for prompt in answers.prompts

@@ -21,7 +21,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """CSR; ISR in total, aligned and misaligned; SSR in total, of dependent and of parallel turns."""
+    """Yield CSR; ISR in total, aligned and misaligned; SSR in total, of dependent and of parallel turns."""
     criteria: list[Trial] = []
     turns: dict[str, list[Trial]] = defaultdict(list)
     sessions: dict[str, list[Value]] = defaultdict(list)
@@ -47,7 +47,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _kept_turns(answers: Answers, prompt: Prompt, draw: int) -> list[bool | None]:
-    """Whether each turn kept all of its criteria; None where that is undecided."""
+    """Return for each turn whether it kept all its criteria; None where that is undecided."""
     return [
         keeps_all(answers.outcomes(prompt, number, draw), len(turn.constraints))
         for number, turn in enumerate(prompt.turns)

@@ -19,7 +19,7 @@ from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """The mean score, of all tasks and of those with as many constraints."""
+    """Yield the mean score of all tasks, and by number of constraints."""
     rows = [
         (prompt.tags.get("slice", ""), prompt.id, mean(passes))
         for prompt in answers.prompts

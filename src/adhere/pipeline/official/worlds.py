@@ -18,7 +18,7 @@ EPISODES = "episodes"
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """Shares of episodes, then means."""
+    """Yield shares of episodes, then means."""
     episodes = [
         (prompt, response, dict(zip((ref.params.get("rule") for ref in prompt.constraints), outcomes, strict=True)))
         for prompt in answers.prompts
@@ -51,7 +51,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _mean(name: str, values: list[tuple[str, float]]) -> Measure:
-    """Return the mean; without an interval where all values are the same: nothing says how others would lie."""
+    """Return the mean of values; without an interval if all are equal, for nothing then says how others spread."""
     numbers = [value for _, value in values]
     if len(set(numbers)) == 1:
         return Measure(name, "", numbers[0], None, None, len(numbers), EPISODES, "every episode has the same")

@@ -1,6 +1,6 @@
 """Give some Models what they need of a Run before they are asked.
 
-That is a text that was searched for, the rules that an oracle knows, what was spent.
+That is the text that was searched for, the rules that an oracle knows, or what was spent so far.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from adhere.suites.base import Suite
 
 @runtime_checkable
 class Spending(Protocol):
-    """A Model that keeps to a cap on cost: what was spent under it so far, in USD, requests under way at their most."""
+    """Is a Model that keeps to a cap on cost.
+
+    `spent_usd` is what was spent under the cap so far, in USD; requests under way count at their maximum.
+    """
 
     spent_usd: float
 
 
 async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> None:
-    """Give a Model what it needs of the Run that it is about to answer; most need nothing."""
+    """Give a Model what it needs of the Run that it is about to answer; most Models need nothing."""
     if isinstance(model, SearchedModel):
         await search_prompt(model, run, suite, progress)
     if isinstance(model, WrappedModel):
@@ -41,7 +44,7 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
 
 
 def payer_of(model: Model) -> Spending | None:
-    """Return who keeps to a cap: the Model, or the one that a method stands around; None: nobody."""
+    """Return the Model that keeps to a cap: `model`, or one that it wraps; None if there is none."""
     while not isinstance(model, Spending):
         if not isinstance(model, WrappedModel | SearchedModel):
             return None
@@ -50,7 +53,7 @@ def payer_of(model: Model) -> Spending | None:
 
 
 def note_spent(model: Model, run: Run) -> None:
-    """Tell a Model that keeps to a cap what a Run has cost: earlier runs of the command count under the same cap.
+    """Add what a Run has cost to the spending of a Model that keeps to a cap, which spans runs of a command.
 
     A Run of an earlier version has no ledger, only answers that say what they cost.
     """
@@ -63,9 +66,9 @@ def note_spent(model: Model, run: Run) -> None:
 
 @contextmanager
 def keep_ledger(model: Model, run: Run) -> Iterator[Callable[[], None]]:
-    """Write down what a Model spends on a Run; gives what to call before an answer is stored.
+    """Write down what a Model spends on a Run; yield the function to call before an answer is stored.
 
-    Time-outs and answers that do not say their cost count under a cap at their most, and no stored answer says so.
+    Time-outs and answers without a cost count at their maximum under a cap, which no stored answer shows.
     """
     payer = payer_of(model)
     if payer is None:
@@ -87,7 +90,7 @@ def refuse_in_shards(model: Model) -> None:
     """Refuse a Model that has to look at all answers of a Run at once.
 
     Raises:
-        UsageError: It is one.
+        UsageError: `model` searches for its prompt.
     """
     if isinstance(model, SearchedModel):
         raise UsageError(
@@ -97,7 +100,7 @@ def refuse_in_shards(model: Model) -> None:
 
 
 def _broken_rules(prompts: dict[str, Prompt], mode: Mode, request: Request, text: str) -> list[str]:
-    """Why an answer to one request fails, strictly: what an oracle among the inference-time methods chooses by."""
+    """Return why an answer to one request fails, strictly; oracles among inference-time methods choose by this."""
     response = settle(Response(request.prompt_id, request.turn, request.draw, text, "ok"))
     verdicts = check(prompts[request.prompt_id], response, views=("strict",), mode=mode)
     return [verdict.reason for verdict in verdicts if verdict.outcome != "pass"]

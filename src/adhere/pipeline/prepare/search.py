@@ -1,9 +1,9 @@
-"""Prompt search.
+"""Search for the text before a model's requests with which the model keeps most constraints.
 
-Which text before its requests makes a model keep most constraints, on prompts that are scored nowhere else. The dev
-slice of a generated suite is the same suite from a seed of its own; of any other, it is drawn like training prompts.
-What is also among the scored prompts, by its text or the query that it was made from, is left out. The result lies
-beside the Run's answers in `search.json`, so that a Run that is resumed goes on with the same text.
+Candidates are scored on a dev slice: prompts that are scored nowhere else. The dev slice of a generated suite is the
+same suite from a seed of its own; for any other suite it is drawn like training prompts. A prompt that is also among
+the scored prompts, by its text or the query that it was made from, is left out. The result is stored beside the Run's
+answers in `search.json`, so that a resumed Run goes on with the same text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FILE = "search.json"
 
 
 class Candidate(Record, frozen=True):
-    """One text: the mean share of constraints met on the dev slice, over the `n` answers that were measured."""
+    """Holds one candidate text: the mean share of constraints met on the dev slice, over its `n` measured answers."""
 
     text: str
     score: float | None
@@ -44,7 +44,10 @@ class Candidate(Record, frozen=True):
 
 
 class Search(Record, frozen=True):
-    """A finished search. Tokens are those of all proposals and dev answers; None where one did not say."""
+    """Holds a finished search.
+
+    Tokens and cost are those of all proposals and dev answers; None where one of them lacks the number.
+    """
 
     dev: str
     prompts: tuple[str, ...]
@@ -125,9 +128,9 @@ async def _answers(model: Model, prompts: Sequence[Prompt], sampling: Sampling) 
 
 
 def _score(text: str, prompts: Sequence[Prompt], answers: Sequence[Response], run: Run) -> Candidate:
-    """The mean reward of the answers.
+    """Return a text with the mean reward of its answers, or without a score if a call failed.
 
-    A text of which a call failed has no score, since it met fewer prompts than the others.
+    A text with a failed call met fewer prompts than the others.
     """
     by_id = {prompt.id: prompt for prompt in prompts}
     rewards = []
@@ -150,10 +153,10 @@ def _total(values: Iterable[T | None]) -> T | None:
 
 
 def dev_slice(suite: Suite, run_prompts: Sequence[Prompt]) -> tuple[str, tuple[Prompt, ...]]:
-    """The name of a suite's dev slice and its prompts, none of which is among `run_prompts`; see this module.
+    """Return the name of a suite's dev slice and its prompts, none of which is among `run_prompts`; see this module.
 
     Raises:
-        UsageError: Fewer than 8 are left.
+        UsageError: Fewer than 8 prompts are left.
     """
     prefix, _, argument = suite.name.partition(":")
     if prefix != "core" and _is_generated(prefix):

@@ -1,10 +1,10 @@
-"""Whether an answer responds to its request, whatever its form.
+"""Tell whether an answer responds to its request, whatever its form.
 
-respond.py      one answer, or all of a run
+respond.py      one answer, or all answers of a run
 ask.py          `adhere.responsive`: one text, and a judge model if it is named
 content.py      what an answer says of its own
-others.py       whether it is what is said to every request
-language.py     whether it left its request's language
+others.py       whether an answer is said to every request
+language.py     whether an answer left its request's language
 style.py        forms that nobody asked for
 vocabulary.py   words that any answer may be made of
 """

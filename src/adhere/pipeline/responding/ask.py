@@ -1,6 +1,6 @@
-"""Tells of one text whether it responds to its request (`adhere.responsive`), and asks a judge model if one is named.
+"""Tell whether one text responds to its request (`adhere.responsive`), and ask a judge model if one is named.
 
-Apart from `respond`, because reports and studies read that, and open no model.
+This is apart from `respond`, because reports and studies import that module and open no model.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ def responsive(
     """Tell whether a text responds to this request, whatever its form.
 
     Args:
-        prompt: The request: a Prompt, whose constraints are looked at, too, or a text. Of several turns the last one.
+        prompt: The request: a text, or a Prompt, whose constraints are looked at, too. Of several turns the last one
+            counts.
         text: The answer, without reasoning.
-        other_answers: Of the same run or batch, to other requests.
-        other_prompts: What each of them answers, in their order; without them each is taken for an answer to a request
-            of its own.
-        model: A judge, by name or opened, that is asked where words say `yes` or are undecided; its word then counts.
-            None: no model is asked. A `no` of words stands: of such answers 97 % do not respond
+        other_answers: Answers of the same run or batch to other requests.
+        other_prompts: The prompts of `other_answers`, in the same order. Without them each answer is taken to have a
+            request of its own.
+        model: A judge, by name or opened, that is asked where the test by words says `yes` or is undecided; its verdict
+            then counts. None: no model is asked. A `no` by words stands: of such answers 97 % do not respond
             (docs/reference/responsive.md), and none of them can talk a judge round.
 
-    Returns:
-        `yes`, `no` or `undecided` with a reason, which says what was not looked at.
+    Returns: `yes`, `no` or `undecided`, with a reason. The reason of a `yes` says what was not looked at.
 
     Raises:
-        UsageError: There are other prompts, and not as many as other answers; or no model has that name.
+        UsageError: The numbers of other prompts and other answers differ, or no model has that name.
         UnknownName, BadParameter: The prompt holds a constraint that cannot be judged.
     """
     if other_prompts and len(other_prompts) != len(other_answers):
@@ -63,7 +63,7 @@ def ask_judge(one: Exchange, model: str | Model) -> Responding:
 
     Args:
         one: The answer.
-        model: Its name, opened and closed here, or an open one.
+        model: The model's name, to be opened and closed here, or an open model.
     """
     judge = open_model(model) if isinstance(model, str) else model
     try:

@@ -17,14 +17,14 @@ _LONGEST = 4000
 
 
 class Request(NamedTuple):
-    """A request as the measure reads it: once for all answers to it.
+    """Holds a request as the measure reads it, once for all its answers.
 
     Attributes:
-        text: As it was asked.
-        stems: Of all its words.
-        topics: Stems of its words that may name its subject.
-        listed: Words that its rules name, in lower case.
-        runs: Hashes of its runs of four words, which take less room than the words.
+        text: The request as it was asked.
+        stems: Stems of all words of the request.
+        topics: Stems of the words that may name the subject.
+        listed: Words that the constraints name, in lower case.
+        runs: Hashes of the runs of four words, which take less room than the words.
     """
 
     text: str
@@ -35,12 +35,12 @@ class Request(NamedTuple):
 
 
 class Content(NamedTuple):
-    """The words and stems that an answer is made of.
+    """Holds the words and stems that an answer is made of.
 
     Attributes:
-        n: Its words.
-        own: Stems that tell something and are not the request's.
-        taken: Stems of the request's topics that it takes up.
+        n: Number of words.
+        own: Stems that tell something and are not in the request.
+        taken: Stems of the request's topics that the answer takes up.
     """
 
     n: int
@@ -50,7 +50,7 @@ class Content(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word in lower case without its commonest endings, so that *rivers* is *river*."""
+    """Return a word in lower case without its commonest endings, so that *rivers* becomes *river*."""
     short = _ENDING.sub("", word)
     if len(short) > _SHORTEST_STEM and short[-1] == short[-2]:  # *planning* is *plan*
         short = short[:-1]
@@ -61,13 +61,13 @@ _STEMS_OF_NOTHING = frozenset(map(stem, NOTHING)) | NOTHING
 
 
 def tells(word: str) -> bool:
-    """Tell whether a word in lower case may be one that says what a text is about."""
+    """Tell whether a word in lower case may say what a text is about."""
     bare = word.rstrip("0123456789")  # *step1* is *step*
     return len(bare) > 2 and bare not in NOTHING and stem(bare) not in _STEMS_OF_NOTHING
 
 
 def request_of(text: str, rule_words: frozenset[str] = frozenset()) -> Request:
-    """Read a request; of a long one its beginning and its end, so that no long text is held."""
+    """Read a request; of a long request only the beginning and the end, so that no long text is held."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
     return _request_of(text, rule_words)
@@ -82,7 +82,7 @@ def _request_of(text: str, rule_words: frozenset[str]) -> Request:
 
 
 def said_by(request: Request, pieces: Iterable[str]) -> Content:
-    """Return what pieces of an answer say."""
+    """Return the content of pieces of an answer to `request`."""
     answer_words = [word.lower() for piece in pieces for word in words(piece)]
     stems = {word: stem(word) for word in answer_words}
     own = frozenset(
@@ -137,7 +137,7 @@ _FORM_WORDS = re.compile(
 
 
 def pieces_of(text: str) -> list[str]:
-    """The sentences and lines of a text that hold a word outside of blanks to fill in, such as *[name]*."""
+    """Return the sentences and lines of a text that hold a word outside of blanks to fill in, such as *[name]*."""
     return [piece for piece in _PIECE.findall(_BLANK.sub(" ", text)) if any(map(str.isalnum, piece))]
 
 
@@ -145,7 +145,7 @@ _BLANK = re.compile(r"\[[A-Za-z][A-Za-z '/-]{0,30}\](?!\()")
 
 
 def is_idle(piece: str, *, is_speech: bool) -> bool:
-    """Tell whether a sentence promises, asks its reader, or speaks of the text's own form.
+    """Tell whether a sentence promises something, asks its reader, or speaks of the text's own form.
 
     `is_speech`: the request is for somebody's words to somebody (a letter, a quiz), which may promise and ask.
     """
@@ -162,7 +162,7 @@ def is_question(piece: str) -> bool:
 
 
 def is_refusal(piece: str) -> bool:
-    """Tell whether a sentence says that nothing is answered."""
+    """Tell whether a sentence refuses to answer."""
     return _REFUSAL.search(piece) is not None
 
 

@@ -19,9 +19,9 @@ _NAMES = re.compile(
 
 
 def language_of(text: str) -> str | None:
-    """`en`, another of COMMONEST, `other` (mostly letters that are not Latin), or None: too little tells.
+    """Return `en`, another code of COMMONEST, `other` (mostly letters that are not Latin), or None: too little tells.
 
-    Its beginning is looked at. A text that is short, or has hardly any of the commonest words of a language, has none.
+    Only the text's beginning is read. A text that is short, or has hardly any common words of a language, gives None.
     """
     return _language_of(text[:_BEGINNING])
 

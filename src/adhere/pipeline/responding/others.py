@@ -1,4 +1,4 @@
-"""Tell, by the other answers of a run or batch, whether one is what is said to every request.
+"""Tell, by the other answers of a run or batch, whether an answer is said to every request.
 
 An answer's *frame* is its words without what its own request and rules bring: each stretch of the request's words
 becomes one sign. An answer whose frame stands in answers to other requests answers none of them.
@@ -29,7 +29,7 @@ _NOWHERE: dict[str, int] = {}  # never changed
 
 
 def frame_of(request: Request, text: str) -> tuple[str, ...]:
-    """The words of an answer, with one sign for each stretch that its request brings: its topics, or copied from it."""
+    """Return the words of an answer, with one sign for each stretch from its request (topics, or copied words)."""
     answer_words = [word.lower() for word in words(text[:_MOST_CHARACTERS])[:_MOST_WORDS]]
     copied_places: set[int] = set()
     for at in range(len(answer_words) - _COPY + 1):
@@ -60,11 +60,11 @@ _remembered = lru_cache(maxsize=_REMEMBERED)(_read)
 
 
 class Others:
-    """The answers of a run or batch, by what each says beyond its own request.
+    """Holds the answers of a run or batch, by what each says beyond its own request.
 
     Args:
-        answers: Each with the request that it answers.
-        most: Remember only so many, the newest; None remembers all.
+        answers: The answers, each with its request.
+        most: How many answers to remember, the newest; None remembers all.
     """
 
     def __init__(self, answers: Iterable[tuple[Request, str]] = (), *, most: int | None = None) -> None:
@@ -76,7 +76,7 @@ class Others:
             self.add(request, text)
 
     def add(self, request: Request, text: str) -> None:
-        """Remember one answer more, and forget the oldest where there are too many."""
+        """Remember one answer more, and forget the oldest if there are too many."""
         runs = _runs_at(request, text[:_MOST_CHARACTERS])
         self._answers.append((request.text, runs))
         self._requests[request.text] += 1
@@ -94,7 +94,10 @@ class Others:
                 del self._of_run[run]
 
     def alike(self, request: Request, text: str) -> int:
-        """Count the other requests to which most of this answer is said, too, word for word."""
+        """Count the other requests to which most of this answer is said, too, word for word.
+
+        The count is 0 if it is below the least number that counts, or if there is too little to compare.
+        """
         runs = _runs_at(request, text[:_MOST_CHARACTERS])
         others = len(self._requests) - (request.text in self._requests)
         if len(runs) < _FEWEST_RUNS or others < _FEWEST_REQUESTS:
@@ -112,9 +115,9 @@ def _take_one(counts: dict[str, int], name: str) -> None:
 
 
 def share_alike(answers: Sequence[tuple[Request, str]]) -> float | None:
-    """The share of a batch's answers that are said to other requests of it, too.
+    """Return the share of a batch's answers that are said to other requests of the batch, too.
 
-    None for an empty batch, and for one of fewer than three requests, which cannot tell.
+    None for an empty batch, and for a batch with too few different requests to tell.
     """
     if len({request.text for request, _ in answers}) <= _FEWEST_REQUESTS:
         return None

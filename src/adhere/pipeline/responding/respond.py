@@ -1,4 +1,4 @@
-"""Whether an answer responds to its request: `responsive`, of one answer or of a whole run."""
+"""Tell whether an answer responds to its request: one answer, or all answers of a run."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
 VERSION = 2
-"""Raised when the measure changes its mind about any answer."""
+"""Goes up when the measure judges any answer differently."""
 
 Outcome = Literal["yes", "no", "undecided"]
 
 
 class Responding(NamedTuple):
-    """Whether a text responds to its request: `outcome` with the `reason` for a person.
+    """Says whether a text responds to its request: `outcome`, and the `reason` for a person.
 
-    `no` names what the text does instead; `undecided`, why nothing can be said; `yes`, what was not looked at.
+    The reason of a `no` names what the text does instead, that of `undecided` why nothing can be said, and that of a
+    `yes` what was not looked at.
     """
 
     outcome: Outcome
@@ -43,7 +44,7 @@ class Responding(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """One answer of a run with what it answers: the request's text, the answer, the constraints and their profile."""
+    """Holds one answer and what it answers: the request's text, the answer, the constraints and their profile."""
 
     request: str
     text: str
@@ -59,9 +60,8 @@ def responds(
     Args:
         one: The answer, without reasoning.
         others: The answers of the same run or batch, this one among them or not; None: they were not looked at.
-        mode: Whose semantics published kinds have.
-        traps: The traps of the letter that it takes (`pipeline.intent`), where they are known; None: they are looked
-            for.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        traps: The traps that the answer takes (`pipeline.intent`), if known; None: they are looked for.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -82,31 +82,31 @@ def responds(
 
 
 def responds_all(answers: Sequence[Exchange], *, mode: Mode = "reference") -> list[Responding]:
-    """`responds` of every answer of a run or batch, each among all the others."""
+    """Return what `responds` says of every answer of a run or batch, each compared with all the others."""
     others = others_of(answers)
     return [responds(one, others=others, mode=mode) for one in answers]
 
 
 def others_of(answers: Iterable[Exchange], *, most: int | None = None) -> Others:
-    """The answers of a run or batch, read once; `most`: as of Others."""
+    """Read the answers of a run or batch once; `most` is as in Others."""
     return Others(((read(one), one.text) for one in answers if one.text.strip()), most=most)
 
 
 def add_to(others: Others, one: Exchange) -> None:
-    """Let others remember one answer more."""
+    """Add one answer to `others`, unless it is blank."""
     if one.text.strip():
         others.add(read(one), one.text)
 
 
 def read(one: Exchange) -> Request:
-    """The request of an answer, with the words that its rules name."""
+    """Return the request of an answer, with the words that its constraints name."""
     return request_of(one.request, params_of(one.refs) | names_of(one.refs))
 
 
 def _faults(
     one: Exchange, request: Request, mode: Mode, traps: Sequence[Trap] | None, *, is_read: bool
 ) -> Iterator[str]:
-    """Return what an answer does in place of responding, the surest first."""
+    """Yield what an answer does in place of responding, the surest first."""
     if traps is None:
         traps = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
     # What an English answer says is counted below, by words that would not fit any request.
@@ -134,7 +134,7 @@ _OF_LANGUAGE = ("language:", "count:words_japanese", "iheval:language")
 
 
 def _unread(one: Exchange) -> str:
-    """Why what an answer says cannot be looked at; empty where it can."""
+    """Return why what an answer says cannot be read; empty if it can."""
     if not is_readable(one.request):
         return "the request is in a language that this measure cannot read"
     language = language_of(one.text)
@@ -179,7 +179,7 @@ _ANY = "it says nothing that would not fit any request"
 
 
 def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) -> Iterator[str]:
-    """Return what is wrong with what an English answer says."""
+    """Yield what is wrong with the content of an English answer."""
     if is_stubs(text):
         yield "its items differ by their number alone"
     if len(text) > _BEGINNING and _says_much(request, text[:_BEGINNING]):
@@ -218,7 +218,10 @@ def _says_much(request: Request, start: str) -> bool:
 
 
 def _thin_faults(request: Request, content: Content, *, is_whole: bool) -> Iterator[str]:
-    """Yield what is wrong where more than a word was asked for: few words may be terse, a longer answer is idle."""
+    """Yield what is wrong with the content if the request wants more than a word.
+
+    Few words may be terse; a longer answer with as little content is idle.
+    """
     need, is_terse = _FEWEST_OWN[class_of(request.text)], is_whole and content.n <= _TERSE
     if len(content.own) < (min(need, 1) if is_terse else need):
         yield _ANY
@@ -237,7 +240,7 @@ def holds_a_text(request: str) -> bool:
 
 
 def is_off_topic(request: Request, content: Content) -> bool:
-    """Tell whether an answer of some length has not one word of its request's subject."""
+    """Tell whether an answer of some length has no word of its request's subject."""
     return (
         not content.taken
         and content.n >= _FEWEST_FOR_TOPIC
@@ -248,7 +251,7 @@ def is_off_topic(request: Request, content: Content) -> bool:
 
 
 def _is_idle_answer(request: Request, content: Content, live: Sequence[str]) -> bool:
-    """Tell whether an answer that a word or two might give has several, and none that answers."""
+    """Tell whether an answer to a request for a word or two has several words, and none that answers."""
     if content.own or content.n <= _FEW:
         return False
     live_words = {word.lower() for piece in live for word in words(piece)}

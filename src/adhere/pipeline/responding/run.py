@@ -17,12 +17,12 @@ _ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words 
 def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | None]:
     """Tell of every decided conversation whether it passes (strict view) by answers that all respond.
 
-    Each answer stands among all others of the Run. None where the request, or an answer that passes, cannot be read.
-    Conversations of acts (calls, worlds), and those that a model did not answer, are not in it.
+    Each answer is compared with all others of the Run. The value is None where the request, or an answer that passes,
+    cannot be read. Conversations of acts (calls, worlds), and those that a model did not answer, are not in it.
 
     Args:
-        answers: With their verdicts.
-        mode: Whose semantics published kinds have.
+        answers: The Run's answers with their verdicts.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
     """
     by_unit: dict[Unit, bool | None] = {}
     others = others_of(one for prompt, draw in _conversations(answers) for one in _turns(answers, prompt, draw))
@@ -42,7 +42,7 @@ def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | 
 
 
 def _conversations(answers: Answers) -> Iterator[tuple[Prompt, int]]:
-    """Prompts that ask for words, with their draws; texts are read only while they are looked at."""
+    """Yield the prompts that ask for words, each with every draw."""
     for prompt in answers.prompts:
         if not any(ref.id.startswith(_ACTS) for turn in prompt.turns for ref in turn.constraints):
             yield from ((prompt, draw) for draw in range(answers.draws))

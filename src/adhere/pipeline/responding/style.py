@@ -1,4 +1,4 @@
-"""A form that nobody asked for: what a policy learns of one rule and shows everywhere."""
+"""Find forms that nobody asked for: what a policy learns of one rule and shows everywhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ASKS_FOR: dict[Leak, re.Pattern[str]] = {
 
 
 def style_leaks(request: str, text: str) -> tuple[Leak, ...]:
-    """The forms of an answer that its request does not speak of: all in one case, wholly in quotes, in bullets."""
+    """Return the forms of an answer that its request does not mention: one case, wholly in quotes, in bullets."""
     leaks: list[Leak] = []
     if len(words(text[:_BEGINNING])) >= _FEWEST_WORDS:
         if text.islower():

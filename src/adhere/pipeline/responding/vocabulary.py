@@ -1,6 +1,7 @@
-"""Words that say nothing of a request: the commonest ones, those about a text's form, and those that fit anything.
+"""List words that say nothing about a request: the commonest, those about a text's form, and those that fit anything.
 
-English. What is left of an answer without them and without the request's own words is what the answer says.
+The words are English. What is left of an answer without them and without the request's own words is what the answer
+says.
 """
 
 from __future__ import annotations

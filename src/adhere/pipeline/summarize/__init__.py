@@ -1,8 +1,8 @@
-"""Counting: Responses and Verdicts of a Run -> its Summary.
+"""Count the Responses and Verdicts of a Run into its Summary.
 
 summary.py     the whole Summary; the counts must add up
 counts.py      outcomes -> counts, rates, intervals: the one place that divides
-tracked.py     what trackers are given
+tracked.py     the numbers that trackers are given
 measures.py    what a suite's way of asking shows beside pass rates: by level, turn, variant, role and depth
 """
 

@@ -1,7 +1,7 @@
-"""From outcomes to rates: the one place that divides. `summarize` and `verify` both count here.
+"""Turn outcomes into rates; no other place divides. `summarize` and `verify` both count here.
 
 Answers to one prompt, and the constraints of one answer, are a cluster: they are not independent, and intervals say so.
-Only what each prompt adds up to is kept, so that a million answers take no more room than one to each prompt.
+Only sums by prompt are kept, so that a million answers take no more room than one to each prompt.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from adhere.store.summary import CountSums, Rate, Sums, Tally, TallySums, TrialS
 NO_PROMPT = "no prompt was measured"
 NO_CONSTRAINT = "no constraint was measured"
 MOST_UNDECIDED = 0.1
-"""The share of undecided trials from which a rate of the others would be a headline about something else."""
+"""Share of undecided trials from which no rate is given: a rate of the others would be about something else."""
 FEWEST_UNDECIDED = 10
-"""Below as many the share says nothing yet: one row of five is a fifth."""
+"""Number of undecided trials below which their share says nothing yet: one row of five is a fifth."""
 
 
 class Trials:
-    """Things that pass or do not, by the prompt that they belong to: conversations, or constraints of them."""
+    """Counts what passes or fails by prompt: conversations, or constraints of conversations."""
 
     def __init__(self) -> None:
         self._of_prompt: dict[str, list[int]] = {}  # trials, passed, trials of finished answers, passed of those
@@ -44,7 +44,7 @@ class Trials:
             row[3] += passed
 
     def sums(self) -> TrialSums:
-        """Return the sums of what was counted, without whose it was."""
+        """Return the sums over all prompts."""
         rows = self._of_prompt.values()
         every = ClusterSums.of([row[1] for row in rows], [row[0] for row in rows])
         completed = every
@@ -65,7 +65,7 @@ def _headline(sums: TrialSums, nothing: str) -> Rate:
 
 
 def _rate(sums: TrialSums, nothing: str) -> Rate:
-    """The share that passed under both denominators; `nothing` is the reason where there was no trial."""
+    """Return the share that passed under both denominators; `nothing` is the reason if there was no trial."""
     every, completed = _share(sums.every), _share(sums.completed)
     return Rate(
         *every, *completed, reason=nothing if not every.n else "no answer was finished" if not completed.n else ""
@@ -73,7 +73,7 @@ def _rate(sums: TrialSums, nothing: str) -> Rate:
 
 
 class _Share(NamedTuple):
-    """A share with its interval, in the order of Rate's fields."""
+    """Holds a share with its interval, in the order of Rate's fields."""
 
     passed: int
     n: int
@@ -93,7 +93,7 @@ def _share(sums: Sums) -> _Share:
 
 
 class _KindCounts:
-    """Verdicts on one kind, or one family."""
+    """Counts verdicts on one kind, or one family, of constraint."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -105,7 +105,7 @@ class _KindCounts:
 
 
 class Counts:
-    """Counts over some conversations: prompts and constraints that passed, by view, kind and family."""
+    """Counts what passes in some conversations: prompts and constraints, by view, kind and family."""
 
     def __init__(self) -> None:
         self._prompt: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
@@ -116,14 +116,14 @@ class Counts:
     def add(
         self, prompt_id: str, slots: Sequence[Slot], n_constraints: int, *, is_completed: bool, times: int = 1
     ) -> bool | None:
-        """Count one conversation; whether it keeps all strictly, None where that is unknown.
+        """Count one conversation; return whether it keeps all constraints strictly, None where that is unknown.
 
         Args:
-            prompt_id: Whose it is.
-            slots: Its constraints that were judged.
-            n_constraints: How many constraints it has.
+            prompt_id: Id of its prompt.
+            slots: The constraints that were judged.
+            n_constraints: How many constraints the conversation has.
             is_completed: Whether the model finished every turn.
-            times: As if it had been met so often.
+            times: How often to count the conversation.
         """
         every = {view: keeps_all([slot.outcome(view) for slot in slots], n_constraints) for view in VIEWS}
         for view, keeps in every.items():
@@ -162,7 +162,7 @@ class Counts:
 
 
 class CountedRates(NamedTuple):
-    """The rates of what was counted; see CountSums."""
+    """Turns sums of counts into rates; see CountSums."""
 
     sums: CountSums
 
@@ -175,7 +175,7 @@ class CountedRates(NamedTuple):
         return _headline(self.sums.instruction[VIEWS.index(view)], NO_CONSTRAINT)
 
     def instruction_macro(self) -> float | None:
-        """The mean over prompts of the share of their constraints that pass strictly; None as `instruction`."""
+        """Return the mean over prompts of the share of constraints that pass strictly; None where `instruction` is."""
         strict = self.sums.instruction[VIEWS.index("strict")]
         return None if self.instruction("strict").of_all is None else strict.shares / strict.every[0]
 
@@ -232,17 +232,17 @@ def _tally(sums: TallySums) -> Tally:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what was measured; None where nothing was."""
+    """Return the mean of the values that were measured; None where none was."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers else None
 
 
 def mean_of_all(*rates: float | None) -> float | None:
-    """The mean of several rates; None where any was not measured."""
+    """Return the mean of several rates; None where any was not measured."""
     return None if None in rates else mean(rates)
 
 
 def insist(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as assert, and stays under python -O
-    """Raise an AssertionError: the counts do not add up, which is a bug of ours."""
+    """Raise an AssertionError unless `holds`: the counts do not add up, which is a bug of ours."""
     if not holds:
         raise AssertionError(otherwise)

@@ -1,4 +1,4 @@
-"""Shares and means with their 95 % intervals, from the answers of a Run: what every Measure is made of.
+"""Estimate shares and means with 95 % intervals from the answers of a Run; every Measure is made here.
 
 Answers that belong together (to one prompt, or to one group of prompts) are a cluster: they are not independent, and
 intervals say so.
@@ -24,7 +24,7 @@ Value = tuple[str, float]
 
 
 def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) -> Measure:
-    """The share of all trials that passed, with a Wilson interval that is widened for clusters."""
+    """Return the share of all trials that passed, with a Wilson interval that is widened for clusters."""
     of_cluster: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for cluster, passed, number in trials:
         of_cluster[cluster][0] += passed
@@ -38,7 +38,7 @@ def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) ->
 
 
 def estimate_mean(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
-    """The mean of values from 0 to `top`, with a bootstrap interval over the clusters."""
+    """Return the mean of (cluster, number) values from 0 to `top`, with a bootstrap interval over the clusters."""
     if not values:
         return nothing_measured(name, scope, what)
     clusters, numbers = [cluster for cluster, _ in values], [value for _, value in values]
@@ -62,7 +62,7 @@ def estimate_mean(name: str, scope: str, values: Sequence[Value], what: str, *, 
 
 
 def mean_over_clusters(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
-    """Estimate as `estimate_mean` does, where weighted single values may lie above `top`; the interval does not."""
+    """Estimate as `estimate_mean` does, but let single (weighted) values exceed `top`; the interval stays within it."""
     estimate = estimate_mean(name, scope, values, what, top=top)
     return msgspec.structs.replace(estimate, high=None if estimate.high is None else min(top, estimate.high))
 
@@ -70,7 +70,7 @@ def mean_over_clusters(name: str, scope: str, values: Sequence[Value], what: str
 def mean_of_means(
     name: str, scope: str, groups: Mapping[str, Sequence[Value]], what: str, *, top: float = 1.0
 ) -> Measure:
-    """The mean over groups of the mean of each: groups count the same, however many values each has."""
+    """Return the mean over groups of the group means: groups count the same, however many values each has."""
     n = sum(map(len, groups.values()))
     weighted_values = [
         (cluster, value * n / (len(groups) * len(values))) for values in groups.values() for cluster, value in values
@@ -79,7 +79,7 @@ def mean_of_means(
 
 
 def nothing_measured(name: str, scope: str, what: str, reason: str = "nothing was measured") -> Measure:
-    """A measure without a number."""
+    """Return a measure without a number."""
     return Measure(name, scope, None, None, None, 0, what, reason=reason)
 
 
@@ -89,7 +89,7 @@ def cluster_of(prompt: Prompt) -> str:
 
 
 def conversations(answers: Answers) -> Iterator[tuple[Prompt, int, bool]]:
-    """(prompt, draw, whether everything passed) of every conversation that was measured."""
+    """Yield (prompt, draw, whether everything passed) for every conversation that was measured."""
     for prompt in answers.prompts:
         for draw in range(answers.draws):
             passed = answers.passes(prompt, draw)
@@ -98,17 +98,17 @@ def conversations(answers: Answers) -> Iterator[tuple[Prompt, int, bool]]:
 
 
 def list_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool]:
-    """Whether each constraint of one turn passed, of those that passed or failed."""
+    """Return whether each constraint of one turn passed, without the undecided ones."""
     outcomes = answers.outcomes(prompt, turn, draw)
     return [outcome == "pass" for outcome in outcomes if outcome in {"pass", "fail"}]
 
 
 def all_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool] | None:
-    """Whether each constraint of one turn passed; None where one of them is undecided, or there is no answer."""
+    """Return whether each constraint of one turn passed; None if one is undecided or there is no answer."""
     outcomes = answers.outcomes(prompt, turn, draw)
     return [outcome == "pass" for outcome in outcomes] if outcomes and "undecided" not in outcomes else None
 
 
 def length_of_run(passed: Sequence[bool]) -> int:
-    """How many passed before the first that did not."""
+    """Return how many passed before the first that did not."""
     return next((number for number, ok in enumerate(passed) if not ok), len(passed))

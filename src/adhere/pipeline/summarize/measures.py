@@ -8,14 +8,15 @@ Everything follows from the tags of the stored prompts, so a Run is measured the
 |---|---|---|
 | `level` (with `slice`) | the same, harder and harder | hard and soft satisfaction; with `group`: consistent levels |
 | several turns | a conversation | turns, constraints of a turn (PIF) |
-| `variant` (with `group`) | the same thing in several forms | mean and rates of the variants, their spread, worst case, disagreement |
+| `variant` (with `group`) | the same thing in several forms | mean and rates of the variants, their spread, worst case,
+disagreement |
 | `roles` | constraints that measure different things | the rate of each role |
 | `dependent` | steps that need the step before | steps up to the first failure |
 | `depth` | something hidden in a text | the grid of lengths and depths |
 | `family` = `density`, or `profile` = `ifscale` | words to use | omissions and distortions |
 
-All are of the strict view. What is undecided is measured by none of them. Groups of prompts are clusters: intervals say
-so. A published suite's own score is in `pipeline.official`.
+All measures are of the strict view and leave out what is undecided. Groups of prompts are clusters, and intervals
+account for that. A published suite's own score is in `pipeline.official`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _FEWEST_SAME = 4  # letters that a word and its distorted form have in common at
 
 
 def measures(answers: Answers) -> tuple[Measure, ...]:
-    """Every measure that the prompts give rise to, in the order of the table above."""
+    """Return every measure that the prompts' tags call for, in the order of the table above.
+
+    Prompts of several families give none.
+    """
     families = {prompt.tags.get("family", prompt.source) for prompt in answers.prompts}
     if len(families) > 1:  # levels and variants of different families mean different things
         return ()
@@ -132,7 +136,7 @@ def _variants(answers: Answers) -> Iterator[Measure]:
 
 
 def _spread(sets: Mapping[tuple[str, str, int], Mapping[str, bool]], names: Sequence[str]) -> Measure:
-    """The standard deviation of the variants' rates, with an interval of the true one; groups are what chance drew."""
+    """Return the standard deviation of the variants' rates, with an interval for the true one over groups."""
     from adhere.stats import spread_of_variants  # it brings scipy, and whoever counts answers comes through here
 
     of_group: dict[str, list[list[float]]] = defaultdict(list)
@@ -218,11 +222,14 @@ def _words(answers: Answers) -> Iterator[Measure]:
 
 
 _Distorted = Callable[[Sequence[str], str], Iterable[bool]]
-"""For each missing word, whether it stands in another form in a text in lower case."""
+"""Function that yields, for each missing word, whether a lower-case text holds it in another form."""
 
 
 def _find_required(prompt: Prompt) -> tuple[list[str], _Distorted]:
-    """The words to use, each a constraint of its own that stands before all others, and what another form of one is."""
+    """Return the words to use, and the function that tells whether a missing one stands in another form.
+
+    Each word is a constraint of its own, before all other constraints.
+    """
     if prompt.tags.get("family") == "density":
         word_lists = [ref.params.get("words") for ref in prompt.constraints if ref.id == "keywords:include"]
         return [str(words[0]) for words in word_lists if isinstance(words, list)], _begins_alike
@@ -235,9 +242,9 @@ def _find_required(prompt: Prompt) -> tuple[list[str], _Distorted]:
 
 
 def _begins_alike(missing: Sequence[str], text: str) -> Iterator[bool]:
-    """Some form of the word stands there.
+    """Yield for each missing word whether the text has a word that begins alike.
 
-    A word with the same beginning, but for the last two letters of the wanted one.
+    The last two letters of the missing word need not agree.
     """
     answer_words = set(re.findall(r"\w+", text))
     for word in missing:

@@ -1,7 +1,7 @@
-"""Measure what several draws of each prompt show: pass@k, pass^k, and how far the draws' own rates lie apart.
+"""Measure what several draws of each prompt show: pass@k, pass^k, and the spread of the draws' own rates.
 
-A prompt counts where all of its draws were measured, in every row, so that a curve over k is of the same prompts.
-Prompts are the units of the intervals (a group of prompts is one unit).
+A prompt counts if all its draws were measured, so that a curve over k is of the same prompts. Prompts are the units of
+the intervals (a group of prompts is one unit).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPREAD = "spread of draws"
 
 
 def draw_sums(answers: Answers) -> DrawSums:
-    """Return the sums that `over_draws` needs of the answers; nothing of a single draw."""
+    """Return the sums that `over_draws` needs of the answers; empty sums for a single draw."""
     if answers.draws < 2:
         return DrawSums()
     passes_by_prompt: dict[str, list[bool]] = defaultdict(list)
@@ -37,7 +37,7 @@ def draw_sums(answers: Answers) -> DrawSums:
 
 
 def over_draws(sums: DrawSums, draws: int) -> Iterator[Measure]:
-    """pass@k and pass^k for k = 1, 2, 4, … under both conventions, then the spread; nothing of a single draw."""
+    """Yield pass@k and pass^k for k = 1, 2, 4, … under both conventions, then the spread; nothing for a single draw."""
     if draws < 2:
         return
     for convention in get_args(Convention):
@@ -55,7 +55,7 @@ def over_draws(sums: DrawSums, draws: int) -> Iterator[Measure]:
 
 
 def _spread(rates: Sequence[float]) -> Measure:
-    """The standard deviation of the draws' rates (over draws, divided by D - 1) with its chi-squared interval."""
+    """Return the standard deviation of the draws' rates (divisor D - 1) with its chi-squared interval."""
     from scipy.stats import chi2
 
     if not rates:

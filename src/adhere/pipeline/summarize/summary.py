@@ -1,4 +1,4 @@
-"""Counting: Responses and Verdicts in, a Summary out. Every rate names its denominator, and the counts must add up."""
+"""Turn Responses and Verdicts into a Summary. Every rate names its denominator, and the counts must add up."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def summarize(
     cut_answers: CutAnswers = "judge",
     keep_sums: bool = False,
 ) -> Summary:
-    """All numbers of a Run.
+    """Return all numbers of a Run.
 
     Args:
         prompts: What was asked.
-        draws: How often.
+        draws: How often each prompt was asked.
         responses: At most one per (prompt, turn, draw); failed calls too.
         verdicts: At most one per (response, constraint, view).
-        slices: Values of `tags["slice"]` to report apart; those without prompts are left out.
+        slices: Values of `tags["slice"]` to report separately; those without prompts are left out.
         damage: Stored lines that could not be read, to be shown beside the numbers.
-        mode: In which published kinds were judged.
-        cut_answers: What a cut answer counted as.
-        keep_sums: Put into the summary what `summarize_shards` adds up.
+        mode: The mode in which published kinds were judged.
+        cut_answers: Whether a cut answer failed, or was judged as it stands.
+        keep_sums: Keep the sums in the summary, for `summarize_shards`.
 
     Raises:
         AssertionError: The counts do not add up, which is a bug of ours.
@@ -65,9 +65,9 @@ def summarize(
 
 
 def _floors(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers) -> list[AnswererRates]:
-    """The floors of a Run's prompts; none where today's judge does not know one of its constraints.
+    """Return the floors of a Run's prompts; none if the present judge does not know one of the constraints.
 
-    The verdicts of such a Run are stored and are counted; only answers of today cannot be judged by it.
+    Stored verdicts of such a Run still count; only new answers cannot be judged by that constraint.
     """
     try:
         return floors_of(prompts, mode=mode, cut_answers=cut_answers, most=MOST_PROMPTS)
@@ -76,7 +76,7 @@ def _floors(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers) -> l
 
 
 def versions_of(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
-    """The version that judges each kind today, by the kind's id."""
+    """Return the version that judges each kind at present, by the kind's id."""
     profiles = {
         ref.id: prompt.tags.get("profile") for prompt in prompts for turn in prompt.turns for ref in turn.constraints
     }
@@ -84,10 +84,10 @@ def versions_of(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
 
 
 def summarize_shards(shards: Iterable[Summary]) -> Summary:
-    """The numbers of a Run, of the summaries of its shards, which have different prompts.
+    """Return the numbers of a Run from the summaries of its shards, which have different prompts.
 
-    A suite's own measures look at several prompts together, so they are those of single shards: here stands that they
-    are left out.
+    A suite's own measures look at several prompts together, so they exist for single shards only. The result names them
+    without a number.
 
     Raises:
         AssertionError: The shards do not belong together, which is a bug of ours.
@@ -121,12 +121,12 @@ def summary_of(
     *,
     keep_sums: bool = False,
 ) -> Summary:
-    """The numbers of what was counted.
+    """Return the Summary of what was counted.
 
     Args:
         sums: What was counted.
-        draws: Answers a prompt.
-        versions: Of what judged, by kind.
+        draws: Answers to each prompt.
+        versions: Versions of the verifiers, by kind.
         damage: Stored lines that could not be read.
         measures: Measures beside the rates.
         keep_sums: Put the sums into the summary.
@@ -153,7 +153,11 @@ def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRate
 
 
 class _Beside(NamedTuple):
-    """Results beside rates: by answer, by conversation (prompt, draw), and by answerer without a model."""
+    """Holds what is reported beside the rates.
+
+    `guards` and `leaks` are by answer, `responding` by conversation (prompt, draw). `floors` are the rates of answerers
+    without a model.
+    """
 
     guards: Mapping[Key, Guard]
     leaks: Mapping[Key, bool]
@@ -275,7 +279,7 @@ def _account(answers: Answers, prompts: Sequence[Prompt]) -> Accounting:
 
 
 def _guards(answers: Answers) -> dict[Key, Guard]:
-    """Guard every answer with a visible text; once, because every slice asks for its own."""
+    """Return the guard of every answer with a visible text; made once, because every slice needs some of them."""
     guards = {}
     for prompt in answers.prompts:
         for draw in range(answers.draws):
@@ -287,7 +291,7 @@ def _guards(answers: Answers) -> dict[Key, Guard]:
 
 
 def _leaks(answers: Answers, keys: Iterable[Key]) -> dict[Key, bool]:
-    """Tell whether answers are in a form that nobody asked for."""
+    """Tell of each answer whether it is in a form that nobody asked for."""
     by_id = {prompt.id: prompt for prompt in answers.prompts}
     return {key: bool(style_leaks(by_id[key[0]].turns[key[1]].text, answers.responses[key].text)) for key in keys}
 

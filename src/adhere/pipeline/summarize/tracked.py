@@ -1,4 +1,4 @@
-"""The numbers of a Run that trackers are given: by `adhere.callback` and `adhere eval --track`."""
+"""Choose the numbers of a Run that trackers are given, by `adhere.callback` and `adhere eval --track`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adhere.store.summary import Summary
 
 
 def tracked_numbers(summary: Summary) -> dict[str, float]:
-    """Return a summary's main numbers by name, each in [0, 1]; what was not measured is not there."""
+    """Return a summary's main numbers by name, each in [0, 1]; what was not measured is left out."""
     score = summary.overall
     numbers = {
         "prompts_passed": score.prompt_strict.of_all,

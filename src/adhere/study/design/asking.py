@@ -1,4 +1,4 @@
-"""Work of a study that nobody here has measured, told cell by cell before it starts: others' models, servers."""
+"""Tell, before a study starts, the work that was never measured here: models of others, servers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def estimate_asking(
     sources: Mapping[SourceKey, Source],
     suites: Mapping[str, Suite],
 ) -> Estimate:
-    """Tell how often each prompt is asked; minutes are not guessed, for these models were never measured here.
+    """Estimate how often prompts are asked, and the memory and disk needed; minutes stay 0, for none were measured.
 
-    `suites`: that of the verdict under "", the others by name.
+    `suites` holds the suite of the verdict under "" and the others by name.
     """
     open_tasks = [task for task in tasks if not done[task.name]]
     here = max(map(_bytes, sources.values()), default=0.0)
@@ -73,7 +73,7 @@ def _lines(
 
 
 def _server(weights: str, precision: str | None) -> str:
-    """The server that is started for a model, as one would type it."""
+    """Return the command of the server that is started for a model."""
     try:
         base, adapter = split_adapter(weights)
     except AdhereError:  # not trained yet
@@ -92,16 +92,16 @@ def served_lines(
     start: Path,
     suites: Mapping[str, Suite],
 ) -> Iterator[str]:
-    """Tell of a study whose models are served what each of its tasks runs.
+    """Yield, for a study whose models are served, what each of its tasks runs.
 
     Args:
         spec: The study.
-        tasks: Its tasks.
-        done: Of each, by name, whether it is finished.
-        cells: By key.
-        directory: Of the study.
+        tasks: Tasks of the study.
+        done: By name of the task, whether it is finished.
+        cells: Cells by key.
+        directory: Directory of the study.
         start: Directory of the start model.
-        suites: That of the verdict under "", the others by name.
+        suites: The suite of the verdict under "", and the others by name.
     """
     yield (
         f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}, "
@@ -136,7 +136,7 @@ def served_lines(
 
 
 def _command(settings: CommandSettings, cell: Cell, directory: Path, start: Path) -> str:
-    """The command of a cell with what is known of its placeholders."""
+    """Return the GPUs and hours of a cell, and its command with the known placeholders filled in."""
     folder = cell_folder(directory, cell)
     rows = {table: str(folder / "rows" / f"{table}.jsonl") for table in ("sft", "pairs", "rl")}
     values = {**settings.fill, **rows, "start": str(start), "seed": cell.seed, "out": str(folder / "out")}

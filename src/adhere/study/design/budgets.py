@@ -1,7 +1,7 @@
-"""Does it grow?
+"""Train the compared arms at several budgets, to see whether the effect grows.
 
-A stage with `budget = 2` takes twice its steps, on twice as many resampled prompts; `budgets` gives both compared arms
-one.
+A stage with `budget = 2` takes twice its steps, on twice as many resampled prompts. `budgets` gives both compared arms
+an arm for each budget.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def budget_name(name: str, budget: int) -> str:
 
 
 def with_budgets(spec: StudySpec) -> StudySpec:
-    """The spec with an arm for each further budget of the two arms that the verdict compares.
+    """Return the spec with an arm for each further budget of the two arms that the verdict compares.
 
-    Itself where they are there. What an arm is matched to is the arm of the same budget.
+    Arms that are there already are kept. An arm that a stage is matched to becomes the arm of the same budget.
     """
     verdict_arms = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
     stages, arms = dict(spec.stages), list(spec.arms)

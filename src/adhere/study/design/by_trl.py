@@ -1,7 +1,7 @@
-"""A stage of a study by TRL's own trainer (`trainer = "trl"`): a command that runs it on our rows and our reward.
+"""Run a stage of a study by TRL's own trainer (`trainer = "trl"`), on our rows and our reward.
 
-The settings are those of our stage, told to TRL as `adhere train --emit trl` tells them; what TRL has no counterpart of
-is refused. It runs in `environment`, a Python that has TRL and adhere.
+The stage becomes a command. TRL gets the settings of our stage as `adhere train --emit trl` writes them; a setting
+without counterpart in TRL is refused. The command runs in `environment`, a Python that has TRL and adhere.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ VERSION = 2  # of what the program computes from a plan: 1 gave TRL messages
 def by_trl(
     name: str, spec: StageSpec, *, own: Mapping[str, Json], reward: Reward, lora: Lora | None
 ) -> CommandSettings:
-    """The command that trains a stage by TRL.
+    """Return the command that trains a stage by TRL.
 
     Args:
-        name: Of the stage, for messages.
-        spec: Method and settings.
-        own: Of KEYS, those that the stage sets.
-        reward: Of online stages.
+        name: Name of the stage, for messages.
+        spec: Method and settings of the stage.
+        own: The keys of KEYS that the stage sets.
+        reward: Reward of an online stage.
         lora: An adapter, which is merged at the end.
 
     Raises:
-        SpecError: TRL has no such trainer, or nothing like one of the settings.
+        SpecError: TRL has no such trainer, or no counterpart of a setting.
     """
     trainers = {stage: one for stage, one in {**TRL, **EXPERIMENTAL}.items() if stage != "reward-model"}
     if spec.stage not in trainers:

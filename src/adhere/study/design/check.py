@@ -1,7 +1,7 @@
-"""A study's TOML, read and checked: what types cannot say of it.
+"""Read a study's TOML and check what types cannot.
 
 load_study(PATH)   the spec, or an error with file, line, key and the nearest valid name
-validate(SPEC)     the same of one that is made in Python
+validate(SPEC)     the same check for a spec that is made in Python
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_study(path: Path, *, seeds: Sequence[int] | None = None) -> StudySpec:
     """Read and validate a study's TOML. `seeds` replaces its seeds.
 
     Raises:
-        SpecError: Naming file, line, key and the nearest valid name.
+        SpecError: The study is not valid; the message has file, line, key and the nearest valid name.
     """
     spec = load_toml(path, StudySpec, settle=_settle)
     if seeds is not None:
@@ -53,7 +53,7 @@ def load_study(path: Path, *, seeds: Sequence[int] | None = None) -> StudySpec:
 
 
 def _settle(document: dict[str, Any]) -> None:
-    """Let one `[reward]` stand for a list, and the seeds of tables for those of the study."""
+    """Turn one `[reward]` into a list, and take the study's seeds from tables of models or answers if not given."""
     settle_reward(document)
     arms = document.get("arms")
     if "seeds" not in document and isinstance(arms, list):
@@ -64,10 +64,10 @@ def _settle(document: dict[str, Any]) -> None:
 
 
 def parse_seeds(text: str) -> list[int]:
-    """`3` is the seeds 0, 1, 2; `3,5,8` are those three (`5,` is the seed 5 alone).
+    """Read seeds: `3` means 0, 1, 2; `3,5,8` means those three; `5,` means 5 alone.
 
     Raises:
-        SpecError: Anything else.
+        SpecError: The text is anything else.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() and len(part) < 10 for part in parts):
@@ -80,7 +80,10 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
-    """The settings of a stage are typed by its method, so `load_toml` cannot know them; the line is named here."""
+    """Raise a SpecError with the line of a setting that the stage's method does not have.
+
+    The settings of a stage are typed by its method, so `load_toml` cannot know them.
+    """
     text = path.read_text(encoding="utf-8")
     for name, table in spec.stages.items():
         method = table.get("method")
@@ -102,10 +105,10 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
 
 
 def validate(spec: StudySpec) -> None:
-    """Check what types cannot say.
+    """Check what types cannot.
 
     Raises:
-        SpecError: A name that nothing has, a number outside its range, or a repeated name.
+        SpecError: A name is unknown or repeated, a number is outside its range, or keys do not fit together.
     """
     _require_unique("arm", [arm.name for arm in spec.arms])
     _require_unique("seed", [str(seed) for seed in spec.seeds])
@@ -170,7 +173,7 @@ def _require_suites(spec: StudySpec) -> None:
 
 
 def _require_sources(spec: StudySpec) -> None:
-    """Require that what others trained is named in one way, and at every seed."""
+    """Require that models or answers of others are named in one way, and at every seed."""
     for arm in spec.arms:
         keys = [name for name in ("models", "answers") if getattr(arm, name) is not msgspec.UNSET]
         where = f"arms.{arm.name}"
@@ -203,7 +206,7 @@ def _require_sources(spec: StudySpec) -> None:
 
 
 def _require_rules(spec: StudySpec) -> None:
-    """Sessions are answers to the rules alone, one a task and seed."""
+    """Require a study of rules to have sessions as answers, one a task and seed, and nothing that needs prompts."""
     where = f"verdict.suite = {spec.asked!r}"
     if any(arm.source is None for arm in spec.arms):
         raise SpecError(
@@ -232,7 +235,7 @@ def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
 
 
 def _require_own_keys(spec: StudySpec, stage: NamedStage) -> None:
-    """The keys of a stage that are the study's fit its method."""
+    """Require that the study's own keys of a stage fit its method."""
     where, method = f"stages.{stage.name}", stage.stage.name
     if "reward" in spec.stages[stage.name] and not stage.stage.online:
         raise SpecError(f"{where}.reward: {method!r} draws no answers to reward; take the key out")
@@ -306,7 +309,7 @@ def _require_long(data: DataSpec) -> None:
 
 
 def _require_served(spec: StudySpec) -> None:
-    """Require that what is said of servers is read by something."""
+    """Require that every setting about servers is used."""
     if not spec.trains:
         for key, value in (("served_by", spec.served_by), ("data.model", spec.data.model)):
             if value is not msgspec.UNSET:
@@ -321,7 +324,7 @@ def _require_served(spec: StudySpec) -> None:
 
 
 def _require_seeds_of_arms(spec: StudySpec) -> None:
-    """An arm at some seeds is no part of the verdict, and nothing that is trained at others is matched to it."""
+    """Require that an arm at only some seeds is not in the verdict, and no stage at other seeds is matched to it."""
     for arm in (arm for arm in spec.arms if arm.seeds is not None):
         where = f"arms.{arm.name}.seeds"
         if not arm.seeds:
@@ -337,7 +340,7 @@ def _require_seeds_of_arms(spec: StudySpec) -> None:
 
 
 def _require_matched_arm(spec: StudySpec, stage: NamedStage) -> None:
-    """The arm whose compute is matched must be trained before the arms that use this stage."""
+    """Require that the arm whose compute is matched stands before the arms that use this stage."""
     arm_name = stage.equal_compute_to
     if arm_name is None:
         return
@@ -406,7 +409,7 @@ def _require_ranges(spec: StudySpec) -> None:
 
 
 def _counts(spec: StudySpec) -> dict[str, int]:
-    """Every number of the spec that must be at least 1; those that are not given are left out."""
+    """Return every number of the spec that must be at least 1, by key; those that are not given are left out."""
     data, evaluation = spec.data, spec.evaluation
     counts = {
         "data.prompts": data.prompts,

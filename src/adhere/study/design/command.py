@@ -1,13 +1,10 @@
-"""A stage of a study that is somebody's own command: what it may say, and what its cells depend on.
+"""Let a stage of a study be a user's own command: what it may contain, and what its cells depend on.
 
-[stages.grpo]
-method = "command"
-command = ["accelerate", "launch", "train.py", "--model", "{start}", "--rows", "{rl}", "--out", "{out}"]
-sources = ["train.py"]
-environment = "/opt/trl/bin/python"
+[stages.grpo] method = "command" command = ["accelerate", "launch", "train.py", "--model", "{start}", "--rows", "{rl}",
+"--out", "{out}"] sources = ["train.py"] environment = "/opt/trl/bin/python"
 learning_rate = 1e-6            # fills {learning_rate}; so does [tune.grid.grpo]
 
-What is handed over and what must lie in `{out}` stands in docs/guide/referee.md; `run.command` runs it.
+docs/guide/referee.md says what the command gets and what it must leave in `{out}`; `run.command` runs it.
 """
 
 from __future__ import annotations
@@ -42,15 +39,16 @@ RowShape = Literal["trl", "verl", "openrlhf", "sharegpt", "llamafactory"]
 
 
 class CommandSettings(OptimizerSettings, frozen=True):
-    """A command that trains.
+    """Describes a command that trains.
 
     Attributes:
-        command: The program and its arguments; `PLACES` and the settings in `fill` are fill_in in.
-        sources: Files whose change is another training.
-        environment: The Python whose folder comes first on PATH, and whose packages are part of the cell; empty: this.
-        gpus: That it takes, for `--engine ray` and `--emit slurm`.
-        rows: The shape of the rows that it reads.
-        hours: After so many it is stopped, and the cell has failed.
+        command: The program and its arguments; `PLACES` and the settings in `fill` are filled in.
+        sources: Files whose change makes it another training.
+        environment: The Python whose folder comes first on PATH, and whose packages are part of the cell's key; empty:
+            this one.
+        gpus: GPUs that it takes, for `--engine ray` and `--emit slurm`.
+        rows: Shape of the rows that the command reads.
+        hours: Hours after which it is stopped and the cell has failed.
         fill: More placeholders, by name.
         held: Hashes of `sources` and of the packages of `environment`. Filled in when the study begins.
     """
@@ -66,14 +64,14 @@ class CommandSettings(OptimizerSettings, frozen=True):
 
     @property
     def needs_rows(self) -> bool:
-        """Tell whether the command names a file of rows; else no data is drawn for it."""
+        """Whether the command names a file of rows; else no data is drawn for it."""
         return any(f"{{{table}}}" in part for table in ("sft", "pairs", "rl") for part in self.command)
 
     def with_inputs(self) -> CommandSettings:
-        """The settings with `held`.
+        """Return the settings with `held` filled in.
 
         Raises:
-            UsageError: A source or the Python is not there.
+            UsageError: A source or the Python does not exist.
         """
         return msgspec.structs.replace(self, held={**_hashes(self.sources), **_packages_of(self.environment)})
 
@@ -87,7 +85,7 @@ def _hashes(sources: tuple[str, ...]) -> dict[str, str]:
 
 @cache
 def _packages_of(environment: str) -> dict[str, str]:
-    """The hash of everything that is installed beside a Python."""
+    """Return the hash of all packages that a Python has installed; empty without an environment."""
     if not environment:
         return {}
     python = shutil.which(environment)
@@ -106,7 +104,7 @@ def _cannot_run(*_: Any, **__: Any) -> StageResult:
 
 
 def _work(_settings: CommandSettings, _data: Shape) -> Work:
-    """Nobody knows what a command costs before it has run."""
+    """Return no work: what a command costs is unknown before it has run."""
     return Work(steps=0, trained=0, processed=0)
 
 
@@ -125,10 +123,10 @@ COMMAND = Stage(
 
 
 def command_settings(name: str, table: Mapping[str, Json]) -> CommandSettings:
-    """The settings of a stage `name` whose method is a command. Keys that the command names fill its placeholders.
+    """Return the settings of a stage whose method is a command. Further keys fill the command's placeholders.
 
     Raises:
-        SpecError: A key that nothing reads, a placeholder that nothing fills, or a value that is not allowed.
+        SpecError: A key is not used, a placeholder is not filled, or a value is not allowed.
     """
     own = [field for field in CommandSettings.__struct_fields__ if field not in OptimizerSettings.__struct_fields__]
     fields = {key: value for key, value in table.items() if key in own}
@@ -158,7 +156,7 @@ def command_settings(name: str, table: Mapping[str, Json]) -> CommandSettings:
 
 
 def fill_in(command: tuple[str, ...], values: Mapping[str, Json]) -> list[str]:
-    """The command with its placeholders fill_in."""
+    """Return the command with its placeholders filled in, as far as `values` has them."""
 
     def fill(place: re.Match[str]) -> str:
         return _word(values[place[1]]) if place[1] in values else place[0]

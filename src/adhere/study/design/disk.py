@@ -1,4 +1,4 @@
-"""The error of a study whose directory cannot be written."""
+"""Make the error of a study whose directory cannot be written."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, e
 
 
 def disk_trouble(error: Exception, directory: Path) -> ResourceError | None:
-    """The error to raise where `error` says that the disk is full or read-only; None where it says something else.
+    """Return the error to raise if `error` says that the disk is full or read-only, else None.
 
-    Libraries that write weights raise errors of their own, which have the system's words and no number.
+    Libraries that write weights raise errors of their own, which have the system's message and no number.
     """
     words = str(error)
     if isinstance(error, AdhereError):
@@ -30,7 +30,7 @@ def disk_trouble(error: Exception, directory: Path) -> ResourceError | None:
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """Say it in one line where what is done inside cannot be written to `directory`.
+    """Turn errors of a full or read-only disk, inside the context, into one line about `directory`.
 
     Raises:
         ResourceError: The disk is full or read-only.

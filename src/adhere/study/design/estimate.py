@@ -1,10 +1,10 @@
-"""The cost of a Study on this machine, told before it starts: tokens, minutes, memory, disk.
+"""Estimate the cost of a Study on this machine before it starts: tokens, minutes, memory, disk.
 
-Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from
-half a second of matrix multiplication, against the machine on which the defaults of `train.stage.estimate.Speed` were
-measured. They are an estimate and labelled so; the ledger holds what was measured.
+Minutes come from what `probe` measured with this model on this machine. Without a probe (`--plan`), half a second of
+matrix multiplication compares this machine with the one on which the defaults of `train.stage.estimate.Speed` were
+measured. Minutes are labelled as an estimate; the ledger holds what was measured.
 
-With several processes the minutes are those of a timetable: every process takes the first task that is ready, as
+With several processes, the minutes come from a timetable in which every process takes the first task that is ready, as
 workers do.
 """
 
@@ -45,7 +45,7 @@ EVALUATION_BYTES = 2.2e9  # weights, the decoder's fused copies, key/value cache
 
 
 class Pace(NamedTuple):
-    """The work that one process does in a second, and the assumed lengths of prompts and answers."""
+    """Holds the speed of one process, and the assumed lengths of prompts and answers."""
 
     speed: Speed  # of training and of scoring without gradient
     drawing: DrawRates
@@ -53,7 +53,7 @@ class Pace(NamedTuple):
 
 
 class CellCost(NamedTuple):
-    """One cell and what it is expected to cost; `done` cells cost nothing."""
+    """Holds one cell and its expected cost; `done` cells cost nothing."""
 
     cell: Cell
     stage: StageEstimate
@@ -61,7 +61,7 @@ class CellCost(NamedTuple):
 
 
 class PoolCost(NamedTuple):
-    """One pool and the minutes that drawing it is expected to take; `done` ones cost nothing."""
+    """Holds one pool and the expected minutes of drawing it; `done` pools cost nothing."""
 
     pool: PoolPlan
     answers: int
@@ -70,14 +70,14 @@ class PoolCost(NamedTuple):
 
 
 class SuiteSize(NamedTuple):
-    """Prompts of a suite, and how many tokens an answer may have."""
+    """Holds the number of prompts of a suite, and the token limit of an answer."""
 
     prompts: int
     most_tokens: int
 
 
 class SuiteCost(NamedTuple):
-    """A suite: how often it is still to be asked, and the minutes of all of them."""
+    """Holds a suite's size, how many evaluations are left, and the minutes of all of these."""
 
     size: SuiteSize
     left: int
@@ -85,7 +85,10 @@ class SuiteCost(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The cost of a whole study. Minutes and tokens are of what is left to do; those of parts are one process's."""
+    """Holds the cost of a whole study.
+
+    Minutes and tokens are of what is left to do; those of parts are for one process.
+    """
 
     cells: tuple[CellCost, ...]
     pools: tuple[PoolCost, ...]
@@ -99,7 +102,7 @@ class Estimate(NamedTuple):
     asking: tuple[str, ...] = ()  # of a study of models that others trained, what is asked, a line each
 
     def describe(self, spec: StudySpec, plan: Plan) -> str:
-        """The plan as a person reads it before the start: every seed's work, once where all seeds have the same."""
+        """Return the plan as text for the user: the work of one seed if all seeds have the same, else of each."""
         if self.asking:
             return "\n".join(self.asking)
         lines = [
@@ -167,14 +170,14 @@ def estimate(
 
     Args:
         spec: The study.
-        plan: Its cells.
+        plan: Its plan, with the cells.
         tasks: Its tasks.
-        done: Of each task, by name, whether it is finished.
+        done: By name of the task, whether it is finished.
         start: Directory of the start model, for its size.
-        probe: How fast this machine was with this model, measured with as many processes; None: guessed from a matrix
+        probe: The speed of this machine with this model, measured with `jobs` processes; None: guessed from a matrix
             multiplication.
         jobs: Processes that share the work.
-        suites: The suites that every arm is measured on, by name; "": what the verdict is about.
+        suites: The suites that every arm is measured on, by name; "" is the suite of the verdict.
     """
     device = resolve_device(spec.device)
     if probe is None:
@@ -239,7 +242,7 @@ def estimate(
 
 
 def _with_long(rates: DrawRates, data: DataSpec) -> DrawRates:
-    """With the mean length of all training answers, where a part of the prompts leaves room for long ones."""
+    """Return the rates with the mean length of all training answers, if some prompts leave room for long ones."""
     if data.long is None:
         return rates
     long = SHARE_OF_LIMIT * data.long.max_new_tokens
@@ -253,7 +256,7 @@ def _asking(size: SuiteSize, rates: DrawRates) -> float:
 
 
 def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
-    """When the last of the tasks ends, in minutes: each process takes the first one that is ready, in their order."""
+    """Return when the last task ends, in minutes: each process takes the first task that is ready, in their order."""
     ends = {task.name: math.inf for task, _ in open_tasks}
     waiting, now, busy = list(open_tasks), 0.0, list[float]()
     while waiting:
@@ -270,13 +273,13 @@ def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
 
 
 def _together(rates: DrawRates, draws: int) -> float:
-    """Answer tokens a second where `draws` answers share the reading of their prompt."""
+    """Return the answer tokens drawn per second if `draws` answers share the reading of their prompt."""
     answers = draws * rates.answer_tokens
     return answers / (rates.prompt_tokens / rates.read_per_s + answers / rates.drawn_per_s)
 
 
 def _rows(spec: StudySpec, eats: str) -> int:
-    """An upper bound on the rows of a stage, before the data exist."""
+    """Return an upper bound on the rows of a stage, before the data exist."""
     limits, prompts = spec.data.limits, spec.data.prompts
     if eats != "sft" and spec.resample is not None:
         limits, prompts = spec.resample.limits, spec.resample.prompts
@@ -288,7 +291,7 @@ def _rows(spec: StudySpec, eats: str) -> int:
 
 
 def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
-    """The default speeds, scaled to this machine and this model."""
+    """Scale the default speeds to this machine and this model."""
     default, sizes = Speed(), sizes_of(start)
     scale = gflops / REFERENCE_GFLOPS * default.sizes.parameters / sizes.parameters
     speed = msgspec.structs.replace(
@@ -303,7 +306,7 @@ def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
 
 
 def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
-    """The speeds that a probe measured; a pass without gradient is in proportion to one with."""
+    """Return the pace that a probe measured; a pass without gradient is taken in proportion to one with."""
     default = Speed()
     speed = msgspec.structs.replace(
         default, sizes=sizes_of(start), device=device, trained_per_s=probe.trained,
@@ -318,7 +321,7 @@ def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
 
 @cache
 def measured_gflops(threads: int | None) -> float:
-    """fp32 matrix multiplication of this machine, in 1e9 operations a second; takes half a second, once."""
+    """Measure the fp32 matrix multiplication of this machine, in 1e9 operations a second; takes half a second, once."""
     torch = need("torch", extra="train")
     if threads is not None:
         torch.set_num_threads(threads)
@@ -332,10 +335,11 @@ def measured_gflops(threads: int | None) -> float:
 
 
 def require_resources(estimate: Estimate, directory: Path, device: str = "cpu") -> None:
-    """Refuse what cannot end well.
+    """Refuse a study that needs more disk or memory than there is.
 
     Raises:
-        ResourceError: Less free disk or available memory than the estimate needs; says how much, and what to change.
+        ResourceError: Less disk or memory is free than the estimate needs; the message says how much, and what to
+            change.
     """
     directory.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(directory).free

@@ -1,4 +1,4 @@
-"""`study.json`: the spec as it was when the study's first work began, and every change of it since.
+"""Keep `study.json`: the spec as it was when the study's first work began, and every change since.
 
 A study may be changed while it runs, but a reader must see what was changed, and whether results were there by then.
 """
@@ -25,7 +25,7 @@ FREE = frozenset({"device", "gpus", "threads", "keep_answers", "keep_weights", "
 
 
 class ChangedField(Record, frozen=True):
-    """One entry of the spec, before and after; None where it was absent."""
+    """Holds one entry of the spec before and after a change; None where it was absent."""
 
     path: str
     before: Json
@@ -33,7 +33,7 @@ class ChangedField(Record, frozen=True):
 
 
 def field_words(field: ChangedField) -> str:
-    """A changed entry as a person reads it; of tables that have names only which came, went or were changed."""
+    """Return a changed entry in words; of lists of named tables, only the names that came, went or changed."""
     before, after = field.before, field.after
     old, new = _by_name(before), _by_name(after)
     if old is None or new is None:
@@ -47,7 +47,7 @@ def field_words(field: ChangedField) -> str:
 
 
 def _by_name(value: Json) -> dict[str, Json] | None:
-    """Tables by their names, where a list holds nothing else."""
+    """Return the tables of a list by their names; None if the list holds anything else."""
     if not isinstance(value, list) or not all(isinstance(one, dict) and "name" in one for one in value):
         return None
     return {str(one["name"]): one for one in value if isinstance(one, dict)}
@@ -62,7 +62,10 @@ def _plain(value: Json) -> str:
 
 
 class Change(Record, frozen=True):
-    """A later spec. `evaluations` counts the arms that had been evaluated by then: above 0, results were there."""
+    """Holds a later spec's hash and what changed.
+
+    `evaluations` counts the arms that had been evaluated by then; above 0, results were there.
+    """
 
     at: str
     sha256: str
@@ -71,15 +74,16 @@ class Change(Record, frozen=True):
 
 
 class FrozenStudy(Record, frozen=True):
-    """The record of which study lives in a directory.
+    """Records which study a directory holds.
 
     Attributes:
-        sha256: Of the frozen spec.
-        resolved: What it computes in, everywhere.
-        template_sha256: Of the start model's chat template; empty where a version began it that did not note it.
-        code: Of code and libraries by what they do, as the keys of the study hold them; of the last run. Empty where
-            a version began it that did not note it.
-        warnings: Of the guards that look before the start.
+        sha256: Hash of the frozen spec.
+        resolved: The precisions of the whole study.
+        template_sha256: Hash of the start model's chat template; empty if a version began the study that did not note
+            it.
+        code: Hashes of code and libraries by what they do, of the last run, as the keys of the study hold them. Empty
+            if a version began the study that did not note them.
+        warnings: Warnings of the checks before the start.
     """
 
     version: int
@@ -101,7 +105,11 @@ class FrozenStudy(Record, frozen=True):
 
 
 def load_frozen(directory: Path) -> FrozenStudy | None:
-    """Read what is frozen in a directory; None where nothing was begun."""
+    """Read the frozen study of a directory; None if none was begun.
+
+    Raises:
+        RunMismatch: The study has another format version.
+    """
     file = directory / FILE
     if not file.exists():
         return None
@@ -118,7 +126,7 @@ class _Version(msgspec.Struct):
 
 
 class Template(NamedTuple):
-    """The start model's chat template: its hash, and what is wrong with it (empty: nothing)."""
+    """Holds the hash of the start model's chat template, and what is wrong with it (empty: nothing)."""
 
     sha256: str
     warnings: list[str]
@@ -133,15 +141,15 @@ def freeze(
     template: Template | None = None,
     code: Mapping[str, str] | None = None,
 ) -> FrozenStudy:
-    """Freeze `spec` where nothing is frozen; else record in what it differs from the spec that was used last.
+    """Freeze `spec` if nothing is frozen; else record in what it differs from the spec that was used last.
 
     Args:
         spec: The study.
         directory: Where it is stored.
-        precisions: What it computes in.
-        evaluations: How many of its arms have been evaluated.
-        template: What prompts are put to the model with; None where nothing is left to train.
-        code: The hashes that the keys hold; None leaves those that are noted.
+        precisions: The precisions of the study.
+        evaluations: How many arms have been evaluated.
+        template: The chat template of the model; None if nothing is left to train.
+        code: The hashes that the keys hold; None leaves the noted ones.
 
     Raises:
         RunMismatch: The directory holds a study of another name, or one that was begun with another chat template.
@@ -177,7 +185,7 @@ def freeze(
 
 
 def spec_hash(spec: StudySpec) -> str:
-    """The hash of a spec without what does not touch its question, data or answer."""
+    """Return the hash of a spec without what does not affect its question, data or answer."""
     return content_hash(_question(spec))
 
 

@@ -1,4 +1,4 @@
-"""The code that a trained cell or an evaluation depends on, as one hash: declared versions, plug-ins, libraries.
+"""Hash the code that a trained cell or an evaluation depends on: declared versions, plug-ins, libraries.
 
 Our own code is named by the versions that it declares, not by its text, so moving, renaming or rewriting it trains
 nothing anew:
@@ -8,8 +8,8 @@ nothing anew:
     the rows        ROWS_VERSION, how judged answers become rows
     the methods     LOOP_VERSION, which all share, and the version of each Stage
 
-A test computes each on fixed inputs and compares with stored results: what it computes cannot change before its version
-rises (tests/unit/study/test_declared_versions.py). Code of other packages declares nothing, so its text is hashed.
+A test runs each on fixed inputs and compares with stored results, so that no result changes unless a version goes up
+(tests/unit/study/test_declared_versions.py). Code of other packages declares nothing, so its text is hashed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ RATING = "six_criteria"  # the transform that rates the pairs of a reward model
 
 
 def drawing_identity(prompts: Iterable[Prompt]) -> str:
-    """The hash of what draws answers to `prompts`, judges them and makes rows of them."""
+    """Return the hash of the code that draws answers to `prompts`, judges them and makes rows of them."""
     return content_hash([{"rows": ROWS_VERSION}, _judging(prompts)])
 
 
 def judging_identity(prompts: Iterable[Prompt]) -> str:
-    """The hash of what draws and judges answers to `prompts`, as an evaluation does."""
+    """Return the hash of the code that draws and judges answers to `prompts`, as an evaluation does."""
     return content_hash(_judging(prompts))
 
 
 def training_identity(method: str) -> str:
-    """The hash of what trains by one method; its rows have the identity of how they were drawn."""
+    """Return the hash of the code that trains by one method; how rows are drawn has a hash of its own."""
     stage = COMMAND if method == METHOD else STAGES.get(method)
     versions: dict[str, Json] = {
         "method": f"{method} {stage.version}",
@@ -85,7 +85,7 @@ def _libraries() -> Json:
 
 
 def _ids(name: str, params: Json) -> Iterator[str]:
-    """The id of a constraint and of those inside it."""
+    """Yield the id of a constraint and of the constraints inside it."""
     yield name
     stack = [params]
     while stack:
@@ -100,7 +100,7 @@ def _ids(name: str, params: Json) -> Iterator[str]:
 
 
 def _foreign(objects: Iterable[object]) -> list[str]:
-    """The hashes of all modules of other packages that define one of `objects`, without their names."""
+    """Return the hashes of all modules of other packages that define one of `objects`, without their names."""
     files = {file for one in objects if not _is_own(one) for file in _sources(one)}
     return sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
@@ -117,7 +117,7 @@ def _definition(one: object) -> object:
 
 
 def _sources(one: object) -> list[Path]:
-    """The files of the package that defines `one`: all of them, as its modules call each other."""
+    """Return the files of the package that defines `one`: all of them, as its modules call each other."""
     definition = _definition(one)
     file = inspect.getsourcefile(inspect.unwrap(definition))  # type: ignore[arg-type]
     if file is None:

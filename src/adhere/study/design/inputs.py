@@ -1,4 +1,4 @@
-"""Everything that a study reads, loaded and checked before anything is trained: weights, prompts, plan, tasks."""
+"""Load and check everything that a study reads before anything is trained: weights, prompts, plan, tasks."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from adhere.train.stage.template import TEMPLATED, with_template
 
 
 class SeedInputs(NamedTuple):
-    """The training prompts of one seed, compared with the held-out ones.
+    """Holds the training prompts of one seed, and how they compare with the held-out ones.
 
-    `again` are those of the resampled pool, `further` its next ones.
+    `again` are the prompts of the resampled pool, `further` those of its further pools.
     """
 
     prompts: tuple[Prompt, ...]
@@ -50,7 +50,7 @@ class SeedInputs(NamedTuple):
 
     @property
     def everything(self) -> list[Prompt]:
-        """All of them."""
+        """All training prompts of the seed."""
         return [*self.prompts, *self.again, *(prompt for prompts, _ in self.further for prompt in prompts)]
 
 
@@ -59,7 +59,7 @@ DRAW, TRAIN, JUDGE = "draw", "train ", "judge "  # what code does, in `StudyInpu
 
 @dataclasses.dataclass(frozen=True)
 class StudyInputs:
-    """A study whose inputs are known and checked."""
+    """Holds a study whose inputs are loaded and checked."""
 
     spec: StudySpec
     directory: Path
@@ -78,18 +78,19 @@ class StudyInputs:
 
     @property
     def every_suite(self) -> dict[str, Suite]:
-        """All that arms are asked: the suite of the verdict under "", published ones by name."""
+        """All suites that arms are asked: the suite of the verdict under "", published ones by name."""
         return {"": self.suite, **self.suites}
 
 
 def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) -> StudyInputs:
     """Load and check everything that a study needs, without drawing or training anything.
 
-    `as_stored`: keys hold the code and libraries that the directory's study was last run with, not those of here.
+    With `as_stored`, keys hold the code and libraries that the directory's study was last run with, not the present
+    ones.
 
     Raises:
         MissingModel: The start model is not on this machine; the message has the command that fetches it.
-        ContaminationError: A training prompt asks for what a held-out one asks for.
+        ContaminationError: A training prompt asks for the same as a held-out one.
         UsageError: A published suite's file is missing.
         MissingExtra: Something is trained, and the packages for it are not installed.
         AdhereError: Training and held-out prompts share a wording, a family, or a phrase, key or word that is asked
@@ -166,10 +167,10 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
 
 
 def _stored_code(frozen_study: FrozenStudy | None, directory: Path, names: Sequence[str]) -> Mapping[str, str]:
-    """The hashes that a stored study's keys hold.
+    """Return the hashes that a stored study's keys hold.
 
     Raises:
-        UsageError: Nothing was begun there, or what ran it noted none for some part.
+        UsageError: No study was begun, or its version of adhere noted no hash for some part.
     """
     if frozen_study is None:
         raise UsageError(f"{directory} holds no study that was begun: nothing is there to put together")
@@ -184,7 +185,7 @@ def _stored_code(frozen_study: FrozenStudy | None, directory: Path, names: Seque
 
 
 def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[str]) -> dict[int, Inputs]:
-    """Hash what the pools of each seed are made from. `shared`: start weights, precision and code."""
+    """Hash what the pools of each seed are made from; `shared` holds start weights, precision and code."""
     common = [*shared, spec.pool_reward, spec.data.max_new_tokens]
     data, again = spec.data, spec.resample
     models = [] if data.model is msgspec.UNSET else [data.model]
@@ -212,7 +213,7 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
 
 
 def held_out_suite(spec: StudySpec) -> Suite:
-    """Return what the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
+    """Return the suite that the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
     evaluation = spec.evaluation
     if spec.asks_rules:
         return rules_suite(spec)
@@ -233,11 +234,11 @@ def held_out_suite(spec: StudySpec) -> Suite:
 
 
 def published_suites(spec: StudySpec) -> dict[str, Suite]:
-    """The published suites of a study by name, read from their files.
+    """Return the published suites of a study by name, read from their files.
 
     Raises:
         UsageError: A file is missing or cannot be read, or a program cannot judge its prompts.
-        UnknownName: No such suite.
+        UnknownName: There is no such suite.
     """
     limit = spec.evaluation.suite_limit
     return {name: _load_suite(full, limit) for name, full in zip(spec.suite_names, spec.other_suites, strict=True)}
@@ -251,17 +252,17 @@ def _load_suite(full: str, limit: int | None) -> Suite:
 
 
 def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInputs:
-    """The training prompts of one seed.
+    """Return the training prompts of one seed.
 
-    Every seed has queries of its own, and those of the resampled pool are not those of SFT. What is too like a prompt
-    of `held_out` is left out.
+    Every seed has queries of its own, and the resampled pool has other queries than SFT. A prompt too similar to one of
+    `held_out` is left out.
     """
     data, again = spec.data, spec.resample
     sizes = {"first": data.prompts, "second": 0 if again is None else again.prompts}
     short, longer = queries_of_seed(seed, **sizes), longer_queries_of_seed(seed, **sizes)
 
     def composed(name: str, count: int, part: int, share: int = 1) -> tuple[tuple[Prompt, ...], Report]:
-        """The prompts of one pool; of `share` 2 those that the same dealing would give after as many."""
+        """Return the prompts of one pool; with `share` 2, those that the same dealing gives after `count` prompts."""
         root = derive_seed(data.seed, "prompts", seed) % 2**31
         free = 0 if data.long is None else round(data.long.share * count)
         prompts = study_prompts(
@@ -292,7 +293,7 @@ def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInput
 
 
 def _choose_shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:
-    """Prompts by a seeded draw, the slices in turn."""
+    """Choose the ids of the prompts to show by a seeded draw, taking the slices in turn."""
     rng = random.Random(spec.evaluation.seed)
     by_slice: dict[str, list[str]] = {}
     for prompt in prompts:

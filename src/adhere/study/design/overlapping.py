@@ -1,4 +1,4 @@
-"""Overlaps of training rows with what a study asks, as they are stored."""
+"""Read the stored overlaps of training rows with what a study asks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILE = "overlaps.json"
 
 
 class Overlap(Record, frozen=True):
-    """One file of training rows: how many of its `rows` repeat a prompt, by suite, and some of them."""
+    """Holds for one file of training rows how many of its `rows` repeat a prompt, by suite, and some of them."""
 
     arm: str
     file: str
@@ -20,18 +20,18 @@ class Overlap(Record, frozen=True):
 
     @property
     def repeated(self) -> int:
-        """Rows that repeat a prompt."""
+        """Number of rows that repeat a prompt."""
         return sum(self.against.values())
 
 
 class Overlaps(Record, frozen=True):
-    """All files; `key` changes with the files, the suites and what arms name."""
+    """Holds the overlaps of all files; `key` changes with the files, the suites and the rows that arms name."""
 
     key: str
     files: list[Overlap]
 
 
 def load_overlaps(directory: Path) -> list[Overlap]:
-    """Return what was found; empty where nothing was compared."""
+    """Return the stored overlaps; empty if nothing was compared."""
     file = directory / FILE
     return decode(file.read_bytes(), Overlaps).files if file.exists() else []

@@ -1,7 +1,7 @@
-"""Whether the test was in the training data: rows that an author names, held against every suite of a study.
+"""Find test prompts in the training data: the rows that an arm names are compared with every suite of a study.
 
-Before anything is asked each arm's `trained_on` is compared with the prompts by the rule of `adhere decontaminate`. An
-overlap refuses nothing: it stands on the page and among the threats. Arms that name no rows are *not known*.
+Before anything is asked, each arm's `trained_on` is compared with the prompts by the rule of `adhere decontaminate`. An
+overlap stops nothing: it is shown on the page and among the threats. Arms that name no rows are *not known*.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MOST_SHOWN = 3
 
 
 def find_overlaps(spec: StudySpec, directory: Path, suites: Mapping[str, Suite], progress: Progress) -> Overlaps:
-    """Compare the rows that arms name with every suite, and store what was found; the same rows are read once.
+    """Compare the rows that arms name with every suite, and store the result; an unchanged comparison is not repeated.
 
     Raises:
-        SpecError: An arm names rows that are not there or cannot be read; file and line are named.
+        SpecError: An arm names rows that are missing or cannot be read; the message has file and line.
     """
     patterns_by_arm = {arm.name: arm.trained_on for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
     files = {arm: _files(arm, patterns) for arm, patterns in patterns_by_arm.items()}

@@ -1,4 +1,4 @@
-"""The plan of a Study, before it runs: pools to draw, cells to train, arms to evaluate, and what each needs.
+"""Plan a Study before it runs: pools to draw, cells to train, arms to evaluate, and what each needs.
 
 At each seed:
 
@@ -23,11 +23,11 @@ from adhere.train.settings import settle
 
 
 class PoolPlan(NamedTuple):
-    """Data to be drawn at one seed, from the start model (`cell` None) or from a trained one.
+    """Describes data to draw at one seed, from the start model (`cell` None) or from a trained one.
 
-    With `like` they are the start model's answers to queries without constraints: as many as that pool's SFT rows,
-    about as long. `share` 2 are as many further prompts, of which only online stages with a budget of 2 or more learn,
-    3 those after them.
+    With `like`, the data are the start model's answers to queries without constraints: as many as that pool's SFT rows
+    and about as long. With `share` 2 they are as many further prompts, for online stages with a budget of 2 or more
+    only; with 3, the prompts after those.
     """
 
     seed: int
@@ -39,13 +39,13 @@ class PoolPlan(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Name of its directory."""
+        """Name of the pool's directory."""
         what = "plain" if self.like else "data" if self.cell is None else "resampled"
         return f"{what}{'' if self.share == 1 else self.share}-s{self.seed}-{self.key[:10]}"
 
 
 class Cell(NamedTuple):
-    """One training step of the study: a stage on top of a parent, at one seed.
+    """Describes one training step of the study: a stage on top of a parent, at one seed.
 
     Arms that share a prefix share its cells.
     """
@@ -60,17 +60,20 @@ class Cell(NamedTuple):
 
     @property
     def stage(self) -> str:
-        """The stage that this cell trains."""
+        """Name of the stage that this cell trains."""
         return self.path[-1]
 
     @property
     def folder(self) -> str:
-        """Name of its directory: readable first, unique by its key."""
+        """Name of the cell's directory: readable first, unique by its key."""
         return f"{'+'.join(self.path)}-s{self.seed}-{self.key[:10]}"
 
 
 class Evaluation(NamedTuple):
-    """One arm evaluated at one seed. The start model is the same at every seed and is evaluated once (`seed` None).
+    """Describes one arm evaluated at one seed.
+
+    The start model is the same at every seed and is evaluated once (`seed` None). `source` is the identity of a model
+    or of answers that others made; empty: the start model, or a cell's model.
 
     `source` is the identity of a model or of answers that others made; empty: the start model, or a cell's.
     """
@@ -83,23 +86,23 @@ class Evaluation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything, seed by seed; at each seed what others need comes first."""
+    """Holds all pools, cells and evaluations, seed by seed; within a seed, in the order in which they are needed."""
 
     pools: tuple[PoolPlan, ...]
     cells: tuple[Cell, ...]
     evaluations: tuple[Evaluation, ...]
 
     def cell(self, key: str) -> Cell:
-        """The cell of a key."""
+        """Return the cell with this key."""
         return next(cell for cell in self.cells if cell.key == key)
 
     def pool(self, key: str) -> PoolPlan:
-        """The pool of a key."""
+        """Return the pool with this key."""
         return next(pool for pool in self.pools if pool.key == key)
 
 
 class Inputs(NamedTuple):
-    """Hashes of what the pools of one seed depend on: start weights, settings, prompts, code."""
+    """Holds hashes of what the pools of one seed depend on: start weights, settings, prompts, code."""
 
     data: str
     resample: str = ""
@@ -113,14 +116,14 @@ def make_plan(
     code: Mapping[str, str],
     sources: Mapping[tuple[str, int | None], str] | None = None,
 ) -> Plan:
-    """The pools, cells and evaluations of a study.
+    """Plan the pools, cells and evaluations of a study.
 
     Args:
         spec: The study.
-        inputs: Of every seed, what its pools depend on.
-        precisions: What it computes in.
-        code: Of every method, the hash of what trains by it (`identity`).
-        sources: Of every arm that others trained, by arm and seed, the identity of its model or answers.
+        inputs: By seed, what its pools depend on.
+        precisions: The precisions of the study.
+        code: By method, the hash of the code that trains by it (`identity`).
+        sources: By arm and seed, the identity of the model or answers of every arm that others trained.
     """
     pools: dict[str, PoolPlan] = {}
     cells: dict[str, Cell] = {}
@@ -185,17 +188,17 @@ def make_plan(
 
 
 def cell_folder(directory: Path, cell: Cell) -> Path:
-    """Where a cell is stored."""
+    """Return the directory of a cell."""
     return directory / "cells" / cell.folder
 
 
 def pool_folder(directory: Path, pool: PoolPlan) -> Path:
-    """Where a pool is stored."""
+    """Return the directory of a pool."""
     return directory / "data" / pool.folder
 
 
 def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
-    """Whose answers a pool holds, in words."""
+    """Say in words whose answers a pool holds."""
     if pool.like is not None:
         return "the start model without constraints"
     if pool.cell is None and spec.data.model is not msgspec.UNSET:
@@ -204,7 +207,7 @@ def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
 
 
 def compare_data(spec: StudySpec, plan: Plan) -> list[str]:
-    """Name contrasts whose arms train on after a first stage, one on answers drawn anew and the other never."""
+    """List the contrasts in which both arms train on after SFT, but only one on answers drawn anew."""
     lines = []
     for contrast in (spec.verdict.primary, *spec.verdict.secondary):
         names = {}  # arm -> the stage after which its answers were drawn anew, "" for none

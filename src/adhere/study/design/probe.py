@@ -1,8 +1,8 @@
-"""How fast this machine is with this model, measured in some seconds before a study says what it will take.
+"""Measure how fast this machine is with this model, in some seconds, before a study says what it will take.
 
-A plan's minutes come from here: a step of training and some answers drawn, on the start model itself, in the precisions
-that the study computes in, by as many processes at once as the study will have. They hold for the machine as busy as it
-was then, and for answers as long as the start model's: trained models mostly answer more briefly.
+The probe takes a training step and draws some answers, with the start model itself, in the study's precisions, in as
+many processes at once as the study will have. The measured speeds hold for a machine as busy as it was then, and for
+answers as long as the start model's: trained models mostly answer more briefly.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ VERSION = 2
 
 
 class Probe(Record, frozen=True):
-    """A measured speed, in tokens a second of one process while `jobs` of them ran side by side.
+    """Holds measured speeds, in tokens a second of one process while `jobs` processes ran side by side.
 
     Args:
-        jobs: Processes.
-        trained: Tree tokens forward and backward.
-        read: Prompt tokens read before drawing for training.
-        drawn: Answer tokens then drawn.
-        evaluated_read: Prompt tokens read before answering greedily, as for evaluation.
-        evaluated: Answer tokens then drawn.
+        jobs: Number of processes.
+        trained: Tree tokens a second, forward and backward.
+        read: Prompt tokens a second, read before drawing for training.
+        drawn: Answer tokens a second, drawn for training.
+        evaluated_read: Prompt tokens a second, read before answering greedily, as for evaluation.
+        evaluated: Answer tokens a second, drawn greedily.
         prompt_tokens: Mean length of a rendered prompt.
         answer_tokens: Mean length of the start model's answers as they are drawn for training, none longer than
             `max_new_tokens`.
-        evaluated_tokens: The same of its greedy answers.
-        seconds: What the probe took.
+        evaluated_tokens: Mean length of the start model's greedy answers.
+        seconds: How long the probe took.
     """
 
     version: int
@@ -66,7 +66,7 @@ class Probe(Record, frozen=True):
 
 
 class DrawRates(NamedTuple):
-    """Speeds and mean lengths of one way of drawing."""
+    """Holds the speeds and mean lengths of one way of drawing."""
 
     read_per_s: float
     drawn_per_s: float
@@ -75,7 +75,7 @@ class DrawRates(NamedTuple):
 
 
 def load_probe(directory: Path, *, jobs: int = 1) -> Probe | None:
-    """A stored probe of so many processes, or None."""
+    """Return the stored probe with `jobs` processes; None if there is none of this version."""
     file = directory / file_of(jobs)
     if not file.exists():
         return None
@@ -89,7 +89,7 @@ def load_probe(directory: Path, *, jobs: int = 1) -> Probe | None:
 def probe(
     spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, precisions: Precisions, jobs: int = 1
 ) -> Probe:
-    """Measure with `jobs` processes side by side, and store in `directory`.
+    """Measure speeds with `jobs` processes side by side, and store them in `directory`.
 
     `prompts` are training prompts of the study.
     """
@@ -108,17 +108,17 @@ def probe(
 
 
 def file_of(jobs: int) -> str:
-    """Where the probe of so many processes is stored."""
+    """Return the name of the file that stores the probe with `jobs` processes."""
     return FILE.format("" if jobs == 1 else f"-{jobs}")
 
 
 def threads_each(spec: StudySpec, jobs: int) -> int | None:
-    """Threads of each of `jobs` processes; None: as torch is set."""
+    """Return the threads of each of `jobs` processes; None leaves torch's own setting."""
     return spec.threads if jobs == 1 else max(1, (spec.threads or len(os.sched_getaffinity(0))) // jobs)
 
 
 def mean(probes: Sequence[Probe]) -> Probe:
-    """Each number's mean over the processes; the seconds of the slowest."""
+    """Return the mean of each number over the processes, and the seconds of the slowest."""
     names = [field.name for field in msgspec.structs.fields(Probe) if field.type is float]
     means = {name: sum(getattr(one, name) for one in probes) / len(probes) for name in names}
     return msgspec.structs.replace(probes[0], **means | {"seconds": max(one.seconds for one in probes)})
@@ -170,10 +170,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, precisio
 def _time_draws(
     model: TransformersModel, prompts: Sequence[Prompt], *, rows: int, temperature: float, longest: int
 ) -> DrawRates:
-    """Answers of one token tell what reading the prompts takes.
-
-    Whole answers, how long they are and what drawing takes.
-    """
+    """Time one-token answers for the reading of prompts, and whole answers for the drawing and the lengths."""
     probe_prompts = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(rows)]
 
     async def draw(most: int) -> tuple[int, int]:
@@ -199,7 +196,7 @@ def _time_draws(
 
 
 def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], precisions: Precisions) -> float:
-    """One step is taken to warm up; the second is what counts. The model is not used again."""
+    """Return the tokens trained per second, measured on the second of two steps. The model is not used again."""
     text = "The answer to this takes about as many words as most answers of the study have, some thirty of them in all."
     rows = [SftRow(f"{i}", prompts[i % len(prompts)].text, text, "sampled", (), ()) for i in range(8)]
     settings = settle(SftSettings(epochs=1, batch_rows=8), precisions)

@@ -1,4 +1,4 @@
-"""Registration: the rule's hash, stored while none of the answers that it will be applied to is there.
+"""Register a study: store the hash of its rule before any of the answers exist that it will be applied to.
 
 Times of files prove nothing, so a study whose rule was not registered says that it is *not shown to be registered
 before the answers were there*. `judge_hash` names the judge: a spec may pin it (`[verdict] judge`), and then another
@@ -27,7 +27,7 @@ JUDGE_LENGTH = 16
 
 
 def judge_hash(prompts: Iterable[Prompt]) -> str:
-    """The versions of all verifiers that judge answers to `prompts`, as one short hash."""
+    """Return the versions of all verifiers that judge answers to `prompts`, as one short hash."""
     prompts = list(prompts)
     versions = set(judges_of([prompt for prompt in prompts if "rule" in prompt.tags])) | {
         f"{ref.id} {verifier_version(ref, profile=prompt.tags.get('profile'))}"
@@ -40,10 +40,10 @@ def judge_hash(prompts: Iterable[Prompt]) -> str:
 
 
 def require_judge(spec: StudySpec, prompts: Iterable[Prompt]) -> None:
-    """Refuse a judge that is not the one that the spec pins.
+    """Refuse a judge other than the one that the spec pins.
 
     Raises:
-        SpecError: It is another one.
+        SpecError: The judge is another one.
     """
     judge = spec.verdict.judge
     if judge is msgspec.UNSET:
@@ -57,11 +57,11 @@ def require_judge(spec: StudySpec, prompts: Iterable[Prompt]) -> None:
 
 
 def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Registration:
-    """Store the hash of a rule, before there is anything to apply it to.
+    """Store the hash of a rule before there is anything to apply it to.
 
     Raises:
-        RunMismatch: Another rule is registered there.
-        SpecError: Answers are there already: files that the spec names, or evaluations in the directory.
+        RunMismatch: Another rule is registered in `directory`.
+        SpecError: Answers exist already: files that the spec names, or evaluations in the directory.
     """
     registration = load_registration(directory)
     if registration is not None:

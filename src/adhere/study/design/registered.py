@@ -1,4 +1,4 @@
-"""A rule that was registered, as it is stored."""
+"""Read a registered rule from its file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ FILE, VERSION = "registered.json", 1
 
 
 class Registration(Record, frozen=True):
-    """A rule that was registered.
+    """Records a registered rule.
 
     Attributes:
-        sha256: Of the spec.
-        judge: `judge_hash` of its suite.
-        at: When, by the clock of that machine.
+        sha256: Hash of the spec.
+        judge: `judge_hash` of the suite.
+        at: Time of registration, by the clock of that machine.
         adhere: The version that stored it.
         sources: How many models or files of answers the spec names.
     """
@@ -29,6 +29,6 @@ class Registration(Record, frozen=True):
 
 
 def load_registration(directory: Path) -> Registration | None:
-    """The rule that is registered in a directory; None where none is."""
+    """Return the rule that is registered in a directory, or None."""
     file = directory / FILE
     return decode(file.read_bytes(), Registration) if file.exists() else None

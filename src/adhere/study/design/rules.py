@@ -1,10 +1,10 @@
-"""Sessions of agents as the answers of a study: was a rule kept in a task?
+"""Study sessions of agents: was a rule kept in a task?
 
     [verdict] suite = "rules:AGENTS.md"                [[arms]] answers = "sessions/a-{seed}/"
 
-A prompt is a rule in a task; the prompts of one task are one cluster. A rule that a session did not trigger there has
-nothing to measure, so it leaves the denominator; one that its log leaves undecided, and a task without a session, are
-not measured, which lowers coverage. Neither is kept.
+A prompt is a rule in a task; the prompts of one task are one cluster. A rule that a session did not trigger has nothing
+to measure, so it leaves the denominator. A rule that the log leaves undecided, and a task without a session, are not
+measured, which lowers coverage. Neither counts as kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAY, SOLVED = "tasks_by", ("solved", "not-solved")
 
 
 class SessionOutcomes(NamedTuple):
-    """The outcome of each rule of a study in one session."""
+    """Holds the outcome of each rule of a study in one session."""
 
     session: str
     agent: str
@@ -44,15 +44,15 @@ class SessionOutcomes(NamedTuple):
 
 
 def rule_file(spec: StudySpec) -> Path:
-    """The file of the rules that a study is about."""
+    """Return the path of the rules that a study is about."""
     return Path(spec.asked.removeprefix(RULES)).expanduser()
 
 
 def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Validity | None]:
-    """The rules that a study is about, which a program decides, and who knows when they held.
+    """Return the rules of a study that a program decides, and what tells when they held (None: always).
 
     Raises:
-        SpecError: There are none.
+        SpecError: No rule can be decided by a program.
     """
     rules, validity = open_rules(rule_file(spec))
     checkable_rules = tuple(rule for rule in rules if rule.check is not None)
@@ -62,13 +62,13 @@ def rules_of(spec: StudySpec) -> tuple[tuple[Rule, ...], Validity | None]:
 
 
 def rules_suite(spec: StudySpec) -> Suite:
-    """Every rule in every task that a session of any arm worked on.
+    """Return the suite of every rule in every task that a session of any arm worked on.
 
-    While no session is there yet, the rules of one task without a name: enough to name the judge.
+    While there is no session, the suite has the rules of one nameless task, which is enough to name the judge.
 
     Raises:
-        SpecError: No rule, or a file that holds no session.
-        UsageError: A folder without any session.
+        SpecError: There is no rule, or a file holds no session.
+        UsageError: A folder holds no session.
     """
     rules, states_by_task = rules_of(spec)[0], dict[str, list[bool | None]]()
     sets, states = list[list[TaskNames]](), list[list[bool | None]]()
@@ -99,10 +99,10 @@ def _prompt(task: str, rule: Rule, states: Sequence[bool | None]) -> Prompt:
 
 
 def seen_by(spec: StudySpec, suite: Suite, folder: Path) -> dict[str, SessionOutcomes]:
-    """Return what the sessions below a folder did with a study's rules, by task.
+    """Return the outcomes of a study's rules in the sessions below a folder, by task.
 
     Raises:
-        SpecError: Two of them are of one task.
+        SpecError: Two sessions are of one task.
     """
     (rules, validity), way = rules_of(spec), cast("Way", suite.settings[WAY])
     folder_of_rules = rule_file(spec).resolve().parent
@@ -135,6 +135,6 @@ def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, validity: 
 
 
 def judges_of(prompts: Sequence[Prompt]) -> Iterator[str]:
-    """Yield what judges the rules of a suite: each check, and the version of the program that reads it."""
+    """Yield for each rule of a suite what names its judge: the check, and the version of the program that runs it."""
     for ref in {prompt.tags["rule"]: prompt.constraints[0] for prompt in prompts}.values():
         yield f"{ref.id} {CHECKS_VERSION} {content_hash(ref.params)}"

@@ -1,8 +1,8 @@
-"""Arms that others trained: where their model or answers lie at each seed, and what is known before they are asked.
+"""Find the models or answers of arms that others trained, at each seed, and what is known before they are asked.
 
 An arm of a study may name models (`models = "hf/runs/grpo-s{seed}"`) or files of answers in place of stages. Before
-anything is asked, weights, tokenizer, chat template and stop tokens are looked at, so that arms which would be put the
-question in different ways are refused; what cannot be looked at, as behind an endpoint, is unknown and said to be.
+anything is asked, weights, tokenizer, chat template and stop tokens are compared, and arms that would be asked in
+different ways are refused. What cannot be read, as behind an endpoint, is marked as unknown.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ UNKNOWN = ""  # of what cannot be looked at
 
 
 class Source(NamedTuple):
-    """One model or file of answers, and what can be seen of it without asking.
+    """Describes one model or file of answers, as far as it can be seen without asking.
 
     Attributes:
-        arm, seed: Whose; a seed of None is the same at every seed of the study.
-        kind: A model to be asked, or answers that are there.
-        name: As `adhere eval` takes it, or the path of the file.
-        identity: Changes when other weights, answers or sessions lie there.
+        arm, seed: The arm and the seed; None: the same at every seed of the study.
+        kind: A model to ask, or answers that exist.
+        name: Name as `adhere eval` takes it, or the path of the file.
+        identity: Hash that changes with the weights, answers or sessions.
         engine: What answers: `transformers`, `vllm`, the address of an endpoint; empty: unknown.
         template: Hash of the chat template; empty: unknown.
         stops: Ids of the tokens that end an answer; empty: unknown.
         tokenizer: Hash of the tokenizer; empty: unknown.
-        weights: Directory of weights that transformers loads; None: there is none here.
-        adapter: Of a LoRA adapter that is merged into them.
-        trouble: Why it cannot be asked; empty: nothing is known against it.
+        weights: Directory of weights that transformers loads, or None.
+        adapter: Directory of a LoRA adapter that is merged into the weights, or None.
+        trouble: Why it cannot be asked; empty: no reason is known.
     """
 
     arm: str
@@ -60,12 +60,12 @@ class Source(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`grpo (seed 3)`."""
+        """Name for messages, such as `grpo (seed 3)`."""
         return self.arm if self.seed is None else f"{self.arm} (seed {self.seed})"
 
 
 def places(spec: StudySpec) -> Iterator[tuple[ArmSpec, int | None]]:
-    """Every arm that others trained with each of its seeds; one that has none with None."""
+    """Yield every arm that others trained with each of its seeds; an arm without seeds with None."""
     for arm in spec.arms:
         if arm.source is not None:
             seeds: Sequence[int | None] = (arm.seeds or spec.seeds) if arm.is_seeded else [None]
@@ -73,12 +73,12 @@ def places(spec: StudySpec) -> Iterator[tuple[ArmSpec, int | None]]:
 
 
 def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
-    """Return what stands behind every arm that others trained.
+    """Return the model or answers of every arm that others trained, by arm and seed.
 
-    A model that is missing at some seeds has its `trouble`, so that the others are measured.
+    A model that is missing at some seeds has `trouble` there, so that the other seeds are measured.
 
     Raises:
-        SpecError: An arm has nothing at any seed, two of its seeds are the same weights or answers, or arms would be
+        SpecError: An arm is missing at all seeds, two of its seeds have the same weights or answers, or arms would be
             asked in different ways and the spec does not allow that.
     """
     sources = {(arm.name, seed): look_at(arm, seed) for arm, seed in places(spec)}
@@ -93,7 +93,7 @@ def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
 
 
 def look_at(arm: ArmSpec, seed: int | None) -> Source:
-    """One model or file of answers, without asking it anything."""
+    """Describe one model or file of answers without asking anything."""
     name = arm.at(seed)
     if arm.answers is not msgspec.UNSET:
         return _look_at_answers(arm.name, seed, name)
@@ -119,7 +119,7 @@ def _hashes(directory: Path, adapter: Path | None) -> list[str]:
 
 
 def _look_at_served(blank: Source, rest: str) -> Source:
-    """Find what a server of ours will answer with. Its weights are not read here, so plain text is not scored."""
+    """Describe what a server of ours will answer with. The weights are not read here, so plain text is not scored."""
     base, adapter = split_adapter(rest)
     if not Path(base).is_dir():  # of the hub: vLLM fetches it
         extra = [weights_sha256(adapter)] if adapter else []
@@ -146,7 +146,7 @@ def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str]) ->
 
 
 def _stops(directory: Path, tokenizer: Any) -> tuple[int, ...]:
-    """The tokens that end an answer, as the model's own files say."""
+    """Return the ids of the tokens that end an answer, as the model's own files say."""
     file = directory / "generation_config.json"
     eos = json.loads(file.read_text(encoding="utf-8")).get("eos_token_id") if file.exists() else None
     ids = eos if isinstance(eos, list) else [eos]
@@ -173,7 +173,7 @@ def _folder_hash(folder: Path) -> str:
 
 
 def _require_different(own: Sequence[Source]) -> None:
-    """A checkpoint that stands at two seeds would be counted twice."""
+    """Refuse a checkpoint that stands at two seeds, for it would be counted twice."""
     by_identity: dict[str, Source] = {}
     for one in own:
         other = by_identity.setdefault(one.identity, one)
@@ -194,7 +194,7 @@ _ASPECTS: Mapping[str, tuple[str, str]] = {  # field of Source -> what it is cal
 
 
 def differences(sources: Sequence[Source]) -> list[str]:
-    """List what the arms are not asked alike in, as far as it is known."""
+    """List in what ways the arms would be asked differently, as far as known."""
     lines = []
     usable = [one for one in sources if not one.trouble]
     for field, (what, mend) in _ASPECTS.items():

@@ -1,4 +1,4 @@
-"""A Study as a person writes it: start model, data, evaluation, named stages, arms and the rule of the verdict."""
+"""Describe a Study as a person writes it: start model, data, evaluation, stages, arms and the rule of the verdict."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answe
 
 Answers = Literal["verified", "plain", "both"]
 RULES = "rules:"
-"""What a suite begins with that is a file of rules; answers to it are sessions of agents."""
+"""Prefix of a suite that is a file of rules; answers to it are sessions of agents."""
 
 
 class NamedStage(NamedTuple):
-    """A stage of the study with its full settings.
+    """Holds a stage of the study with its full settings.
 
     `equal_compute_to` names an arm: this stage trains until it has spent the compute that the arm spends beyond the
-    stages that both share. `reward` is an online stage's (`train.stage.settings.Reward`), `lora` the adapter that is
-    trained.
-    `rated_by` is who rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or
-    `programs`, which know two of them. `answers = "plain"`: an SFT stage learns from the start model's own answers to
-    queries without constraints that ended by themselves, as many and about as long as the verified ones: the control
-    that separates following from ending. `answers = "both"` replays as many plain answers beside the verified ones.
-    `kept` is the share of its change that a stage leaves: its weights are merged with those that it started from; 1
-    leaves all of it. `budget`: an online stage takes so many times its steps, on so many times the resampled prompts.
+    stages that both share. `reward` is the reward of an online stage (`train.stage.settings.Reward`), `lora` the
+    adapter that is trained.
+
+    `rated_by` rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or `programs`,
+    which know two of the criteria. With `answers = "plain"` an SFT stage learns from the start model's own answers to
+    queries without constraints, those that ended by themselves, as many and about as long as the verified ones. This is
+    the control that separates following from ending. With `answers = "both"` it learns from as many plain answers in
+    addition to the verified ones. `kept` is the share of its change that a stage leaves: its weights are merged with
+    those that it started from; 1 leaves all of it. `budget` multiplies the steps of an online stage and its resampled
+    prompts.
     """
 
     name: str
@@ -55,21 +57,21 @@ class NamedStage(NamedTuple):
 
     @property
     def key(self) -> list[Json]:
-        """The inputs of its cells beside method and settings."""
+        """What the stage's cells depend on beside method and settings."""
         part = [] if self.kept == 1 else [self.kept]
         return [self.reward if self.stage.online else "", msgspec.to_builtins(self.lora), self.rated_by, *part]
 
 
 class LongSpec(Record, frozen=True):
-    """The part of the training prompts that leaves room for long answers.
+    """Describes the part of the training prompts that leaves room for long answers.
 
-    In IFEval's manner (`suites.generated.core.free`). SFT rows and pairs hold its answers in the same share. Online
-    stages take these prompts only where their own `max_new_tokens` is as large.
+    The prompts are in IFEval's manner (`suites.generated.core.free`). SFT rows and pairs hold their answers in the same
+    share. An online stage takes these prompts only if its own `max_new_tokens` is as large.
 
     Args:
-        share: Of the prompts, of SFT and of the resampled data alike.
-        kinds: What they ask for: kinds that have free wordings, ours or IFTrain's.
-        max_new_tokens: Limit of their answers.
+        share: Share of the prompts, of SFT and of the resampled data alike.
+        kinds: Kinds that the prompts ask for, all with free wordings, ours or IFTrain's.
+        max_new_tokens: Token limit of the answers to these prompts.
     """
 
     kinds: list[str]
@@ -78,7 +80,7 @@ class LongSpec(Record, frozen=True):
 
 
 class DataSpec(Record, frozen=True):
-    """The data that SFT learns from: answers of the start model.
+    """Describes the data that SFT learns from: answers of the start model.
 
     Every seed composes its own prompts and draws its own answers.
 
@@ -88,11 +90,11 @@ class DataSpec(Record, frozen=True):
             better than thirty.
         wordings: In how many wordings each kind is said; None: in all that training may use.
         singles: Of every ten prompts, how many have one constraint; the others have two.
-        draws: Answers drawn for each, at `temperature`, of at most `max_new_tokens` tokens.
+        draws: Answers drawn for each prompt, at `temperature`, of at most `max_new_tokens` tokens.
         repair: Whether failing answers are also repaired by a small program edit (and verified).
         limits: How many rows are kept, per prompt and in all.
         seed: Root of every draw, together with the study's seed.
-        model: Who answers, as `adhere eval` names it: an endpoint that serves the start model, or another model;
+        model: Model that answers, as `adhere eval` names it: an endpoint that serves the start model, or another model;
             without it the start model here.
         long: The part of the prompts that leaves room for long answers; None: there is none.
     """
@@ -112,22 +114,22 @@ class DataSpec(Record, frozen=True):
 
     @property
     def most_tokens(self) -> int:
-        """The most tokens that any training answer may have."""
+        """Largest token limit of any training answer."""
         return self.max_new_tokens if self.long is None else self.long.max_new_tokens
 
 
 class ResampleSpec(Record, frozen=True):
-    """The data that preference and online stages learn from: answers of the model after SFT to a new set of prompts.
+    """Describes the data that preference and online stages learn from: answers of the model after SFT to new prompts.
 
     The Qwen2.5 report (section 4.2) resamples answers to a new set of queries with its SFT model, and scores them for
     the order of online training (4.3). Stages on top of `after` take their pairs and their order from here, and a
-    control that trains on SFT rows also gets the rows made here. Where it is not given, all stages learn from the start
+    control that trains on SFT rows also gets the rows made here. Without `[resample]`, all stages learn from the start
     model's answers.
 
     Args:
-        after: Name of the stage whose model draws; several, where arms have an SFT stage each, of two trainers say.
+        after: Name of the stage whose model draws; several names if arms have different SFT stages, as of two trainers.
         prompts: How many new training prompts are composed at each seed, as in [data].
-        draws: Answers drawn for each, at `temperature`.
+        draws: Answers drawn for each prompt, at `temperature`.
         repair: Whether prompts without a passing answer get a repaired one.
         limits: How many rows are kept.
     """
@@ -141,28 +143,28 @@ class ResampleSpec(Record, frozen=True):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages of `after`."""
+        """The stages of `after`, as a tuple."""
         return (self.after,) if isinstance(self.after, str) else tuple(self.after)
 
 
 class EvaluationSpec(Record, frozen=True):
-    """How every arm is evaluated.
+    """Describes how every arm is evaluated.
 
-    Greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision (`bf16` only where
-    models are served). `coverage` is the share of prompts that every compared evaluation must have measured; below it
-    there is no verdict.
+    Answers are greedy, to held-out prompts (`suites.generated.core.slices`), from one engine at one precision (`bf16`
+    only where models are served). `coverage` is the share of prompts that every compared evaluation must have measured;
+    below it there is no verdict.
 
     Args:
         suites: Published suites that every arm is measured on as well: `ifeval:PATH`, any suite that `adhere eval`
             takes and a program judges. A path is relative to where the study is started.
-        suite_tokens: How long their answers may be, by name (`ifeval`); else as long as the suite's own limit.
-        suite_limit: At most so many prompts of each, an even share of each slice; None: all.
+        suite_tokens: Token limit of an answer by name of the suite (`ifeval`); otherwise the suite's own limit.
+        suite_limit: Most prompts of each published suite, an even share of each slice; None: all.
         dev: Prompts for choosing settings, instead of the held-out ones; `[tune]` sets it.
-        draws: Answers a prompt [1], of models that others trained; above 1 at a `temperature` above 0.
-        temperature: Of their answers [0, greedy].
+        draws: Answers to each prompt [1], of models that others trained; more than 1 needs a `temperature` above 0.
+        temperature: Temperature of these answers [0, greedy].
         across_engines: Compare arms that different engines answer, or that are prompted or stopped differently.
         new_kind: Prompts that ask for one of `new_kinds`, which training never saw though it may know their family;
-            `[kinds]` sets what they are.
+            `[kinds]` sets `new_kinds`.
     """
 
     seed: int = 0
@@ -184,12 +186,12 @@ class EvaluationSpec(Record, frozen=True):
 
     @property
     def suite_names(self) -> list[str]:
-        """The names of the published suites: what stands before the colon."""
+        """Names of the published suites: the part before the colon."""
         return [name.partition(":")[0] for name in self.suites]
 
     @property
     def prompts(self) -> int:
-        """The number of prompts of all slices."""
+        """Number of prompts of all slices."""
         sizes = [self.dev] if self.dev is not None else self.sizes.values()
         return sum(size.single + size.multiple for size in sizes)
 
@@ -202,20 +204,20 @@ class EvaluationSpec(Record, frozen=True):
 
     @property
     def slices(self) -> list[str]:
-        """The names of what a contrast may be over: everything, a slice, a number of constraints, or both."""
+        """Names of what a contrast may be over: everything, a slice, a number of constraints, or both."""
         further = [] if self.new_kind is msgspec.UNSET else ["new-kind", "new-kind/single", "new-kind/multiple"]
         return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES, *further]
 
 
 class DrawnKinds(Record, frozen=True):
-    """Kinds of constraint that every seed draws anew, so that an answer is about kinds as it is about seeds.
+    """Lets every seed draw its own kinds of constraint, so that kinds vary as seeds do and an answer is about both.
 
     Each seed is a study of its own, with its own kinds and its own held-out prompts (`study.drawn`).
 
     Args:
         among: Ids of the kinds that are drawn from; only those of part `train` are ever trained.
-        trained: How many are trained at each seed, and asked for on new topics and in new wordings.
-        untrained: How many of the others are asked for in the slice `new-kind`.
+        trained: How many kinds are trained at each seed, and asked for on new topics and in new wordings.
+        untrained: How many of the other kinds are asked for in the slice `new-kind`.
         seed: Root of the draw, together with the study's seed.
     """
 
@@ -225,7 +227,7 @@ class DrawnKinds(Record, frozen=True):
     seed: int = 0
 
     def at(self, seed: int) -> tuple[list[str], list[str]]:
-        """The kinds that are trained at a seed, and those that are only asked for."""
+        """Return the kinds that are trained at a seed, and those that are only asked for."""
         rng = random.Random(derive_seed(self.seed, "kinds", seed))
         able = [kind.id for kind in kinds_of("train", [one for one in self.among if registry.get(one).part == "train"])]
         trained = sorted(rng.sample(able, self.trained))
@@ -234,25 +236,25 @@ class DrawnKinds(Record, frozen=True):
 
 
 class FinalsSpec(Record, frozen=True):
-    """The second round of a tuning: the `best` trials of each stage, at `seeds` beside those of the first."""
+    """Describes the second round of a tuning: the `best` trials of each stage, at `seeds` beside those of the first."""
 
     best: Annotated[int, msgspec.Meta(ge=1)]
     seeds: list[int]
 
 
 class TuneSpec(Record, frozen=True):
-    """Choosing the settings of stages before the study begins, with as many trials for each of them.
+    """Describes how settings of stages are chosen before the study begins, with as many trials for each stage.
 
     Args:
-        grid: Of each tuned stage, the values of each setting; every combination is a trial.
-        seeds: What trials are trained at: none of the study's.
-        tokens: Completion tokens that every trial of every method trains on, in place of what its stage is matched to;
-            None: a stage of equal compute takes what the trial of the same number took, so that its settings and its
-            budget are searched for together.
+        grid: By stage, the values of each setting; every combination is a trial.
+        seeds: Seeds at which trials are trained: none of the study's.
+        tokens: Completion tokens that every trial of every method trains on, in place of the compute that its stage is
+            matched to. None: a stage of equal compute takes the compute of the trial with the same number, so that
+            settings and budget are searched for together.
         finals: The best trials of each stage are trained at further seeds, and chosen by all of them; None: the best of
             the first round is chosen.
         widen: Where a chosen number lies at the edge of its grid, the grids of all stages are widened by a value on
-            that side, at most so many times. An edge at 0 is none.
+            that side, at most so many times. An edge at 0 does not count.
         dev: Prompts that trials are measured on. They share no query, topic, phrase, key, word or wording with training
             or test.
     """
@@ -269,13 +271,13 @@ BySeed = str | dict[str, str] | msgspec.UnsetType
 
 
 class ArmSpec(Record, frozen=True):
-    """A recipe inside the study, or what others trained.
+    """Describes an arm: a recipe inside the study, or a model that others trained.
 
-    `stages` are names of stages, run in order from the start model. In their place an arm takes `models`, names
-    as `adhere eval` takes them, or `answers`, files of answers that are there, or folders of sessions: one text with
-    `{seed}` in it, or a table from seed to name; `{start}` in it is each of the study's `starts`. Without a seed it is
-    one model, answered once. `trained_on` names files of its training rows, to be compared with what is asked. `seeds`
-    are those of the study's at which it is run [all].
+    `stages` are names of stages, run in order from the start model. Instead, an arm may have `models` (names as `adhere
+    eval` takes them) or `answers` (existing files of answers, or folders of sessions): one text with `{seed}` in it, or
+    a table from seed to name. `{start}` in a name stands for each of the study's `starts`. Without `{seed}` the arm is
+    one model, which answers once. `trained_on` names files of the arm's training rows, to be compared with the prompts.
+    `seeds` are the study's seeds at which the arm is run [all].
     """
 
     name: str
@@ -288,21 +290,21 @@ class ArmSpec(Record, frozen=True):
 
     @property
     def source(self) -> str | dict[str, str] | None:
-        """The models or answers that are there; None for an arm of stages, and for the start model."""
+        """The models or answers of others; None for an arm of stages, and for the start model."""
         return next((one for one in (self.models, self.answers) if one is not msgspec.UNSET), None)
 
     @property
     def is_start(self) -> bool:
-        """Tell whether it is the start model as it is."""
+        """Whether the arm is the start model as it is."""
         return not self.stages and self.source is None
 
     @property
     def is_seeded(self) -> bool:
-        """Tell whether it has a model or a file of answers a seed."""
+        """Whether the arm has one model or file of answers for each seed."""
         return isinstance(self.source, dict) or "{seed}" in (self.source or "")
 
     def of_start(self, start: str) -> ArmSpec:
-        """The arm with `{start}` in the names of its models or answers filled in."""
+        """Return the arm with `{start}` in the names of its models or answers filled in."""
 
         def fill(one: BySeed) -> BySeed:
             if isinstance(one, dict):
@@ -312,10 +314,10 @@ class ArmSpec(Record, frozen=True):
         return msgspec.structs.replace(self, models=fill(self.models), answers=fill(self.answers))
 
     def at(self, seed: int | None) -> str:
-        """The name of its model or file of answers at a seed.
+        """Return the name of the arm's model or file of answers at a seed.
 
         Raises:
-            SpecError: A table that has none for it.
+            SpecError: The table has no name for this seed.
         """
         if isinstance(self.source, dict):
             if str(seed) not in self.source:
@@ -328,7 +330,7 @@ class ArmSpec(Record, frozen=True):
 
 
 class ContrastSpec(Record, frozen=True):
-    """One arm against another on one slice (see `EvaluationSpec.slices`)."""
+    """Names two arms to compare on one slice (see `EvaluationSpec.slices`)."""
 
     treatment: str
     control: str
@@ -336,16 +338,16 @@ class ContrastSpec(Record, frozen=True):
 
 
 class VerdictSpec(Record, frozen=True):
-    """The question and the rule that answers it, fixed before the study runs.
+    """States the question and the rule that answers it, fixed before the study runs.
 
     With the interval of treatment minus control: YES where it lies above 0, NO where it lies below 0, EQUIVALENT where
     it lies within ± `smallest_effect`, INCONCLUSIVE otherwise. `smallest_effect` is a difference of rates: 0.03 is 3
     points. `counts` is what counts as following, in contrasts on the study's own prompts and in [tune]: `passing`
     [without it], `sound`, an answer that passes and is more than the letter (`run.measured.Measurement.sound`), or
-    `responsive`, one that passes and responds to its request (`pipeline.responding`).
-    `suite` asks the question on a suite of `adhere list suites` (`ifeval:PATH`) instead of held-out prompts of ours,
-    or, as `rules:FILE`, of the rules that agents were told, whose sessions are the answers (`design.rules`).
-    `judge` pins the judge: the hash that `adhere study --register` prints; another judge is refused.
+    `responsive`, one that passes and responds to its request (`pipeline.responding`). `suite` asks the question on a
+    suite of `adhere list suites` (`ifeval:PATH`) instead of held-out prompts of ours, or, as `rules:FILE`, of the rules
+    that agents were told, whose sessions are the answers (`design.rules`). `judge` pins the judge: the hash that
+    `adhere study --register` prints; another judge is refused.
     """
 
     question: str
@@ -366,26 +368,26 @@ class VerdictSpec(Record, frozen=True):
 
 
 class StartSpec(Record, frozen=True):
-    """A start model; `template` as that of the study, for a base model."""
+    """Names a start model, and for a base model its `template`, as in StudySpec."""
 
     model: str
     template: str = ""
 
 
 class GuardSpec(Record, frozen=True):
-    """How much worse the treatment may be than the control, and than the start, beside the pass rate.
+    """Sets how much worse the treatment may be than the control, and than the start, beside the pass rate.
 
-    Margins of the tests of non-inferiority.
+    These are margins of tests of non-inferiority.
 
     Args:
         words: Share of the reference's mean words that may be lost, here and on every published suite.
         topic_words: How far the share of the query's topic words may fall, but never by more than the share
             `of_its_own`.
-        of_its_own: Share of what the reference itself has that may be lost: a margin above what there is could not be
-            missed.
+        of_its_own: Largest share of the reference's own value that may be lost, for no result could violate a margin
+            above that value.
         repetition: How far the share of repetitive answers may rise.
-        echo: How far the share of answers may rise that mostly repeat the prompt.
-        empty_form: How far the share of answers may rise that say hardly a word which the prompt does not have.
+        echo: How far the share of answers that mostly repeat the prompt may rise.
+        empty_form: How far the share of answers with hardly a word beyond the prompt's may rise.
         perplexity: By which share the perplexity of plain text may rise.
         solved: How far the share of tasks that sessions solved may fall [0.05].
         side: By how much a rate that another harness measured may fall (a share: 0.02 are two points).
@@ -405,20 +407,20 @@ class GuardSpec(Record, frozen=True):
 
 
 class StudySpec(Record, frozen=True):
-    """A whole study.
+    """Describes a whole study.
 
     `stages` maps a name to a table: its `method` (see `adhere list stages`), the settings of that method, and what
     `NamedStage` has beside them. A stage shared by arms is trained once. `reward` is that of all online stages that
     name none of their own. `starts` are several start models instead of `start` alone: the whole study is done from
-    each (`study.starts`). `budgets` are times the online steps and prompts at which both arms of the verdict are
-    trained (`design.budgets`). `template` gives a base model a chat template, `chatml` or the path of a Jinja template
-    (relative to where the study is started); its tokens are trained. `device` and `threads` say where it runs,
-    `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is faster in
-    it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any more.
-    `kinds` draws other kinds of constraint at every seed. With `keep_answers` true every answer of every evaluation is
-    packed with the records, so that whoever finds a better measure can count again (`run.answers`). With `served_by` a
-    server is started for each model that draws or answers; `gpus` are those of a job that does cells (`--emit slurm`),
-    beside what stages say.
+    each (`study.starts`). `budgets` are multiples of the online steps and prompts, at each of which both arms of the
+    verdict are trained (`design.budgets`). `template` gives a base model a chat template, `chatml` or the path of a
+    Jinja template (relative to where the study is started); its tokens are trained. `device` and `threads` say where it
+    runs, `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is
+    faster in it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it
+    any more. `kinds` draws other kinds of constraint at every seed. With `keep_answers` true every answer of every
+    evaluation is packed with the records, so that whoever finds a better measure can count again (`run.answers`). With
+    `served_by` a server is started for each model that draws or answers; `gpus` are those of a job that does cells
+    (`--emit slurm`), beside what stages say.
     """
 
     name: str
@@ -448,12 +450,12 @@ class StudySpec(Record, frozen=True):
 
     @property
     def trains(self) -> bool:
-        """Tell whether anything is drawn or trained here, or the start model measured."""
+        """Whether anything is drawn or trained here, or the start model measured."""
         return any(arm.source is None for arm in self.arms)
 
     @property
     def serves(self) -> bool:
-        """Tell whether servers of vLLM are started for it on this machine."""
+        """Whether servers of vLLM are started for the study on this machine."""
         names = [] if self.data.model is msgspec.UNSET else [self.data.model]
         for arm in self.arms:
             names += arm.source.values() if isinstance(arm.source, dict) else [arm.source or ""]
@@ -461,13 +463,13 @@ class StudySpec(Record, frozen=True):
 
     @property
     def most_gpus(self) -> int:
-        """The GPUs of a job that does its cells: the most that the study or a stage asks for."""
+        """Number of GPUs of a job that trains the study's cells: the most that the study or a stage asks for."""
         of_stages = [getattr(self.stage(name).settings, "gpus", 0) for name in self.stages]
         return max([0 if self.gpus is msgspec.UNSET else self.gpus, *of_stages])
 
     @property
     def start_arm(self) -> str | None:
-        """The arm that is the start model as it is."""
+        """Name of the arm that is the start model as it is, or None."""
         return next((arm.name for arm in self.arms if arm.is_start), None)
 
     @property
@@ -480,46 +482,46 @@ class StudySpec(Record, frozen=True):
 
     @property
     def asks_rules(self) -> bool:
-        """Tell whether the verdict is about rules that agents were told, and sessions are the answers."""
+        """Whether the verdict is about rules that agents were told; the answers are sessions."""
         return self.asked.startswith(RULES)
 
     @property
     def other_suites(self) -> list[str]:
-        """Full names of the published suites that every arm is measured on beside that of the verdict."""
+        """Full names of the published suites that every arm is measured on beside the suite of the verdict."""
         return [one for one in self.evaluation.suites if one != self.asked]
 
     @property
     def suite_names(self) -> list[str]:
-        """Return what `other_suites` are called: what stands before the colon."""
+        """Names of `other_suites`: the part before the colon."""
         return [name.partition(":")[0] for name in self.other_suites]
 
     @property
     def draws(self) -> int:
-        """Answers a prompt in evaluations."""
+        """Number of answers to each prompt in evaluations."""
         return 1 if self.evaluation.draws is msgspec.UNSET else self.evaluation.draws
 
     @property
     def temperature(self) -> float:
-        """Return the temperature of the answers in evaluations."""
+        """Temperature of the answers in evaluations."""
         return 0.0 if self.evaluation.temperature is msgspec.UNSET else self.evaluation.temperature
 
     @property
     def each_start(self) -> list[StartSpec]:
-        """The several start models; none where there is `start` alone."""
+        """The several start models; empty if there is `start` alone."""
         return [StartSpec(one) if isinstance(one, str) else one for one in self.starts]
 
     def from_start(self, model: str) -> StudySpec:
-        """The study from `model` alone: with the template of this model, where it is one of `starts`."""
+        """Return the study from `model` alone, with this model's template if it is one of `starts`."""
         template = next((one.template for one in self.each_start if one.model == model), self.template)
         arms = [arm.of_start(model) for arm in self.arms]
         return msgspec.structs.replace(self, start=model, template=template, starts=[], arms=arms)
 
     def at_seed(self, seed: int) -> StudySpec:
-        """The study at one of its seeds alone, with the kinds and the held-out prompts that this seed draws."""
+        """Return the study at one of its seeds alone, with the kinds and held-out prompts that this seed draws."""
         return msgspec.structs.replace(self.with_kinds_of(seed), seeds=[seed], tune=None)
 
     def with_kinds_of(self, seed: int) -> StudySpec:
-        """The study with the kinds and the held-out prompts that one seed draws; itself where none are drawn."""
+        """Return the study with the kinds and held-out prompts that one seed draws, or unchanged if none are drawn."""
         if self.kinds is msgspec.UNSET:
             return self
         trained, others = self.kinds.at(seed)
@@ -531,7 +533,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def pool_reward(self) -> RewardKind:
-        """The reward that scores the answers of pools: a reward model is trained on them, so it cannot."""
+        """The reward that scores the answers of pools. It is no reward model, for that is trained on these answers."""
         return self.reward if self.reward in ("dense", "binary") else "dense"
 
     @property
@@ -540,14 +542,14 @@ class StudySpec(Record, frozen=True):
         return content_hash(self)
 
     def arm(self, name: str) -> ArmSpec:
-        """The arm called `name`."""
+        """Return the arm called `name`."""
         return next(arm for arm in self.arms if arm.name == name)
 
     def stage(self, name: str) -> NamedStage:
-        """A named stage with its typed settings.
+        """Return a named stage with its typed settings.
 
         Raises:
-            SpecError: No method, an unknown one, or a setting that it does not have or allow.
+            SpecError: The method is missing or unknown, or a setting is unknown or not allowed.
         """
         table = dict(self.stages[name])
         method, equal_compute_to = table.pop("method", None), table.pop("equal_compute_to", None)
@@ -590,7 +592,7 @@ class StudySpec(Record, frozen=True):
     def _stage_of_others(
         self, name: str, method: str, table: dict[str, Json], equal_compute_to: str | None, own: dict[str, Json]
     ) -> NamedStage:
-        """A stage that somebody else's trainer runs, on our rows and our reward."""
+        """Return a stage that another project's trainer runs, on our rows and our reward."""
         from adhere.study.design.by_trl import KEYS, by_trl
 
         where, trainer = f"stages.{name}", table.pop("trainer")
@@ -615,7 +617,7 @@ class StudySpec(Record, frozen=True):
 
 
 class _Own(Record, frozen=True):
-    """The keys of a stage's table that are the study's, with their types."""
+    """Types the keys of a stage's table that belong to the study."""
 
     reward: Reward
     lora: Lora | None = None
@@ -630,8 +632,8 @@ class _Own(Record, frozen=True):
 
 
 def in_slice(name: str, group: str) -> bool:
-    """Whether the suite's slice `name` ("new-topic/single") belongs to `group`.
+    """Tell whether the suite's slice `name` ("new-topic/single") belongs to `group`.
 
-    Itself, "new-topic", "single" or "all".
+    A group is the slice itself, "new-topic", "single" or "all".
     """
     return group in {"all", name, *name.split("/")}

@@ -1,4 +1,4 @@
-"""The tasks of a study: draw a pool, train a cell, evaluate an arm. Each knows what it needs."""
+"""List the tasks of a study: draw a pool, train a cell, evaluate an arm. Each task names the tasks that it needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adhere.study.design.spec import StudySpec
 
 
 class Task(NamedTuple):
-    """One piece of work. `needs` and `feeds` are names of tasks; `needs` must be finished before it can be done."""
+    """Describes one piece of work. `needs` names the tasks that must be finished before it."""
 
     kind: Literal["pool", "cell", "evaluation"]
     name: str
@@ -22,9 +22,9 @@ class Task(NamedTuple):
 
 
 def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[str, str]) -> list[Task]:
-    """All tasks, seed by seed, each after what it needs.
+    """Return all tasks, seed by seed, each after the tasks that it needs.
 
-    `suites`: name -> hash of its prompts and their judge ("": the study's own).
+    `suites` maps a name to the hash of the suite's prompts and their judge ("": the study's own).
     """
     settings = spec.evaluation
 

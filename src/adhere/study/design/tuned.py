@@ -1,4 +1,4 @@
-"""The stored record of a tuning: what it tried, chose and cost."""
+"""Read the stored record of a tuning: what it tried, chose and cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ VERSION = 1
 
 
 class Trial(Record, frozen=True):
-    """One trial.
+    """Holds one trial: its settings, its results and its cost.
 
-    Its settings, at each seed the share of dev prompts that were passed (none where it failed), and what it cost.
+    `rates` has the share of dev prompts passed at each seed; it is empty if the trial failed.
     """
 
     settings: dict[str, Json]
@@ -23,12 +23,12 @@ class Trial(Record, frozen=True):
 
     @property
     def rate(self) -> float | None:
-        """Mean over the seeds; None where the trial failed."""
+        """Mean rate over the seeds; None if the trial failed."""
         return sum(self.rates) / len(self.rates) if self.rates else None
 
 
 class TunedStage(Record, frozen=True):
-    """The trials of one stage in the order of its grid, and which was chosen."""
+    """Holds the trials of one stage in the order of its grid, and the index of the chosen one."""
 
     stage: str
     trials: list[Trial]
@@ -36,9 +36,9 @@ class TunedStage(Record, frozen=True):
 
 
 class Apart(Record, frozen=True):
-    """How many prompts the dev slice was compared with, and how many things it shares with them.
+    """Counts the prompts that the dev slice was compared with, and what it shares with them.
 
-    None, or nothing is tuned.
+    Nothing may be shared, or no tuning is done.
     """
 
     training: int
@@ -47,10 +47,11 @@ class Apart(Record, frozen=True):
 
 
 class Tuning(Record, frozen=True):
-    """The record of what was tried and chosen, and what it cost.
+    """Records what was tried and chosen, and what it cost.
 
-    `key` is of the tuning's own spec; `apart` is None in the earliest ones. `tokens` is the budget of every trial;
-    None: each had that of what it was matched to. `final_seeds` are of the second round, whose trials have most rates.
+    `key` is of the tuning's own spec; `apart` is None in the earliest records. `tokens` is the budget of every trial;
+    None: each trial had the budget of what its stage was matched to. `final_seeds` are those of the second round, whose
+    trials have the most rates.
     """
 
     version: int
@@ -66,6 +67,6 @@ class Tuning(Record, frozen=True):
 
 
 def load_tuning(directory: Path) -> Tuning | None:
-    """Read what was tried and chosen for the study in a directory; None where nothing was tuned."""
+    """Read the tuning of the study in a directory; None if nothing was tuned."""
     file = directory / FILE
     return decode(file.read_bytes(), Tuning) if file.exists() else None

@@ -1,9 +1,8 @@
-"""Equal tuning.
+"""Tune every compared stage equally: the same number of trials, chosen on prompts neither trained nor tested on.
 
-The same number of trials for every compared stage, chosen on prompts that are neither trained nor tested on. A study
-with [tune] begins with a study of its own under DIR/tune: every trial of a tuned stage is an arm, trained at seeds that
-the study does not use, and measured on the dev slice (`suites.generated.core.slices.dev_suite`). What is chosen there
-stands in the spec that is then frozen; trials, choice and cost stand in DIR/tuning.json and in the result.
+A study with [tune] begins with a study of its own under DIR/tune: every trial of a tuned stage is an arm, trained at
+seeds that the study does not use, and measured on the dev slice (`suites.generated.core.slices.dev_suite`). The chosen
+settings go into the spec that is then frozen; trials, choice and cost are stored in DIR/tuning.json and in the result.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ BUDGET = "trained_tokens"
 
 
 def grid_of(spec: StudySpec, stage: str) -> list[dict[str, Json]]:
-    """The trials of a stage: every combination of what its grid lists, the last setting fastest."""
+    """Return the trials of a stage: every combination of its grid's values, the last setting varying fastest."""
     if spec.tune is None:
         return []
     table = spec.tune.grid[stage]
@@ -34,7 +33,8 @@ def validate_tuning(spec: StudySpec) -> None:
     """Check [tune].
 
     Raises:
-        SpecError: An unknown stage or setting, unequal numbers of trials, a seed of the study, or no dev prompts.
+        SpecError: A stage or setting is unknown, stages have unequal numbers of trials, a seed is one of the study's,
+            or there are no dev prompts.
     """
     tune_spec = spec.tune
     if tune_spec is None:
@@ -62,10 +62,10 @@ def validate_tuning(spec: StudySpec) -> None:
 
 
 def _validate_finals(spec: StudySpec) -> None:
-    """Check the second round.
+    """Check the second round of [tune].
 
     Raises:
-        SpecError: Its seeds are used elsewhere, or budgets are not the same for all trials.
+        SpecError: The seeds are used elsewhere, or `tune.tokens` is missing.
     """
     tune_spec = spec.tune
     if tune_spec is None or tune_spec.finals is None:
@@ -86,11 +86,11 @@ def trials_of(spec: StudySpec) -> dict[str, dict[int, dict[str, Json]]]:
 
 
 def widen_grids(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | None:
-    """Widen the grids of all stages where a chosen number lies at an edge of its own; None where none does.
+    """Widen the grids of all stages if a chosen number lies at an edge of its grid; return None if none does.
 
-    Settings are widened by their place in the tables (the second of each, say), so that all stages keep as many trials.
-    The new value continues the ratio of the two outermost ones. Where a stage cannot take one (an edge at 0, or a
-    setting that does not allow it) that edge stays for all of them.
+    Settings are widened by their place in the tables (for example the second of each), so that all stages keep the same
+    number of trials. The new value continues the ratio of the two outermost values. If a stage cannot take such a value
+    (an edge at 0, or a setting that does not allow it), that edge stays for all stages.
     """
     tune_spec = spec.tune
     if tune_spec is None:
@@ -111,7 +111,7 @@ def widen_grids(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | No
 
 
 def _edges(grid: Mapping[str, Mapping[str, list[Json]]], stages: Sequence[TunedStage]) -> list[tuple[int, bool]]:
-    """List the places of settings at whose lower (False) or upper (True) edge a stage chose."""
+    """List the places of settings at whose lower (False) or upper (True) edge a stage's chosen value lies."""
     edges = []
     for stage in stages:
         settings = stage.trials[stage.chosen].settings
@@ -125,7 +125,7 @@ def _edges(grid: Mapping[str, Mapping[str, list[Json]]], stages: Sequence[TunedS
 
 
 def _value_beyond(table: Mapping[str, list[Json]], place: int, *, is_upper: bool) -> float | None:
-    """Continue the outermost ratio of a setting's values; None where they are no positive numbers there."""
+    """Return the value that continues the outermost ratio of a setting's values; None if they are not positive."""
     if len(table) <= place:
         return None
     values = list(table.values())[place]
@@ -146,20 +146,20 @@ def _allows(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> bool:
 
 
 def with_settings(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> StudySpec:
-    """The spec with other settings in one stage."""
+    """Return the spec with other settings in one stage."""
     return msgspec.structs.replace(spec, stages={**spec.stages, stage: {**spec.stages[stage], **settings}})
 
 
 def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequence[int] | None = None) -> StudySpec:
-    """The study that tries everything: an arm for each trial, which is the first arm with that stage.
+    """Return the study that tries all trials: each is an arm, made from the first arm with that stage.
 
-    With `[tune] tokens` every trial has that budget. Else a trial of a stage of equal compute is matched to the trial
-    of the same number where what it is matched to is tuned as well.
+    With `[tune] tokens` every trial has that budget. Otherwise, a trial of a stage of equal compute is matched to the
+    trial with the same number if the arm that it is matched to is tuned as well.
 
     Args:
         spec: The study that is tuned.
-        trials: What is tried; None: the whole grid.
-        seeds: At which seeds; None: those of `[tune]`.
+        trials: The trials by stage and number; None: the whole grid.
+        seeds: The seeds; None: those of `[tune]`.
     """
     tune_spec = spec.tune
     assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
@@ -211,18 +211,18 @@ def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequenc
 
 
 def _in_order(spec: StudySpec) -> list[str]:
-    """The tuned stages, those of earlier arms first: what others are matched to is trained before them."""
+    """Return the tuned stages, those of earlier arms first, for stages are matched to earlier arms."""
     assert spec.tune is not None  # noqa: S101
     names = [stage for arm in spec.arms for stage in arm.stages if stage in spec.tune.grid]
     return list(dict.fromkeys(names))
 
 
 def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[TunedStage]:
-    """The best trial of each stage by its mean rate on the dev slice; of equal ones the cheapest.
+    """Choose the best trial of each stage by its mean rate on the dev slice; of equal ones the cheapest.
 
-    Where some were trained at further seeds, one of these is chosen. Stages of equal compute must take as many steps as
-    what they are matched to: where both grids have `steps`, the number is chosen for all of them together, by the sum
-    of their best rates with it.
+    If some trials were trained at further seeds, one of these is chosen. Stages of equal compute must take the same
+    number of steps: where both grids have `steps`, the number is chosen for all of them together, by the sum of their
+    best rates with it.
     """
     chosen: dict[str, int] = {}
     for group in _groups(spec):
@@ -247,7 +247,7 @@ def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[Tuned
 
 
 def _groups(spec: StudySpec) -> list[list[str]]:
-    """Tuned stages that are matched to each other, together."""
+    """Group the tuned stages that are matched to each other."""
     order = _in_order(spec)
     groups = {name: [name] for name in order}
     for name in order:
@@ -260,16 +260,16 @@ def _groups(spec: StudySpec) -> list[list[str]]:
 
 
 def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
-    """The spec with what was chosen."""
+    """Return the spec with the chosen settings."""
     for stage in tuning.stages:
         spec = with_settings(spec, stage.stage, stage.trials[stage.chosen].settings)
     return spec
 
 
 def tuning_key(spec: StudySpec) -> str:
-    """Return the key by which a stored tuning is known to be this spec's.
+    """Return the key that tells whether a stored tuning is this spec's.
 
-    What is left empty is no part of it, so that a key which specs get later changes none.
+    Empty settings are left out, so that a setting added to specs later changes no key.
     """
     tune_spec = spec.tune
     assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
@@ -279,7 +279,7 @@ def tuning_key(spec: StudySpec) -> str:
 
 
 def finalists(trials: Sequence[Trial], best: int) -> list[int]:
-    """Return the numbers of the best trials of a stage, best first; of equal ones the cheapest, then the first."""
+    """Return the numbers of the best trials of a stage, best first; of equal trials the cheapest, then the first."""
     order = sorted(
         (number for number, one in enumerate(trials) if one.rate is not None),
         key=lambda number: (-(trials[number].rate or 0.0), trials[number].tokens, number),

@@ -1,1 +1,1 @@
-"""The findings of a study: from evaluations to contrasts, guards, the answer and the stored result."""
+"""Turn evaluations into the findings of a study: contrasts, guards, the answer and the stored result."""

@@ -1,4 +1,4 @@
-"""Aspects of a study's arms: what was equal between them, what differed, and what nobody knows."""
+"""Compare a study's arms: what was equal between them, what differed, and what is unknown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
 
 
 def _aspects_of_sessions(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
-    """List what is equal between arms of sessions: the rules and the tasks are one set; who acted is what logs say."""
+    """List what is equal between arms of sessions: rules and tasks are one set, and the logs say who acted."""
     tasks = {prompt.tags["query"] for prompt in study.suite.prompts}
     rules = len(study.suite.prompts) // len(tasks)
     agents: dict[str, set[str]] = {}
@@ -64,7 +64,7 @@ def _same(what: str, values: Sequence[str], evidence: str) -> Aspect:
 
 
 def _aspect(what: str, values: Iterable[str]) -> Aspect:
-    """One look at each source; what could not be looked at is empty."""
+    """Compare one value over all sources; a value that could not be read is empty."""
     each = list(values)
     distinct = set(each) - {""}
     if len(distinct) > 1:
@@ -103,7 +103,7 @@ def _training_data(spec: StudySpec) -> Aspect:
 
 
 def same_answers(runs: Mapping[RunKey, Measurement]) -> list[str]:
-    """Checkpoints of one arm that gave the very same answers to everything: most likely one model under two names."""
+    """List checkpoints of one arm that gave the same answers to everything: most likely one model under two names."""
     first_seeds: dict[tuple[str, str], int | None] = {}
     notes = []
     for (arm, seed), run in runs.items():
@@ -119,7 +119,7 @@ def same_answers(runs: Mapping[RunKey, Measurement]) -> list[str]:
 
 
 def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
-    """Tell how much of the interval's variance comes from drawing; None where one answer a prompt was drawn."""
+    """Return how much of the interval's variance comes from drawing; None if one answer a prompt was drawn."""
     if spec.draws == 1:
         return None
     pairs = pairs_of(spec.verdict.primary, evaluations)
@@ -137,6 +137,6 @@ def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
 
 
 def _spread(run: Measurement, evaluations: Evaluations, places: Sequence[int]) -> float:
-    """Mean variance of a prompt's rate over its draws, p (1 - p) / (k - 1), of one evaluation."""
+    """Return the mean variance of a prompt's rate over its draws, p (1 - p) / (k - 1), in one evaluation."""
     rates = np.asarray([run.outcomes(evaluations.counts)[place] for place in places], dtype=np.float64)
     return float(np.mean(rates * (1 - rates) / (len(run.drawn) - 1)))

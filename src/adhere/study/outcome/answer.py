@@ -1,4 +1,4 @@
-"""The answer that `adhere study --json` and `adhere reproduce --json` print: flat, for other programs."""
+"""Make the answer that `adhere study --json` and `adhere reproduce --json` print: flat, for other programs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from adhere.study.outcome.result import Answer, Contrast, Fragility, Growth, Sco
 
 
 class Range(Record, frozen=True):
-    """The lowest and the highest of several numbers."""
+    """Holds the lowest and the highest of several numbers."""
 
     low: float
     high: float
 
 
 class Effect(Record, frozen=True):
-    """A difference with its interval; Holm's p where several were tested together."""
+    """Holds a difference with its interval; `p_adjusted` is Holm's p if several were tested together."""
 
     difference: float | None
     low: float | None
@@ -25,19 +25,19 @@ class Effect(Record, frozen=True):
 
 
 class OnSuite(Effect, frozen=True):
-    """Treatment against control on a published suite: prompts, strict; Holm's p over the suites."""
+    """Compares treatment and control on a published suite (prompts, strict); Holm's p is over the suites."""
 
     rate_treatment: float | None = None
     rate_control: float | None = None
 
 
 class StudyAnswer(Record, frozen=True):
-    """The verdict of a study in one object; rates and differences are shares (0.03 is 3 points), None where unknown.
+    """Holds the verdict of a study in one object. Rates and differences are shares (0.03 is 3 points), None if unknown.
 
     `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the
-    difference with kinds of constraint as a sample of kinds, on prompts that ask for one. `fragile`: the interval
+    difference with the kinds of constraint taken as a sample, on prompts that ask for one kind. `fragile`: the interval
     excludes 0, but not without some single seed. `these_kinds`: a YES or NO holds for the kinds that were measured, not
-    for kinds in general. `growth`: gains and costs of both methods at several budgets; None where none was varied.
+    for kinds in general. `growth`: gains and costs of both methods at several budgets; None if budgets were not varied.
     `tuning`: the trials of each tuned stage, `chosen` counts them from 0; None where no settings were searched for.
     """
 
@@ -81,7 +81,7 @@ class StudyAnswer(Record, frozen=True):
 
 
 class Disagreement(Record, frozen=True):
-    """A value of `result.json` that the records do not give."""
+    """Holds a value of `result.json` that the records do not give, and the value that they give."""
 
     what: str
     stored: Json
@@ -89,17 +89,17 @@ class Disagreement(Record, frozen=True):
 
 
 class ArmRates(Record, frozen=True):
-    """The share of all prompts that an arm passed, mean over seeds, and passed soundly (None: records are older)."""
+    """Holds the shares of all prompts that an arm passed, and passed soundly (None: older records), mean over seeds."""
 
     passed: float | None
     sound: float | None
 
 
 class Reproduction(Record, frozen=True):
-    """How many values agree and differ, which, and what today's rule says of the records.
+    """Counts the values that agree and differ, lists the latter, and applies the present rule to the records.
 
-    `parts`: how many values of each were compared. `sound`: the answer's contrast if only sound answers counted; None
-    where that is what the study counts, or its records are older than that.
+    `parts`: how many values of each part were compared. `sound`: the answer's contrast if only sound answers counted;
+    None if the study counts these anyway, or its records are older.
     """
 
     study: str
@@ -126,7 +126,7 @@ class Reproduction(Record, frozen=True):
 
 
 class StartsReproduction(Record, frozen=True):
-    """The same of a study from several starts: of what they say together, and of each start's own result."""
+    """Compares a study from several starts with its records: the combined result, and each start's own."""
 
     study: str
     agree: int
@@ -137,12 +137,12 @@ class StartsReproduction(Record, frozen=True):
 
     @property
     def any_differs(self) -> bool:
-        """Whether any value, of all together or of one start, is not what its records give."""
+        """Whether any value, of the combined result or of one start, differs from what the records give."""
         return self.differ > 0 or any(one.differ for one in self.starts.values())
 
 
 def study_answer(result: StudyResult) -> StudyAnswer:
-    """The answer of a result."""
+    """Return the flat answer of a result."""
     verdict, primary, on = result.verdict, result.verdict.primary, result.fragility
     without = on.difference_range if on else None
     return StudyAnswer(
@@ -170,7 +170,7 @@ def study_answer(result: StudyResult) -> StudyAnswer:
 
 
 def on_suite(one: SuiteFound) -> OnSuite:
-    """The contrast of the verdict on a published suite."""
+    """Return the contrast of the verdict on a published suite."""
     first = one.contrasts[0]
     return OnSuite(
         first.difference,
@@ -184,12 +184,12 @@ def on_suite(one: SuiteFound) -> OnSuite:
 
 
 def kinds_of_answer(on: Fragility | None) -> Effect | None:
-    """The difference over kinds; None where nothing was measured, or of one kind only."""
+    """Return the difference over kinds; None if nothing was measured, or one kind only."""
     if on is None or on.kinds.difference is None:
         return None
     return Effect(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
 
 
 def found_of(one: Contrast) -> Effect:
-    """A contrast without what it was made of."""
+    """Return the numbers of a contrast without the rest."""
     return Effect(one.difference, one.low, one.high, one.p_value, one.p_adjusted)

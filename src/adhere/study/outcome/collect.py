@@ -1,6 +1,6 @@
-"""Gathers everything that a report shows into one StudyResult.
+"""Gather everything that a report shows into one StudyResult.
 
-Scores, contrasts, verdict, costs, curves, shown answers.
+These are scores, contrasts, verdict, costs, curves and shown answers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by 
 
 
 class _Records:
-    """All records of a study that are there."""
+    """Holds all stored records of a study."""
 
     def __init__(self, study: StudyInputs) -> None:
         directory = study.directory
@@ -94,21 +94,21 @@ class _Records:
 
     @property
     def minutes(self) -> float:
-        """All work, as measured when it was done."""
+        """Minutes of all work, as measured when it was done."""
         return sum(self.seconds.values()) / 60
 
     def minutes_per_seed(self, seeds: Sequence[int]) -> float | None:
-        """Return the minutes that one of the finished seeds took, on average; None without any.
+        """Return the minutes that a finished seed took on average; None without one.
 
-        Work of a half-finished seed is none of theirs.
+        Work of half-finished seeds is not counted.
         """
         return sum(self.seconds.get(seed, 0.0) for seed in seeds) / 60 / len(seeds) if seeds else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
-        """Return, for each published suite, whether each arm passed each prompt at each seed.
+        """Return by name, for each published suite, whether each arm passed each prompt at each seed.
 
-        What `contrast` takes, over slice `all`. `evaluations.of(arm, seed).passes` has one entry a prompt of
-        `evaluations.prompts` (True, False, or None where it was not measured); `.summary` has the suite's own numbers
+        The values are what `contrast` takes, for slice `all`. `evaluations.of(arm, seed).passes` has one entry for each
+        of `evaluations.prompts` (True, False, or None if it was not measured); `.summary` has the suite's own numbers
         (prompt and instruction, strict and loose) and those of each kind.
         """
         return {
@@ -118,12 +118,12 @@ class _Records:
 
 
 def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyResult:
-    """Everything that the study found so far, from what is stored.
+    """Return everything that the study found so far, from what is stored.
 
     Args:
         study: Spec, suite and plan.
-        parameters: Of the start model.
-        command: What a reader would type to get it again.
+        parameters: Number of parameters of the start model.
+        command: Command with which a reader gets the result again.
     """
     spec, suite, plan = study.spec, study.suite, study.plan
     records = _Records(study)
@@ -217,9 +217,9 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
 
 
 def notes_of(record: CellRecord) -> list[CellNote]:
-    """Return the notes that the guards make on a trained cell, read off its whole log.
+    """Return the guards' notes on a trained cell, read from its whole log.
 
-    The same however often it was interrupted.
+    They do not depend on how often the training was interrupted.
     """
     return [
         CellNote(
@@ -238,7 +238,7 @@ def notes_of(record: CellRecord) -> list[CellNote]:
 
 
 def same_result(earlier: StudyResult, new: StudyResult) -> bool:
-    """Whether two results say the same, leaving aside when and by which command they were collected."""
+    """Tell whether two results agree, apart from when and by which command they were collected."""
 
     def bare(result: StudyResult) -> StudyResult:
         return msgspec.structs.replace(result, created="", environment={})
@@ -247,7 +247,7 @@ def same_result(earlier: StudyResult, new: StudyResult) -> bool:
 
 
 def _stages_of(arm: ArmSpec) -> list[str]:
-    """Return what an arm is made of: its stages, or the models or answers that others made."""
+    """Return an arm's stages, or the models or answers of others."""
     if arm.source is None:
         return arm.stages
     return [arm.source] if isinstance(arm.source, str) else list(dict.fromkeys(arm.source.values()))
@@ -276,7 +276,10 @@ def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
 def _withheld(
     spec: StudySpec, records: _Records, primary: Contrast, matches: Sequence[Match], *, failed: Sequence[str]
 ) -> list[str]:
-    """List what forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
+    """List the reasons to give no answer, whatever the interval says.
+
+    `failed` lists the failed tasks that the compared arms need.
+    """
     reasons = []
     verdict_arms = {spec.verdict.treatment, spec.verdict.control}
     missing = [
@@ -309,7 +312,7 @@ def _withheld(
 
 
 def _engines(runs: Mapping[RunKey, Measurement]) -> str:
-    """Say what differs between the engines of the evaluations; "" where nothing does."""
+    """Say how the engines of the evaluations differ; empty if they do not."""
     kinds: dict[str, str] = {}
     for (arm, seed), run in runs.items():
         engine = run.engine
@@ -320,7 +323,7 @@ def _engines(runs: Mapping[RunKey, Measurement]) -> str:
 
 
 def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Match]:
-    """Every stage with `equal_compute_to`, against the stages that it is matched to: measured."""
+    """Compare the measured compute of every stage with `equal_compute_to` with the stages that it is matched to."""
     matches = []
     for cell in plan.cells:
         to = spec.stage(cell.stage).equal_compute_to
@@ -388,7 +391,7 @@ def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: Stud
 
 
 def _petaflops(parameters: int, tokens_processed: int, forward_only: int) -> float:
-    """Six operations a parameter and token forward and backward, two forward only, in 1e15."""
+    """Return the operations in 1e15: six for each parameter and token forward and backward, two forward only."""
     return (6 * tokens_processed + 2 * forward_only) * parameters / 1e15
 
 
@@ -419,9 +422,9 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
 
 
 def _arm_costs(spec: StudySpec, plan: Plan, records: _Records, parameters: int) -> list[ArmCost]:
-    """Return what each arm would cost alone: its cells, those it shares, and the pools that they learn from.
+    """Return what each arm would cost alone: its cells, shared ones included, and the pools that they learn from.
 
-    An arm of which something is still to be trained or drawn at a seed has no cost there yet.
+    An arm has no cost at a seed where something is still to be trained or drawn.
     """
     costs = []
     for seed in spec.seeds:
@@ -461,7 +464,7 @@ def _arm_costs(spec: StudySpec, plan: Plan, records: _Records, parameters: int) 
 
 
 def _curve(record: CellRecord) -> Curve:
-    """The log as columns; what is not a number is left out."""
+    """Return the log as columns; columns with anything but numbers are left out."""
     names = list(dict.fromkeys(name for row in record.log for name in row))
     columns: dict[str, list[float | None]] = {}
     for name in names:
@@ -472,7 +475,7 @@ def _curve(record: CellRecord) -> Curve:
 
 
 def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> list[ShownPrompt]:
-    """The drawn prompts with the answers of the first seed that every arm has."""
+    """Return the drawn prompts with the answers of the first seed that every arm has."""
     arms = [arm.name for arm in spec.arms]
     common = evaluations.common_seeds(*arms) or list(spec.seeds)
     by_id = {prompt.id: prompt for prompt in study.suite.prompts}
@@ -490,9 +493,9 @@ def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations)
 
 
 def _settings(spec: StudySpec) -> list[SettingNote]:
-    """Every setting with a known origin: the value that was used, and why.
+    """Return every setting with a known origin: the value that was used, and why.
 
-    The reason of a default explains no other value.
+    If a stage sets another value, the reason of the default is replaced.
     """
     notes = []
     for name in spec.stages:
@@ -509,7 +512,7 @@ def _settings(spec: StudySpec) -> list[SettingNote]:
 
 
 def _is_same_number(one: str, other: str) -> bool:
-    """Whether two texts are the same, or the same number written in two ways (1e-05 and 1e-5)."""
+    """Tell whether two texts are equal, or are one number written in two ways (1e-05 and 1e-5)."""
     try:
         return float(one) == float(other)
     except ValueError:
@@ -517,7 +520,7 @@ def _is_same_number(one: str, other: str) -> bool:
 
 
 def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
-    """Return the floors by slice, of the first evaluation that has them: all were asked the same prompts."""
+    """Return the floors by slice from the first evaluation that has them, for all were asked the same prompts."""
     floors: dict[str, Floor] = {}
     for run in runs:
         parts = {"all": run.summary.overall, **run.summary.slices}
@@ -528,7 +531,7 @@ def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
 
 
 def _of_sources(study: StudyInputs) -> list[str]:
-    """List what the arms were not asked alike in, and what is not there."""
+    """List in what ways arms were asked differently, and which models or answers are missing."""
     sources = list(study.sources.values())
     tokenizers = {one.tokenizer for one in sources if one.weights is not None}
     return [
@@ -543,7 +546,7 @@ def _of_sources(study: StudyInputs) -> list[str]:
 
 
 def _of_served(study: StudyInputs, records: _Records) -> Iterator[str]:
-    """Tell where an endpoint says that another model answered than the one that was asked for."""
+    """Yield where an endpoint says that another model answered than the one asked for."""
     for key, source in study.sources.items():
         run = records.runs.get(key)
         model_name = source.name.partition("#")[2] or source.name.partition("/")[2]
@@ -555,7 +558,7 @@ def _of_served(study: StudyInputs, records: _Records) -> Iterator[str]:
 
 
 def _is_same_model(served_name: str, model_name: str) -> bool:
-    """Tell whether a server's own name of a model is the one that was asked for.
+    """Tell whether a server's own name of a model is the model that was asked for.
 
     Providers add a date or a version (`gpt-4o-2024-08-06`); gateways leave the maker out.
     """
@@ -597,7 +600,7 @@ def _warnings(records: _Records) -> list[str]:
 
 
 def _environment(engine: EngineInfo) -> dict[str, Json]:
-    """The machine that puts the result together; where another torch made the answers, that too."""
+    """Describe the machine that makes the result, and torch's version for the answers if it differs."""
     torch = engine.settings.get("torch", version("torch"))
     return {
         **({} if torch == version("torch") else {"torch_of_answers": torch}),

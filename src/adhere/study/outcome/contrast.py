@@ -1,4 +1,4 @@
-"""Paired differences of two arms, by prompt and seed. Array suffixes: `_S` seeds, `_P` prompts."""
+"""Compute paired differences of two arms, by prompt and seed. Array suffixes: `_S` seeds, `_P` prompts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RunKey = tuple[str, int | None]  # (arm, seed); the start model has seed None
 
 
 class Evaluations:
-    """Every evaluation by arm and seed, and what counts as following. The start model counts the same at every seed."""
+    """Holds every evaluation by arm and seed, and what counts as following. The start model counts at every seed."""
 
     def __init__(
         self,
@@ -34,28 +34,28 @@ class Evaluations:
         self._only = None if only is None else frozenset(only)
 
     def counting(self, counts: Counts) -> Evaluations:
-        """The same, with something else that counts."""
+        """Return the same evaluations with another rule of what counts as following."""
         only = None if self._only is None else sorted(self._only)
         return Evaluations(self._measurements, self.prompts, self.seeds, counts=counts, only=only)
 
     def within(self, places: Sequence[int]) -> Evaluations:
-        """Return the same evaluations, of which only the prompts at `places` are looked at."""
+        """Return the same evaluations, restricted to the prompts at `places`."""
         return Evaluations(self._measurements, self.prompts, self.seeds, counts=self.counts, only=places)
 
     def own(self, arm: str, seed: int | None) -> Measurement | None:
-        """Return the evaluation that is stored for just this arm and seed; the untrained arm has seed None alone."""
+        """Return the evaluation stored for exactly this arm and seed; the untrained arm's is stored under None."""
         return self._measurements.get((arm, seed))
 
     def of(self, arm: str, seed: int) -> Measurement | None:
-        """The evaluation of an arm at a seed, or None where it is not finished."""
+        """Return the evaluation of an arm at a seed, or None if it is not finished."""
         return self._measurements.get((arm, seed)) or self._measurements.get((arm, None))
 
     def common_seeds(self, *arms: str) -> list[int]:
-        """The seeds at which all of `arms` are evaluated."""
+        """Return the seeds at which all of `arms` are evaluated."""
         return [seed for seed in self.seeds if all(self.of(arm, seed) for arm in arms)]
 
     def places(self, slice_name: str) -> list[int]:
-        """Where the prompts of a slice stand in the suite."""
+        """Return the indices of a slice's prompts in the suite."""
         return [
             place
             for place, prompt in enumerate(self.prompts)
@@ -64,7 +64,7 @@ class Evaluations:
 
 
 def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
-    """The primary contrast, then the secondary ones with Holm's adjustment among them."""
+    """Return the primary contrast, then the secondary ones with Holm's adjustment among them."""
     rule = spec.verdict
     primary = contrast(rule.primary, evaluations, rule, role="primary")
     secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
@@ -75,7 +75,7 @@ def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
 
 
 class Pairs(NamedTuple):
-    """Two arms on the prompts that both measured at every common seed; masked where there was nothing to measure."""
+    """Holds the outcomes of two arms at common seeds; pairs with nothing to measure are masked."""
 
     seeds: list[int]
     places: list[int]
@@ -85,7 +85,7 @@ class Pairs(NamedTuple):
 
 
 def contrast(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec, *, role: Role) -> Contrast:
-    """One paired contrast. Prompts that any of the compared runs did not measure are left out of all of them."""
+    """Compute one paired contrast. A prompt that any of the compared runs did not measure is left out of all runs."""
     pairs = pairs_of(contrast_spec, evaluations)
     return contrast_of(contrast_spec, pairs, fit_of(pairs, evaluations), rule, role=role)
 
@@ -93,7 +93,7 @@ def contrast(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: Verdic
 def contrast_of(
     contrast_spec: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: VerdictSpec, *, role: Role
 ) -> Contrast:
-    """The contrast of two arms whose outcomes stand side by side."""
+    """Describe the contrast of two arms from their paired outcomes."""
     interval = fit.interval(rule.confidence) if fit else None
     t_SP, c_SP = pairs.treatment_SP, pairs.control_SP
     return Contrast(
@@ -122,10 +122,10 @@ def contrast_of(
 
 
 def pairs_of(contrast_spec: ContrastSpec, evaluations: Evaluations) -> Pairs:
-    """Both arms at the seeds that they have in common.
+    """Return the outcomes of both arms at their common seeds, as matrices (seeds, prompts).
 
-    On the prompts of the slice that every one of their runs measured. Where there was nothing to measure for one of the
-    two at a seed (`Measurement.untriggered`), that seed's pair is a gap, and both matrices are masked there.
+    A prompt of the slice counts if every run measured it or had nothing to measure (`Measurement.untriggered`). A pair
+    in which either run had nothing to measure is masked in both matrices.
     """
     seeds = evaluations.common_seeds(contrast_spec.treatment, contrast_spec.control)
     slice_places = evaluations.places(contrast_spec.slice)
@@ -153,7 +153,7 @@ def pairs_of(contrast_spec: ContrastSpec, evaluations: Evaluations) -> Pairs:
 
 
 def fit_of(pairs: Pairs, evaluations: Evaluations) -> Crossed | None:
-    """The model behind a contrast; None where nothing can be fitted."""
+    """Fit the model behind a contrast; None if nothing can be fitted."""
     if not pairs.treatment_SP.size:
         return None
     return fit_crossed(pairs.treatment_SP - pairs.control_SP, clusters_P=queries_of(evaluations, pairs.places))

@@ -1,4 +1,4 @@
-"""Designs of studies and the parts of a difference's variance, as they are told."""
+"""Describe designs of studies and the parts of a difference's variance."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ WANTED = 0.8
 
 
 class Components(Record, frozen=True):
-    """The parts of the variance of one paired difference, on one query at one seed, as variances of rates.
+    """Holds the parts of the variance of one paired difference, on one query at one seed, as variances of rates.
 
     Attributes:
-        name: Of the study.
-        seed: Between seeds, of the whole difference.
-        query: Between queries.
-        noise: The rest.
+        name: Name of the study.
+        seed: Variance between seeds, of the whole difference.
+        query: Variance between queries.
+        noise: The remaining variance.
         prompts_per_query: Prompts that share a query.
-        minutes_per_seed: What a seed cost there, training included; None: not known.
+        minutes_per_seed: Minutes that a seed took in that study, training included; None: not known.
     """
 
     name: str
@@ -39,14 +39,14 @@ KNOWN = (  # of the committed studies; tests/unit/study/test_power.py computes t
 
 
 class Design(NamedTuple):
-    """How many seeds both arms of a question have, and how many prompts it is asked on."""
+    """Says how many seeds both arms of a question have, and on how many prompts it is asked."""
 
     seeds: int
     prompts: int
 
 
 class PowerRow(Record, frozen=True):
-    """One design: its detectable difference (80 % power), the power for each effect of EFFECTS, and what it costs."""
+    """Holds one design: its detectable difference (80 % power), the power for each effect of EFFECTS, and its cost."""
 
     seeds: int
     prompts: int

@@ -1,6 +1,6 @@
-"""One study whose seeds draw their own kinds of constraint: what all seeds say together.
+"""Combine the seeds of a study whose seeds draw their own kinds of constraint.
 
-DIR/drawn.json         what they say together
+DIR/drawn.json         the combined result
 DIR/seeds/N/           the study at one seed
 """
 
@@ -40,7 +40,7 @@ FEWEST_SEEDS = 3  # without one of two, one seed is all there is
 
 
 class _Differences(NamedTuple):
-    """Both arms of a contrast on the prompts of all seeds, one after the other."""
+    """Holds the outcomes of both arms on the prompts of all seeds, concatenated."""
 
     seeds_P: list[int]  # noqa: N815 - the dimension
     kinds_P: list[str]  # noqa: N815
@@ -50,7 +50,7 @@ class _Differences(NamedTuple):
     coverage: float
 
     def fit(self, *, without: int | str | None = None) -> Incomplete | None:
-        """Fit the prompts, those of one seed or of one kind left out."""
+        """Fit the outcomes of all prompts, except those of one seed or of one kind (`without`)."""
         both = zip(self.seeds_P, self.kinds_P, strict=True)
         positions = [place for place, names in enumerate(both) if without not in names]
         d_P = (self.treatment_P - self.control_P)[positions]
@@ -60,12 +60,12 @@ class _Differences(NamedTuple):
 def drawn_result(
     spec: StudySpec, results: Mapping[int, tuple[StudyResult, Path]], *, tuning: Tuning | None
 ) -> DrawnResult:
-    """Put the seeds of a study that draws kinds together.
+    """Combine the seeds of a study that draws kinds.
 
     Args:
-        spec: The whole study, its settings as they were written.
-        results: Seed -> the result of its own study and the directory of its records.
-        tuning: How the settings were chosen.
+        spec: The whole study, with the settings as written.
+        results: By seed, the result of its study and the directory of its records.
+        tuning: How the settings were chosen, or None.
 
     Raises:
         IntegrityError: A directory's records are damaged.
@@ -124,11 +124,11 @@ def drawn_result(
 
 
 def reproduce_drawn(directory: Path) -> StartsReproduction:
-    """Compute a committed study that draws kinds again: each seed, and DIR/drawn.json from all their records.
+    """Compute a committed study that draws kinds again: each seed, and DIR/drawn.json from the records of all.
 
     Raises:
         UsageError: A seed's result or records are missing.
-        IntegrityError: They are damaged, or of another study.
+        IntegrityError: A result or its records are damaged, or of another study.
     """
     earlier = decode(read_regular(directory / FILE), DrawnResult)
     spec, seeds = convert(earlier.spec, StudySpec), {f"seed {one.seed}": one for one in earlier.seeds}
@@ -143,7 +143,7 @@ def reproduce_drawn(directory: Path) -> StartsReproduction:
 
 
 def _differences(contrast_spec: ContrastSpec, own: Mapping[int, Evaluations]) -> _Differences:
-    """Both arms on the prompts that both measured, seed after seed."""
+    """Return the outcomes of both arms on the prompts that both measured, seed after seed."""
     seeds, kinds, treatment, control, queries, shares = [], [], [], [], set[str](), []
     for seed, evaluations in own.items():
         pairs = pairs_of(contrast_spec, evaluations)
@@ -213,7 +213,7 @@ def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
 
 
 def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:
-    """The contrast without each seed, and without each kind; nothing where too few are left."""
+    """Return the contrast without each seed, and without each kind; empty where too few seeds or kinds are left."""
     by_seed, by_kind = [], []
     seeds = list(dict.fromkeys(sides.seeds_P))
     for seed in seeds if len(seeds) >= FEWEST_SEEDS else ():
@@ -243,7 +243,7 @@ def _seed_with_kinds(spec: StudySpec, seed: int, primary: Contrast, place: Path)
 
 
 def _withheld(missing: Sequence[int], results: Mapping[int, tuple[StudyResult, Path]]) -> list[str]:
-    """Return what forbids an answer: seeds that are not finished, or what a seed's own study withholds for."""
+    """Return the reasons to give no answer: unfinished seeds, and the reasons of each seed's own study."""
     waiting = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
     return waiting + [f"seed {seed}: {why}" for seed, (one, _) in results.items() for why in one.verdict.withheld]
 

@@ -1,4 +1,4 @@
-"""Fragility of a study: what its primary difference hangs on, and what that does to its answer.
+"""Test on what a study's primary difference depends, and what that does to its answer.
 
 A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed,
 and without the prompts of any single kind of constraint. Where the interval over kinds does not exclude 0, the answer
@@ -35,7 +35,7 @@ FEWEST_KINDS = 3  # without one of two kinds the other is all there is
 
 
 def hangs_on_of(spec: StudySpec, evaluations: Evaluations) -> Fragility | None:
-    """Work out what a study's primary difference hangs on; None where the two arms were not both measured."""
+    """Work out on what a study's primary difference depends; None if the two arms were not both measured."""
     arms = [arm.name for arm in spec.arms if not arm.is_start]
     return fragility(spec.verdict, evaluations, arms=arms, trained=own_trained_kinds(spec), with_pairs=True)
 
@@ -48,14 +48,14 @@ def fragility(
     trained: Sequence[str] = (),
     with_pairs: bool = False,
 ) -> Fragility | None:
-    """Work out what the primary difference hangs on; None where the two arms were not both measured.
+    """Work out on what the primary difference depends; None if the two arms were not both measured.
 
     Args:
-        rule: The verdict's.
-        evaluations: On the study's own prompts.
-        arms: The trained arms, of which is told what they lost whole.
+        rule: The rule of the verdict.
+        evaluations: The evaluations on the study's own prompts.
+        arms: The trained arms, for which lost kinds are counted.
         trained: The kinds that training asked for.
-        with_pairs: Leave out every two kinds as well; it decides nothing and takes a second.
+        with_pairs: Leave out every two kinds as well, which affects no answer and takes a second.
     """
     pairs = pairs_of(rule.primary, evaluations)
     if not pairs.treatment_SP.size:
@@ -78,7 +78,10 @@ def fragility(
 def _without_kinds(
     pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float, *, with_pairs: bool
 ) -> KindsLeftOut | None:
-    """Leave out every prompt that asks for a kind, alone or among others; then for either of two kinds."""
+    """Fit the difference without the prompts that ask for a kind, for each kind and (`with_pairs`) for each two.
+
+    None with too few kinds.
+    """
     asks_P = [
         {ref.id for turn in evaluations.prompts[place].turns for ref in turn.constraints} for place in pairs.places
     ]
@@ -96,7 +99,7 @@ def _without_kinds(
     side = 1.0 if d_SP.mean() >= 0 else -1.0
 
     def margin(one: LeftOutKind) -> float:
-        """Tell how far the interval stays on its side of 0."""
+        """Return how far the interval stays on its side of 0."""
         return one.low if side > 0 else -one.high
 
     each = [one for kind in kinds if (one := without(kind)) is not None]
@@ -115,9 +118,9 @@ def _without_kinds(
 def _lost_whole(
     rule: VerdictSpec, evaluations: Evaluations, arms: Sequence[str], trained: Sequence[str]
 ) -> LostWhole | None:
-    """Count the cells of seed x trained kind that hardly anything follows; None where no prompt asks for one alone.
+    """Count the cells (seed x trained kind) that an arm hardly follows; None if no prompt asks for such a kind alone.
 
-    The share and the difference without them are of unweighted cells, so a kind with many prompts weighs no more.
+    The share and the difference without these cells weigh all cells alike, so a kind with many prompts weighs no more.
     """
     places = {
         kind: [place for place in evaluations.places(rule.slice) if _kind_of(evaluations.prompts[place]) == kind]
@@ -182,7 +185,7 @@ def _over_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confid
 
 
 def _kind_of(prompt: Prompt) -> str | None:
-    """The kind of constraint that a prompt asks for; None where it asks for several."""
+    """Return the kind of constraint that a prompt asks for; None if it asks for several."""
     return prompt.constraints[0].id if len(prompt.constraints) == 1 else None
 
 
@@ -201,7 +204,7 @@ def _by_kind(
 
 
 def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
-    """The primary contrast on each slice inside its own; empty where that is one slice already."""
+    """Return the primary contrast on each slice inside its own; empty if that is one slice already."""
     names = dict.fromkeys(prompt.tags.get("slice", "") for prompt in evaluations.prompts)
     inside = [name for name in names if name and in_slice(name, contrast_spec.slice)]
     if len(inside) < 2:

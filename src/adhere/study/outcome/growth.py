@@ -1,4 +1,4 @@
-"""Does it grow? What each budget of the two compared methods gained, and what it cost."""
+"""Tell whether the effect grows: what each budget of the two compared methods gained, and what it cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from adhere.study.outcome.result import ArmCost, BudgetPoint, Growth
 
 
 def growth(spec: StudySpec, evaluations: Evaluations, costs: Sequence[ArmCost]) -> Growth | None:
-    """Both methods at every budget; None where the study varies none.
+    """Return gains and costs of both methods at every budget; None if the study varies no budget.
 
-    Gains are over the start where it is an arm, else over the first arm.
+    Gains are over the start if it is an arm, else over the first arm.
     """
     if not spec.budgets:
         return None

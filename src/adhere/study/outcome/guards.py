@@ -1,4 +1,4 @@
-"""Tests that the treatment is not worse than a reference beside the pass rate."""
+"""Test that the treatment is not worse than a reference beside the pass rate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adhere.study.run.measured import Measurement
 
 
 class _Guard(NamedTuple):
-    """A value measured of every answer, and which way is worse: 1, more; -1, less."""
+    """Describes a value measured of every answer, and which way is worse: 1 for more, -1 for less."""
 
     values: Callable[[Measurement], Sequence[float | None]]
     worse: float
@@ -37,14 +37,14 @@ _SOLVED, _SOLVED_MARGIN = "solved", 0.05
 def guard_tests(
     spec: StudySpec, evaluations: Evaluations, suites: Mapping[str, Evaluations] | None = None
 ) -> list[GuardTest]:
-    """Whether the treatment of the primary contrast is not worse beside the pass rate.
+    """Test that the treatment of the primary contrast is not worse beside the pass rate.
 
-    Than its control, then than the start.
+    It is compared with the control, then with the start.
 
     Args:
         spec: The study.
-        evaluations: On its own prompts.
-        suites: On published suites, by name: there the mean words are tested (`words:NAME`).
+        evaluations: The evaluations on the study's own prompts.
+        suites: The evaluations on published suites, by name; of these only the mean words are tested (`words:NAME`).
     """
     tests = []
     for rule in _references(spec):
@@ -61,7 +61,7 @@ def guard_tests(
 
 
 def _references(spec: StudySpec) -> list[VerdictSpec]:
-    """The rule with each reference for its control: the control itself, and the start where it is another arm."""
+    """Return the rule with each reference as its control: the control itself, and the start if it is another arm."""
     rule, start = spec.verdict, spec.start_arm
     others = [start] if start is not None and start not in {rule.control, rule.treatment} else []
     return [rule, *(msgspec.structs.replace(rule, control=name) for name in others)]
@@ -70,7 +70,7 @@ def _references(spec: StudySpec) -> list[VerdictSpec]:
 def _over_prompts(
     name: str, margins: GuardSpec, rule: VerdictSpec, evaluations: Evaluations, places: Sequence[int]
 ) -> GuardTest:
-    """Lengths are compared in shares of the reference's mean, everything else in points."""
+    """Test one guard over prompts; lengths are compared in shares of the reference's mean, all else in points."""
     guard = _Guard(lambda run: run.solved, -1.0) if name == _SOLVED else _GUARDS[name]
     margin = _SOLVED_MARGIN if getattr(margins, name) is msgspec.UNSET else getattr(margins, name)
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
@@ -96,9 +96,9 @@ def _over_prompts(
 
 
 def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
-    """Test what every trained arm forgot of plain English: its perplexity against the start model's.
+    """Test what every trained arm lost of plain English: its perplexity against the start model's.
 
-    Empty without such an arm.
+    Empty without a start arm.
     """
     start = spec.start_arm
     if start is None:
@@ -117,7 +117,7 @@ def _pick(
 
 
 def _perplexity(rule: VerdictSpec, margin: float, evaluations: Evaluations) -> GuardTest:
-    """The ratio of perplexities, less 1, from the difference of log-likelihoods a token, paired by text."""
+    """Test the ratio of perplexities less 1, from differences of log-likelihoods a token, paired by text."""
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
     sides = [
         [run.plain for seed in seeds if (run := evaluations.of(arm, seed)) is not None]

@@ -1,11 +1,11 @@
-"""How many seeds and prompts: the power of designs, from the variance components of a finished study or a pilot.
+"""Compute the power of designs (seeds, prompts) from the variance components of a finished study or a pilot.
 
     d[s, p] = Δ + seed[s] + query[q(p)] + noise[s, p]        (stats.crossed)
 
 The parts of a paired difference's variance are taken from records: how far seeds move it, how far queries do, and the
 rest, which is chance of one seed on one prompt (drawing among it). A design of other seeds and prompts is expected to
-have the same parts. Power is that of the interval to exclude 0; that no single seed decides (`002-verdict`) asks a
-little more. Without a pilot the parts are those of the committed studies, which are a guess for any other question.
+have the same parts. Power is that of the interval to exclude 0; that no single seed decides (`002-verdict`) needs a
+little more. Without a pilot, the parts of the committed studies are used, which are a guess for any other question.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def components_of(directory: Path) -> Components:
     """Return the parts of a finished study's primary difference, from its result and its evaluations.
 
     Args:
-        directory: The study's folder, or one with `result.json` and packed records.
+        directory: The study's folder, or a folder with `result.json` and packed records.
 
     Raises:
-        UsageError: A file is missing, or the study has one seed, which tells nothing of how seeds differ.
+        UsageError: A file is missing, or the study has one seed, which says nothing about how seeds differ.
     """
     if not (directory / RESULT).is_file():
         raise UsageError(f"{directory} holds no {RESULT}: no study has finished there")
@@ -57,7 +57,11 @@ def components_of(directory: Path) -> Components:
 
 @contextmanager
 def evaluations_in(directory: Path) -> Iterator[Path]:
-    """Give the folder of a study's evaluations: its own, or one to which its packed records are unpacked."""
+    """Yield a folder with a study's evaluations: its own, or a temporary one with its packed records.
+
+    Raises:
+        UsageError: The study has neither evaluations nor packed records.
+    """
     if (directory / "evaluations").is_dir():
         yield directory
         return
@@ -72,7 +76,7 @@ def evaluations_in(directory: Path) -> Iterator[Path]:
 
 
 def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Components:
-    """The components behind a fit, from its mean squares; a part that comes out below 0 is 0."""
+    """Return the variance components behind a fit, from its mean squares; a negative part becomes 0."""
     cells = fit.seeds * fit.queries
     ms_query, ms_seed = fit.var_least * cells, fit.var_seed * cells
     noise = ms_query - fit.var_query * cells
@@ -87,7 +91,7 @@ def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Comp
 
 
 def design_of(parts: Components, *, seeds: int, prompts: int) -> Crossed:
-    """Return what a study of so many seeds and prompts is expected to find around a difference of 0."""
+    """Return the fit that a study with so many seeds and prompts would have, around a difference of 0."""
     queries = max(2, round(prompts / parts.prompts_per_query))
     var_seed = parts.seed / seeds + parts.noise / (seeds * queries)
     var_query = parts.query / queries
@@ -96,7 +100,7 @@ def design_of(parts: Components, *, seeds: int, prompts: int) -> Crossed:
 
 
 def power_of(design: Crossed, effect: float, *, confidence: float = 0.95) -> float:
-    """The chance that the interval excludes 0 on the side of a true difference of `effect`."""
+    """Return the chance that the interval excludes 0 on the side of a true difference of `effect`."""
     beyond = effect - design.half_width(confidence)
     if beyond == 0:
         return 0.5
@@ -117,7 +121,7 @@ def power_table(
 ) -> list[PowerRow]:
     """Return the power of `own` designs, and then of every design of a grid.
 
-    Hours are of training and asking as the study had them, whatever the prompts.
+    Hours are of training and evaluation as in the study, whatever the number of prompts.
     """
     rows = []
     for n, size in [*own, *((n, size) for n in seeds for size in prompts)]:
@@ -129,10 +133,11 @@ def power_table(
 
 
 def own_design(spec: StudySpec) -> Design:
-    """Return the seeds and prompts that a spec's question has.
+    """Return the number of seeds and prompts of a spec's question.
 
     Raises:
-        UsageError: It has one seed, and then its verdict is about checkpoints: how seeds differ has no part in it.
+        UsageError: The spec has one seed; its verdict is then about checkpoints, and how seeds differ has no part in
+            it.
     """
     rule = spec.verdict
     seeds = set(spec.seeds)

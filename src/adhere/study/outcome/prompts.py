@@ -1,6 +1,4 @@
-"""The prompts that a study asked, kept beside its records.
-
-With it the statistics are computed again without the code that made the prompts.
+"""Keep the prompts that a study asked with its records, so that statistics need no code that makes prompts.
 
 DIR/suites/held-out.json   the study's own prompts, whole: their hash is that of every evaluation
 DIR/suites/NAME.json       of a published suite the ids and kinds of its prompts; texts and parameters stay in its own
@@ -23,7 +21,10 @@ KEPT_TAGS = ("query", "slice")
 
 
 def save_asked(directory: Path, own: Suite, suites: Mapping[str, Suite], *, is_ours: bool = True) -> None:
-    """Write what is not there yet. `is_ours`: the suite of the verdict is of held-out prompts of ours, kept whole."""
+    """Write the suites that are not stored yet.
+
+    `is_ours`: the suite of the verdict holds prompts of ours, which are kept whole.
+    """
     bare = {name: _bare_suite(one) for name, one in suites.items()}
     for name, suite in {OWN: own if is_ours else _bare_suite(own), **bare}.items():
         file = directory / FOLDER / f"{name}.json"
@@ -33,9 +34,9 @@ def save_asked(directory: Path, own: Suite, suites: Mapping[str, Suite], *, is_o
 
 
 def load_asked(directory: Path, *, sha256: str, is_ours: bool = True) -> dict[str, Suite]:
-    """The suite of the verdict under "", and the other published ones by name.
+    """Return the suite of the verdict under "", and the other published ones by name.
 
-    Prompts of others are kept without their texts, so their hash cannot be compared (`is_ours` False).
+    Prompts of published suites are kept without texts, so their hash cannot be compared (`is_ours` False).
 
     Raises:
         IntegrityError: A file is missing or damaged, or the own prompts do not have the hash `sha256`.

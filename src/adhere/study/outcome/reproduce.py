@@ -1,10 +1,10 @@
-"""A committed study computed again, from its packed records alone: no model, no torch.
+"""Compute a committed study again from its packed records alone: no model, no torch.
 
-reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, what the answer
-                 hangs on
+reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, and on what the
+                 answer depends
 
 Every number of these parts of `result.json` is compared. A study that was finished under an older rule is compared by
-that rule; what today's rule says of it stands beside. Training logs, costs and the data's yields are records
+that rule, and the answer of the present rule is reported too. Training logs, costs and the data's yields are records
 themselves, and are not computed again.
 """
 
@@ -55,8 +55,8 @@ def reproduce(directory: Path) -> Reproduction:
     """Compute the study in `directory` again and compare.
 
     Raises:
-        UsageError: One of the two files is missing.
-        IntegrityError: One of them is damaged, or the records are of another study.
+        UsageError: `result.json` or the packed records are missing.
+        IntegrityError: A file is damaged, or the records are of another study.
     """
     data, recomputation = _read(directory)
     result, stored_json = decode(data, StudyResult), msgspec.json.decode(data)
@@ -96,7 +96,7 @@ def reproduce(directory: Path) -> Reproduction:
 
 
 def compare_values(stored_json: Json, new_json: Json) -> tuple[dict[str, int], list[Disagreement]]:
-    """How many values of each part of what is stored were compared with what was found, and those that differ."""
+    """Compare stored values with new ones: return how many of each part were compared, and those that differ."""
     parts, differences = Counter[str](), []
     for what, one, other in _leaves("", stored_json, new_json):
         parts[re.split(r"[.\[]", what)[0]] += 1
@@ -106,17 +106,17 @@ def compare_values(stored_json: Json, new_json: Json) -> tuple[dict[str, int], l
 
 
 def result_again(directory: Path) -> dict[str, Json]:
-    """The parts of DIR/result.json that follow from its records, by today's code and rule.
+    """Return the parts of DIR/result.json that follow from its records, by the present code and rule.
 
     Raises:
-        UsageError, IntegrityError: As `reproduce`.
+        UsageError, IntegrityError: See `reproduce`.
     """
     _, recomputation = _read(directory)
     return {**recomputation.parts, "verdict": msgspec.to_builtins(recomputation.verdict)}
 
 
 def _read(directory: Path) -> tuple[bytes, _Recomputation]:
-    """A committed study's result as it is stored, and what its records give."""
+    """Return a committed study's result as it is stored, and what its records give."""
     for name in (RESULT, RECORDS):
         if not (directory / name).is_file():
             raise UsageError(
@@ -182,7 +182,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
 
 
 def _as_then(on: Fragility | None, version: int) -> Fragility | None:
-    """Return what an answer hung on by the rule of a result's version."""
+    """Return the fragility that the rule of a result's version looked at."""
     if on is None or version >= KINDS_SINCE:
         return on
     return msgspec.structs.replace(on, kinds_left_out=None) if version >= FRAGILITY_SINCE else None
@@ -191,7 +191,10 @@ def _as_then(on: Fragility | None, version: int) -> Fragility | None:
 def _guards(
     spec: StudySpec, evaluations: Evaluations, suites: Mapping[str, Evaluations], result: StudyResult
 ) -> list[GuardTest]:
-    """Those that the result has; before version 3 a margin in points was one whatever the reference had."""
+    """Return the guard tests that the result has.
+
+    Before version 3, a margin in points did not depend on the reference's value.
+    """
     if result.version >= FRAGILITY_SINCE:
         return guard_tests(spec, evaluations, suites)
     margins = msgspec.structs.replace(spec.guards, of_its_own=math.inf)
@@ -201,9 +204,10 @@ def _guards(
 
 
 def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measurement]]:
-    """The evaluations that the result was made of, by suite ("": its own), arm and seed.
+    """Return the evaluations named in the result, by suite ("": the study's own), then by (arm, seed).
 
-    Others (of older code) are left out.
+    Raises:
+        IntegrityError: Some are missing.
     """
     run_names = set(names.values())
     evaluations: dict[str, dict[RunKey, Measurement]] = {"": {}}
@@ -218,7 +222,7 @@ def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dic
 
 
 def _leaves(what: str, stored_json: Json, new_json: Json) -> Iterator[tuple[str, Json, Json]]:
-    """Every value that is stored, with the one that was found; what was not stored then has nothing to agree with."""
+    """Yield (name, stored value, new value) for every stored value; new values without a stored one are skipped."""
     if isinstance(stored_json, dict) and isinstance(new_json, dict):
         for name, value in stored_json.items():
             yield from _leaves(f"{what}.{name}".lstrip("."), value, new_json.get(name))
@@ -230,7 +234,7 @@ def _leaves(what: str, stored_json: Json, new_json: Json) -> Iterator[tuple[str,
 
 
 def _row_name(row: Json) -> str:
-    """` (sft, seed 0, all)`: what a row of a list is about, so that nobody has to count rows."""
+    """Name what a row of a list is about, as in ` (sft, all, seed 0)`; empty without arm, name or slice."""
     if not isinstance(row, dict):
         return ""
     labels = [str(row[name]) for name in ("arm", "name", "slice") if row.get(name)]

@@ -1,4 +1,4 @@
-"""The findings of a finished (or interrupted) Study, as `result.json` stores them and `report` draws them.
+"""Define the findings of a Study, finished or interrupted, as `result.json` stores them and `report` draws them.
 
 A StudyResult holds every number that a report shows; reports compute nothing but their layout.
 """
@@ -22,7 +22,7 @@ Role = Literal["primary", "secondary", "slice"]
 
 
 class ArmScore(Record, frozen=True):
-    """One arm at one seed, or pooled over seeds (`seed` None), on one slice (`all`, `new-topic/single`, …)."""
+    """Scores one arm at one seed, or pooled over seeds (`seed` None), on one slice (`all`, `new-topic/single`, …)."""
 
     arm: str
     seed: int | None
@@ -37,7 +37,7 @@ class ArmScore(Record, frozen=True):
 
 
 class SeedEstimate(Record, frozen=True):
-    """One seed's part of a contrast: pass rates of both arms, and prompts that only one of them passed."""
+    """Holds one seed's part of a contrast: pass rates of both arms, and prompts that only one of them passed."""
 
     seed: int
     rate_treatment: float
@@ -48,7 +48,7 @@ class SeedEstimate(Record, frozen=True):
 
 
 class Contrast(Record, frozen=True):
-    """`treatment` minus `control`, paired by prompt and by seed.
+    """Compares `treatment` with `control`, paired by prompt and by seed.
 
     `gained` prompts pass only under the treatment, `lost` only under the control (summed over seeds). Interval,
     `p_value` and `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's
@@ -82,13 +82,13 @@ class Contrast(Record, frozen=True):
 
 
 class StudyVerdict(Record, frozen=True):
-    """The answer to the study's question, by the rule that its TOML fixed beforehand.
+    """Answers the study's question by the rule that its TOML fixed beforehand.
 
-    `scope`: with one seed the answer is about these `checkpoints`, with several about the `method`. `reach` says so in
-    a sentence. `decides` says what would decide an INCONCLUSIVE question: seeds, prompts, hours. `withheld` lists what
-    forbids an answer, whatever the interval says. `fragile`: the interval excludes 0, but not without some single seed,
-    so the answer is INCONCLUSIVE. `these_kinds`: a YES or NO that is shown for the kinds of constraint measured, not
-    for kinds in general.
+    `scope`: with one seed the answer is about these `checkpoints`, with several about the `method`. `reach` says this
+    in a sentence. `decides` says what would decide an INCONCLUSIVE question: seeds, prompts, hours. `withheld` lists
+    the reasons to give no answer, whatever the interval says. `fragile`: the interval excludes 0, but not without some
+    single seed, so the answer is INCONCLUSIVE. `these_kinds`: a YES or NO that is shown for the kinds of constraint
+    measured, not for kinds in general.
     """
 
     question: str
@@ -106,7 +106,7 @@ class StudyVerdict(Record, frozen=True):
 
 
 class LeftOut(Record, frozen=True):
-    """The primary difference without one seed."""
+    """Holds the primary difference without one seed."""
 
     seed: int
     difference: float
@@ -115,7 +115,7 @@ class LeftOut(Record, frozen=True):
 
 
 class KindDifference(Record, frozen=True):
-    """The primary difference on the prompts that ask for one kind of constraint alone; Holm's p over all kinds."""
+    """Holds the primary difference on the prompts that ask for one kind alone; Holm's p is over all kinds."""
 
     kind: str
     n_prompts: int
@@ -127,7 +127,7 @@ class KindDifference(Record, frozen=True):
 
 
 class OverKinds(Record, frozen=True):
-    """The primary difference with kinds of constraint taken as a sample of kinds, on prompts that ask for one kind.
+    """Holds the primary difference with kinds taken as a sample of kinds, on prompts that ask for one kind.
 
     Prompts that ask for several belong to no single kind and are left out. A number is None, with the `reason`, where
     fewer than two kinds were measured.
@@ -144,7 +144,7 @@ class OverKinds(Record, frozen=True):
 
 
 class LeftOutKind(Record, frozen=True):
-    """The primary difference on the prompts that do not ask for one kind of constraint, alone or among others."""
+    """Holds the primary difference, and its interval, on the prompts that never ask for `kind`."""
 
     kind: str
     n_prompts: int
@@ -154,10 +154,10 @@ class LeftOutKind(Record, frozen=True):
 
 
 class KindsLeftOut(Record, frozen=True):
-    """The primary difference without each kind of constraint, and without each two.
+    """Holds the primary difference without each kind of constraint, and counts over each two kinds left out.
 
-    `pairs_holding_zero` of `pairs` leave an interval that holds 0; `worst_pair` leaves the interval that comes nearest
-    to 0, or furthest beyond it, and `worst_low` its end on that side.
+    Without `pairs_holding_zero` of all `pairs`, the interval holds 0. Without `worst_pair` the interval comes nearest
+    to 0, or furthest beyond 0; `worst_low` is its end on that side.
     """
 
     each: list[LeftOutKind]
@@ -168,7 +168,7 @@ class KindsLeftOut(Record, frozen=True):
 
 
 class LostKind(Record, frozen=True):
-    """A trained kind that an arm hardly follows at one seed: `rate` over `n_prompts` that ask for it alone."""
+    """Names a trained kind that an arm hardly follows at one seed: `rate` over `n_prompts` that ask for it alone."""
 
     arm: str
     seed: int
@@ -178,14 +178,14 @@ class LostKind(Record, frozen=True):
 
 
 class LostWhole(Record, frozen=True):
-    """Cells of seed x trained kind that an arm lost whole, and how much of the primary difference comes from them.
+    """Lists the cells (seed x trained kind) that an arm lost whole, and how much of the primary difference is in them.
 
     Attributes:
         below: A cell is lost where less than this share of its prompts counts.
         cells: How many cells each arm has: seeds times kinds.
-        lost: Those that are lost, of every trained arm.
-        share: Of the primary difference over all these cells, the part that lies in cells that either of the two arms
-            lost. None where that difference is 0.
+        lost: The lost cells of every trained arm.
+        share: Share of the primary difference over all cells that lies in cells that either of the two arms lost; None
+            if that difference is 0.
         difference, low, high: The primary difference over the cells that neither lost, mean over seeds with t
             interval; None where fewer than two seeds have such cells.
     """
@@ -204,11 +204,11 @@ class LostWhole(Record, frozen=True):
 
 
 class Fragility(Record, frozen=True):
-    """Tests of what the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
+    """Tests on what the primary difference depends: seeds, their signs, kinds of constraint, slices.
 
     `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices`
     are tests of the primary contrast on each slice, with Holm's adjustment among them. `kinds_left_out` is None with
-    fewer than three kinds, and like `lost_whole` in results that are older than them.
+    fewer than three kinds; in older results, `kinds_left_out` and `lost_whole` are None.
     """
 
     left_out: list[LeftOut]
@@ -231,17 +231,17 @@ class Fragility(Record, frozen=True):
 
     @property
     def difference_range(self) -> tuple[float, float] | None:
-        """The lowest and the highest difference that is left when one seed is left out."""
+        """Lowest and highest difference when one seed is left out; None without seeds left out."""
         differences = [one.difference for one in self.left_out]
         return (min(differences), max(differences)) if differences else None
 
 
 class GuardTest(Record, frozen=True):
-    """A test that the treatment is not worse than a reference beside the pass rate.
+    """Tests that the treatment is not worse than a reference beside the pass rate.
 
-    The reference is the `control`, or the start. `holds`: the interval lies within the margin; `violated`: it lies
-    beyond; `undecided` otherwise, or where nothing could be measured. Values are means over prompts and seeds; `worse`
-    is how much worse the treatment is in the unit of `margin`, with its interval.
+    The reference is the `control`, or the start. `outcome` is `holds` if the interval lies within the margin,
+    `violated` if it lies beyond, and `undecided` otherwise or if nothing could be measured. Values are means over
+    prompts and seeds; `worse` is how much worse the treatment is in the unit of `margin`, with its interval.
     """
 
     name: str
@@ -256,14 +256,14 @@ class GuardTest(Record, frozen=True):
     outcome: Literal["holds", "violated", "undecided"]
 
     def key(self, control: str) -> str:
-        """Its name, and `_from_start` where the reference is not the control of the study."""
+        """Return the name, with `_from_start` after it unless the reference is `control`, the study's own."""
         return self.name if self.control == control else f"{self.name}_from_start"
 
 
 class SuiteScore(Record, frozen=True):
-    """One arm at one seed, or pooled over seeds (`seed` None), on a published suite.
+    """Scores one arm at one seed, or pooled over seeds (`seed` None), on a published suite.
 
-    Its four numbers, and what stands beside them.
+    It has the suite's four rates, and the guard that is reported beside them.
     """
 
     arm: str
@@ -276,9 +276,9 @@ class SuiteScore(Record, frozen=True):
 
 
 class InstructionDifference(Record, frozen=True):
-    """How often two arms keep one kind of instruction of a published suite, over `n` instructions.
+    """Compares how often two arms keep one kind of instruction of a published suite, over `n` instructions.
 
-    Holm's p over all kinds.
+    Holm's p is over all kinds.
     """
 
     id: str
@@ -295,7 +295,7 @@ class InstructionDifference(Record, frozen=True):
 
 
 class PartRate(Record, frozen=True):
-    """How often an arm passes a part of a suite's prompts, mean over its seeds; `sound` None in older records."""
+    """Says how often an arm passes a part of a suite's prompts, mean over seeds; `sound` is None in older records."""
 
     arm: str
     n_seeds: int
@@ -304,7 +304,7 @@ class PartRate(Record, frozen=True):
 
 
 class SuitePart(Record, frozen=True):
-    """The prompts of a suite that ask only for trained kinds, for none, or for both (`mixed`).
+    """Describes the prompts of a suite that ask only for trained kinds, for none, or for both (`mixed`).
 
     A kind is trained if any stage of the study had prompts that ask for the same thing, under whatever name. Contrasts
     are those of the suite, passes first; p-values are not adjusted over parts.
@@ -317,9 +317,9 @@ class SuitePart(Record, frozen=True):
 
 
 class SuiteFound(Record, frozen=True):
-    """A published suite as an outcome of the study. `contrasts` begin with that of the verdict (prompts, strict).
+    """Holds a published suite as an outcome of the study.
 
-    `floor` is None in results that are older than it.
+    `contrasts` begin with that of the verdict (prompts, strict). `floor` is None in older results.
     """
 
     name: str
@@ -334,11 +334,11 @@ class SuiteFound(Record, frozen=True):
 
 
 class Forgotten(Record, frozen=True):
-    """A trained arm's loss of kinds of constraint that the start kept, on one suite ("": the study's prompts).
+    """Tells which kinds that the start kept a trained arm lost, on one suite ("": the study's prompts).
 
     `kept` of `kinds` the start keeps at least a tenth of the time; `difference` is the arm's mean rate over these less
-    the start's, with the interval over seeds and instructions. `lost` are those among them that fell by more than
-    chance (Holm over them).
+    the start's, with the interval over seeds and instructions. `lost` are the kept kinds that fell by more than chance
+    (Holm over the kept kinds).
     """
 
     arm: str
@@ -352,18 +352,18 @@ class Forgotten(Record, frozen=True):
 
 
 class StudySides(Record, frozen=True):
-    """Other harnesses' measurements of the compared checkpoints: knowledge, maths, code, safety, plain text.
+    """Holds other harnesses' measurements of the compared checkpoints: knowledge, maths, code, safety, plain text.
 
     Attributes:
         treatment, control: Arms of the primary contrast; `a` and `b` of the tests.
-        seeds: Those that the tests are over.
-        cells: Which checkpoints: `ARM (seed N)` -> folder of its cell; empty for the untrained start.
+        seeds: The seeds that the tests are over.
+        cells: `ARM (seed N)` -> folder of its cell, for each checkpoint; empty for the untrained start.
         margin: By how much a rate may fall.
         perplexity_margin: By which share a perplexity may rise.
-        confidence: Of the intervals.
+        confidence: Confidence of the intervals.
         models: Checkpoint -> what each harness calls it.
-        files_sha256: Of the files' hashes.
-        tests: One a task, or pool of tasks.
+        files_sha256: Hash of the files' hashes.
+        tests: One test for each task, or pool of tasks.
     """
 
     version: int
@@ -380,9 +380,9 @@ class StudySides(Record, frozen=True):
 
 
 class Match(Record, frozen=True):
-    """Two arms that were given equal compute, at one seed, in what they do not share.
+    """Compares two arms that were given equal compute, at one seed, in what they do not share.
 
-    Measured, with the ratio a / b.
+    `a` and `b` are measured, `ratio` is a / b.
     """
 
     arm: str
@@ -396,7 +396,7 @@ class Match(Record, frozen=True):
 
 
 class SpecChange(Record, frozen=True):
-    """A change of the spec after the study had begun. `evaluations`: how many arms had been evaluated by then."""
+    """Records a change of the spec after the study began. `evaluations`: how many arms had been evaluated by then."""
 
     at: str
     evaluations: int
@@ -404,7 +404,7 @@ class SpecChange(Record, frozen=True):
 
 
 class StageCost(Record, frozen=True):
-    """The ledger of one trained cell (a stage on top of its parent at one seed)."""
+    """Holds the ledger of one trained cell (a stage on top of its parent at one seed)."""
 
     cell: str
     stage: str
@@ -426,10 +426,10 @@ class StageCost(Record, frozen=True):
 
 
 class ArmCost(Record, frozen=True):
-    """The cost of one arm at one seed.
+    """Holds the cost of one arm at one seed.
 
-    Its stages and those it shares with other arms, plus the pools that they learn from. `tokens_generated` is None
-    where the engine that drew a pool did not count.
+    It covers the arm's stages, shared ones included, and the pools that they learn from. `tokens_generated` is None if
+    the engine that drew a pool did not count.
     """
 
     arm: str
@@ -444,10 +444,7 @@ class ArmCost(Record, frozen=True):
 
 
 class BudgetPoint(Record, frozen=True):
-    """A method at a budget.
-
-    What it was charged, mean over the seeds of `gain`, and what it gained over the reference.
-    """
+    """Holds a method at a budget: its cost, mean over the seeds of `gain`, and its gain over the reference."""
 
     method: str
     budget: int
@@ -458,7 +455,7 @@ class BudgetPoint(Record, frozen=True):
 
 
 class Growth(Record, frozen=True):
-    """Both compared methods at every budget; `between` is treatment against control at each budget, in rising order."""
+    """Holds both compared methods at every budget; `between` compares treatment and control, budgets rising."""
 
     reference: str
     points: list[BudgetPoint]
@@ -466,7 +463,7 @@ class Growth(Record, frozen=True):
 
 
 class Curve(Record, frozen=True):
-    """The log of one trained cell: parallel columns over optimizer steps; a value is None where the stage has none."""
+    """Holds the log of one trained cell as parallel columns over optimizer steps; None where a step has no value."""
 
     cell: str
     stage: str
@@ -476,7 +473,7 @@ class Curve(Record, frozen=True):
 
 
 class CellNote(Record, frozen=True):
-    """A guard's note on the training of a cell that went on.
+    """Holds a guard's note on the training of a cell that went on.
 
     `column` of its log was `above` the limit in `bad` of `steps` steps. `first` is the step at which the guard tripped.
     A note is a finding about the arm, not a fault of the study.
@@ -494,7 +491,7 @@ class CellNote(Record, frozen=True):
 
 
 class ShownPrompt(Record, frozen=True):
-    """A held-out prompt shown side by side. Prompts are chosen by a seeded draw, not by hand."""
+    """Holds a held-out prompt with the arms' answers. Prompts are chosen by a seeded draw, not by hand."""
 
     prompt_id: str
     slice: str
@@ -504,16 +501,15 @@ class ShownPrompt(Record, frozen=True):
 
 
 class ArmTraps(Record, frozen=True):
-    """How often an arm keeps the letter of its instructions and not the intent, of its stored answers.
+    """Counts how often an arm's stored answers keep the wording of their instructions and not the intent.
 
-    As `pipeline.intent.gate` judges. Records hold the answers to the shown prompts at every seed, the answers of a Run
-    that is not kept in full.
+    `pipeline.intent.gate` judges. The stored answers are those to the shown prompts, at every seed.
 
     Attributes:
-        answers: With a text.
-        taken: Of these, how many take a trap.
+        answers: Number of answers with a text.
+        taken: How many of them take a trap.
         passing: Answers that keep every constraint.
-        passing_taken: Of these, how many take a trap: the letter alone.
+        passing_taken: How many of the passing answers take a trap.
         by_trap: For each trap, how many answers take it.
     """
 
@@ -526,7 +522,7 @@ class ArmTraps(Record, frozen=True):
 
 
 class DataFacts(Record, frozen=True):
-    """One pool: drawn at one seed from the start model, or from the model after SFT (`source`)."""
+    """Describes one pool: drawn at one seed from the start model, or from the model after SFT (`source`)."""
 
     seed: int
     source: str
@@ -547,7 +543,7 @@ class DataFacts(Record, frozen=True):
 
 
 class SettingNote(Record, frozen=True):
-    """Where a training setting comes from: what the Qwen2.5 report states, what was used, and why they differ."""
+    """Explains a training setting: what the Qwen2.5 report states, what was used, and why they differ."""
 
     stage: str
     setting: str
@@ -557,7 +553,7 @@ class SettingNote(Record, frozen=True):
 
 
 class Aspect(Record, frozen=True):
-    """One thing that may explain a difference: whether it was the same for every arm."""
+    """Says of one thing that may explain a difference whether it was the same for every arm."""
 
     what: str
     state: Literal["equal", "differs", "unknown"]
@@ -565,7 +561,7 @@ class Aspect(Record, frozen=True):
 
 
 class DrawsPart(Record, frozen=True):
-    """Several answers a prompt: `share` of the variance behind the interval that comes from them; None: unknown."""
+    """Says for several answers a prompt which `share` of the interval's variance comes from drawing; None: unknown."""
 
     draws: int
     temperature: float
@@ -573,16 +569,16 @@ class DrawsPart(Record, frozen=True):
 
 
 class StudyResult(Record, frozen=True):
-    """Everything a report of a Study needs.
+    """Holds everything that a report of a Study needs.
 
     `guards` test the primary contrast; `tax` has a line for every trained arm: its perplexity of plain text against the
-    start's. `notes`: what the guards of training saw in cells that went on. `fragility`: what the primary difference
-    hangs on; None where nothing was measured, and in results of version 2. `cells`: the checkpoint of each trained arm
-    and seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
-    compared checkpoints, where their files were joined. `growth`: both compared methods at several budgets, where the
-    study varies them. `floors`: of each slice, what the best answerer without a model passes. `forgotten`: what each
-    trained arm lost of the kinds that the start kept. `alike`, `registered` and `draws` are of studies whose arms
-    others trained: what was equal, when the rule was registered, and what several answers a prompt add to the interval.
+    start's. `notes`: what the guards of training saw in cells that went on. `fragility`: on what the primary difference
+    depends; None if nothing was measured, and in results of version 2. `cells`: the checkpoint of each trained arm and
+    seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
+    compared checkpoints, if their files were joined. `growth`: both compared methods at several budgets, if the study
+    varies them. `floors`: of each slice, what the best answerer without a model passes. `forgotten`: what each trained
+    arm lost of the kinds that the start kept. `alike`, `registered` and `draws` are of studies whose arms others
+    trained: what was equal, when the rule was registered, and what several answers a prompt add to the interval.
     """
 
     version: int
@@ -636,11 +632,11 @@ class StudyResult(Record, frozen=True):
     overlaps: list[Overlap] = []
 
     def __repr__(self) -> str:
-        """Return the answer in a line."""
+        """Return the answer in one line."""
         return f"<Study {self.name}: {self.verdict.answer}: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the question, the answer and why, and how much was measured."""
+        """Return the table that a notebook shows: the question, the answer and why, and how much was measured."""
         verdict = self.verdict
         rows = {"question": verdict.question, "answer": verdict.answer, "finding": verdict.headline}
         rows |= {"because": verdict.because, "holds for": verdict.reach}
@@ -649,9 +645,9 @@ class StudyResult(Record, frozen=True):
 
     @property
     def not_worse(self) -> str:
-        """`better at following, not worse at …`, where both are shown: the verdict is YES, and every side test holds.
+        """The words `better at following, not worse at …` if both are shown; else empty.
 
-        Else empty.
+        Both are shown if the verdict is YES and every side test holds.
         """
         if self.sides is None or self.verdict.answer != "YES" or rest(self.sides.tests) != "holds":
             return ""
@@ -660,7 +656,7 @@ class StudyResult(Record, frozen=True):
 
 
 class StartFound(Record, frozen=True):
-    """A start model, where its study lies (relative to the whole), and what it answered."""
+    """Holds a start model, the folder of its study (relative to the whole), and its answer."""
 
     start: str
     folder: str
@@ -670,9 +666,9 @@ class StartFound(Record, frozen=True):
 
 
 class AcrossStarts(Record, frozen=True):
-    """One more contrast from each start (in their order), and all together.
+    """Holds one further contrast from each start (in their order), and from all together.
 
-    `suite` is the published suite that it is on, or "" for the study's own prompts.
+    `suite` is the published suite of the contrast, or "" for the study's own prompts.
     """
 
     suite: str
@@ -681,9 +677,10 @@ class AcrossStarts(Record, frozen=True):
 
 
 class StartsResult(Record, frozen=True):
-    """All starts. `pooled` counts each start at each seed as one run, so differences between starts widen its interval.
+    """Combines all starts.
 
-    `between`: how much more the primary difference is from one start than from the first, paired by seed and prompt.
+    `pooled` counts each start at each seed as one run, so differences between starts widen its interval. `between`: how
+    much larger the primary difference is from each other start than from the first, paired by seed and prompt.
     `further`: the secondary contrasts, and those on published suites; p-values are not adjusted over them.
     """
 
@@ -697,7 +694,7 @@ class StartsResult(Record, frozen=True):
 
     @property
     def holds(self) -> str:
-        """A sentence that names the starts in which the difference holds."""
+        """Sentence that names the starts in which the difference holds."""
         more = [one.start for one in self.starts if (one.primary.low or 0) > 0]
         less = [one.start for one in self.starts if (one.primary.high or 0) < 0]
         clauses = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]
@@ -707,9 +704,9 @@ class StartsResult(Record, frozen=True):
 
 
 class SeedWithKinds(Record, frozen=True):
-    """One seed of a study that draws kinds: those that it trained, those only asked for, and its primary contrast.
+    """Holds one seed of a study that draws kinds: the trained kinds, those only asked for, and the primary contrast.
 
-    `folder` is that of its own study, under `seeds/`.
+    `folder` is the folder of the seed's own study, under `seeds/`.
     """
 
     seed: int
@@ -720,9 +717,9 @@ class SeedWithKinds(Record, frozen=True):
 
 
 class DrawnKind(Record, frozen=True):
-    """The arms of the verdict on one kind, over the seeds that drew it for the verdict's slice.
+    """Compares the arms of the verdict on one kind, over the seeds that drew it for the verdict's slice.
 
-    Rates and difference are means over prompts. `seeds` are those that asked for it.
+    Rates and difference are means over prompts. `seeds` are those that asked for the kind.
     """
 
     kind: str
@@ -734,18 +731,18 @@ class DrawnKind(Record, frozen=True):
 
 
 class DrawnResult(Record, frozen=True):
-    """A study whose seeds draw their own kinds and prompts (`stats.incomplete`).
+    """Combines a study whose seeds draw their own kinds and prompts (`stats.incomplete`).
 
     Args:
-        spec: As a person wrote it.
+        spec: The spec as a person wrote it.
         seeds: What each finished seed drew and found. `missing` seeds are not finished.
-        answer: By the rule of the spec; kinds and seeds are both samples.
+        answer: The answer by the rule of the spec; kinds and seeds are both samples.
         primary, passing: The verdict's contrast by what it counts, and by all that passes.
         further: The secondary contrasts, and the verdict's on each slice; Holm's p over them.
         suites: The verdict's contrast on published suites, whose prompts all seeds share.
         left_out, kinds_left_out: The primary contrast without each seed, and without each kind.
         kinds: The primary contrast kind by kind.
-        withheld: What forbids an answer.
+        withheld: The reasons to give no answer.
         tuning: How the settings were chosen; None where they were given.
     """
 

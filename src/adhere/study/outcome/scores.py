@@ -1,4 +1,4 @@
-"""Pass rates of every arm, at each seed and over seeds, from stored evaluations."""
+"""Compute pass rates of every arm, at each seed and over seeds, from stored evaluations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 def scores_of(
     spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measurement], evaluations: Evaluations
 ) -> list[ArmScore]:
-    """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several.
+    """Score every arm on all prompts and on each slice: pooled over seeds, then seed by seed if there are several.
 
-    Sound answers are counted by prompt, as the contrasts count them: so records whose summaries are older have them.
+    Sound answers are counted by prompt, as in contrasts, so that records with older summaries have them too.
     """
     places = {name: own for name in ("all", *slices) if (own := evaluations.places(name))}  # a cut suite lacks some
     scores = []
@@ -58,7 +58,7 @@ def _arm_score(arm: str, seed: int | None, name: str, run: Measurement, places: 
 
 
 def with_sound(guard: GuardMeans, run: Measurement, places: Sequence[int]) -> GuardMeans:
-    """The guard numbers with the shares of sound and responding answers and of form alone, counted by prompt."""
+    """Return the guard numbers with the shares of sound, of responding and of form-only answers, counted by prompt."""
     sound, form, responsive = run.sound, run.empty_form, run.responsive
     return msgspec.structs.replace(
         guard,
@@ -73,7 +73,7 @@ def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:
 
 
 def _pool_arm(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
-    """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
+    """Pool the scores over seeds: counts added, rates and guards averaged, intervals from the spread between seeds."""
 
     def over(rates: Sequence[Share]) -> Share:
         return pooled_share(rates, confidence)
@@ -94,19 +94,19 @@ def _pool_arm(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
 
 
 def pooled_share(rates: Sequence[Share], confidence: float) -> Share:
-    """One rate a seed: counts added, rates averaged, the interval from the spread between seeds."""
+    """Pool one rate over seeds: counts added, rates averaged, the interval from the spread between seeds."""
     values = [rate.rate for rate in rates if rate.rate is not None]
     low, high = _over_seeds(values, confidence)
     return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean(values), low, high)
 
 
 def pooled_guard(guards: Sequence[GuardMeans]) -> GuardMeans:
-    """The mean over seeds of each guard number."""
+    """Return the mean over seeds of each guard number."""
     means = {name: mean([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
     return msgspec.structs.replace(guards[0], n=None, **means)
 
 
 def _over_seeds(rates_S: Sequence[float], confidence: float) -> tuple[float | None, float | None]:
-    """The t interval of one rate over training seeds, within [0, 1]; None where seeds cannot tell."""
+    """Return the t interval of one rate over training seeds, within [0, 1]; None where seeds cannot tell."""
     interval = over_seeds(rates_S, confidence).interval
     return (None, None) if interval is None else (max(0.0, interval.low), min(1.0, interval.high))

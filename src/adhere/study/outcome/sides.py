@@ -1,11 +1,11 @@
-"""Other harnesses' measurements of a study's checkpoints: joined to arms and seeds, tested, kept beside the result.
+"""Join other harnesses' measurements of a study's checkpoints to arms and seeds, test them, and store the tests.
 
 DIR/sides.json   the tests, and what they were made for: arms, seeds, cells, margins
 
 A study's checkpoints lie in DIR/cells/FOLDER/model, and FOLDER names stages, seed and key. A harness that was given
-that directory calls the model by it, so a model whose name has FOLDER in it is that cell's. The untrained arm is the
-start model, by the end of its name. `--called 'ARM (seed N)=NAME'` says it where a harness's name says nothing. Nothing
-is guessed: what fits twice, or not at all, is refused.
+that directory uses it as the model's name, so a model whose name has FOLDER in it is that cell's. The untrained arm is
+recognised by the end of the start model's name. `--called 'ARM (seed N)=NAME'` helps where a harness's name says
+nothing. Nothing is guessed: a name that fits twice, or not at all, is refused.
 
 Nothing here trains or evaluates: sides are joined to a stored result.
 """
@@ -31,11 +31,11 @@ FILE = "sides.json"
 
 
 def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: SideOptions) -> StudyResult:
-    """Join files to the stored result of a study, and store both; the new result.
+    """Join files to the stored result of a study, store both, and return the new result.
 
     Raises:
-        UsageError: Nothing is stored in `directory`, or the spec differs from the stored one in more than the margins
-            of sides; else as `join_sides`.
+        UsageError: `directory` holds no result, the spec differs from the stored one in more than the margins of sides,
+            or `join_sides` raises it.
         IntegrityError: The stored result is damaged.
     """
     file, frozen_study = directory / "result.json", load_frozen(directory)
@@ -65,7 +65,7 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
 
 
 def changes_of(frozen_study: FrozenStudy | None) -> list[SpecChange]:
-    """The changes of a spec as a report shows them."""
+    """Return the changes of a spec as a report shows them."""
     return [
         SpecChange(change.at, change.evaluations, list(map(field_words, change.fields)))
         for change in (frozen_study.changes if frozen_study else ())
@@ -75,17 +75,17 @@ def changes_of(frozen_study: FrozenStudy | None) -> list[SpecChange]:
 def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: SideOptions) -> StudySides:
     """Test treatment against control of the primary contrast at every task that the files hold.
 
-    Over the seeds that both finished.
+    The tests are over the seeds that both arms finished.
 
     Args:
         result: What the study found.
-        directory: Where it is stored.
-        files: What the harnesses wrote.
+        directory: Directory of the study.
+        files: Files that the harnesses wrote.
         options: Scores, pools and names; margins and confidence are the study's.
 
     Raises:
-        UsageError: No seed is finished; a checkpoint is not among the files, or not recognised; a task is there for one
-            and not for another; a name that is no arm's is called.
+        UsageError: No seed is finished, a checkpoint is missing in the files or not recognised, a task is measured for
+            some checkpoints only, or `options.called` has an unknown label.
     """
     primary = result.verdict.primary
     seeds = [one.seed for one in primary.by_seed]
@@ -134,7 +134,7 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
 
 
 def with_sides(result: StudyResult, sides: StudySides | None) -> StudyResult:
-    """The result with what was joined to it.
+    """Return the result with `sides` joined.
 
     Sides of other arms, seeds, checkpoints or margins are left out, with a warning. The headline says "better at
     following, not worse at …" only where both are shown: the verdict is YES, and every test holds.
@@ -157,12 +157,12 @@ STALE = "The side measures that were joined to this study are left out:"
 
 
 def save_sides(directory: Path, sides: StudySides) -> None:
-    """Keep them beside the study, for every later collection of its result."""
+    """Store sides with the study, for every later collection of its result."""
     write_atomic(directory / FILE, encode(sides))
 
 
 def load_sides(directory: Path) -> StudySides | None:
-    """Those that were joined last; None without any.
+    """Return the sides that were joined last; None if there are none.
 
     Raises:
         IntegrityError: The file is damaged, or of another version.
@@ -182,20 +182,20 @@ def load_sides(directory: Path) -> StudySides | None:
 
 
 def label_of(result: StudyResult, arm: str, seed: int) -> str:
-    """Return the name of a checkpoint here: `ARM (seed N)`.
+    """Return the name of a checkpoint in this study: `ARM (seed N)`.
 
-    The start model, the same at every seed, is called by its arm.
+    The start model, the same at every seed, has the arm's name alone.
     """
     return f"{arm} (seed {seed})" if result.arm_stages.get(arm) else arm
 
 
 def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
-    """Label of each trained arm and seed -> the folder of its cell.
+    """Return the cell folder of each trained arm and seed, by label.
 
-    From the result or, where that is older, from the cells on disk.
+    The folders come from the result, or for an older result from the cells on disk.
 
     Raises:
-        UsageError: Cells of several versions of the code lie there, and the result does not say which were evaluated.
+        UsageError: A cell was trained more than once, and the result does not say which training was evaluated.
     """
     if result.cells:
         return dict(result.cells)
@@ -219,7 +219,7 @@ def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
 
 
 def _checkpoint_name(label: str, folders: Mapping[str, str], result: StudyResult, directory: Path) -> WantedModel:
-    """How a checkpoint is recognised by a harness's name of it."""
+    """Return how a checkpoint is recognised by the name that a harness gives it."""
     if label in folders:
         folder = folders[label]
         where = directory / "cells" / folder / "model"
@@ -233,12 +233,12 @@ def _checkpoint_name(label: str, folders: Mapping[str, str], result: StudyResult
 
 
 def _margins(result: StudyResult) -> GuardSpec:
-    """The study's own; an older result had none for sides, and takes the defaults."""
+    """Return the study's own margins; an older result, which has none for sides, takes the defaults."""
     return convert(result.spec.get("guards", {}), GuardSpec)
 
 
 def _stale(result: StudyResult, sides: StudySides) -> str:
-    """Name what the tests were made for that is no more; empty where they fit."""
+    """Say in what the tests no longer fit the result; empty if they fit."""
     primary, margins = result.verdict.primary, _margins(result)
     now = {label: result.cells.get(label, folder) for label, folder in sides.cells.items()}
     differs = {

@@ -1,6 +1,6 @@
-"""One study from several start models: the contrast of each, all together, and where it holds.
+"""Combine a study from several start models: the contrast of each, of all together, and where it holds.
 
-DIR/starts.json        what they say together
+DIR/starts.json        the combined result
 DIR/starts/NAME/       the study from one start
 """
 
@@ -28,18 +28,18 @@ from adhere.study.run.records import unpack
 FOLDER, FILE = "starts", "starts.json"
 VERSION = 1
 MEASURES: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "responsive": "responsive"}
-"""What a suite's contrast may count, which stands where another has its slice."""
+"""What a suite's contrast may count other than passing; the contrast has this name in place of a slice."""
 
 
 def starts_result(name: str, results: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:
-    """Put the studies of several starts together.
+    """Combine the studies of several starts.
 
     Args:
-        name: Of the study.
-        results: Start -> its result and the directory of its records.
+        name: Name of the study.
+        results: By start, its result and the directory of its records.
 
     Raises:
-        UsageError: They did not ask the same prompts, or compare other arms.
+        UsageError: The studies did not ask the same prompts.
         IntegrityError: A directory's records are damaged.
     """
     first = next(iter(results.values()))[0]
@@ -63,11 +63,11 @@ def starts_result(name: str, results: Mapping[str, tuple[StudyResult, Path]]) ->
 
 
 def reproduce_starts(directory: Path) -> StartsReproduction:
-    """Compute a committed study of several starts again: each of them, and DIR/starts.json from all their records.
+    """Compute a committed study of several starts again: each start, and DIR/starts.json from the records of all.
 
     Raises:
         UsageError: A start's result or records are missing.
-        IntegrityError: They are damaged, or of another study.
+        IntegrityError: A result or its records are damaged, or of another study.
     """
     earlier = decode(read_regular(directory / FILE), StartsResult)
     places = {one.start: directory / FOLDER / one.folder for one in earlier.starts}
@@ -85,17 +85,17 @@ def reproduce_parts(
     put_together: Callable[[Mapping[str, tuple[StudyResult, Path]]], Together],
     says: Callable[[Together], str],
 ) -> StartsReproduction:
-    """Compute the parts of a committed study again, and from all their records what they say together.
+    """Compute the parts of a committed study again, and the combined result from the records of all parts.
 
     Args:
-        earlier: What they said.
-        places: Part -> the directory of its result and records.
-        put_together: What makes it of each part's result and its unpacked records.
-        says: The sentence that is told of it.
+        earlier: The stored combined result.
+        places: By part, the directory of its result and records.
+        put_together: Combines each part's result and its unpacked records.
+        says: Returns the sentence that states a combined result.
 
     Raises:
         UsageError: A part's result or records are missing.
-        IntegrityError: They are damaged, or of another study.
+        IntegrityError: A result or its records are damaged, or of another study.
     """
     each = {part: reproduce(place) for part, place in places.items()}
     with tempfile.TemporaryDirectory() as scratch:
@@ -114,7 +114,7 @@ def reproduce_parts(
 def pool(
     contrast_spec: ContrastSpec, evaluations: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role
 ) -> Contrast:
-    """A contrast over all starts, on the prompts that all of them measured."""
+    """Compute a contrast over all starts, on the prompts that all of them measured."""
     same = _same_prompts(contrast_spec, evaluations)
     together = Pairs(
         list(range(sum(len(one.seeds) for one in same.values()))),
@@ -129,7 +129,7 @@ def pool(
 
 
 def _between(evaluations: Mapping[str, Evaluations], rule: VerdictSpec) -> list[Contrast]:
-    """How much more the primary difference is from each start than from the first."""
+    """Compute how much larger the primary difference is from each other start than from the first."""
     (start, base), *others = _same_prompts(rule.primary, evaluations).items()
     prompts, contrasts = evaluations[start], []
     for other, one in others:
@@ -147,7 +147,7 @@ def _between(evaluations: Mapping[str, Evaluations], rule: VerdictSpec) -> list[
 def _further(
     results: Sequence[StudyResult], evaluations: Mapping[str, Mapping[str, Evaluations]], rule: VerdictSpec
 ) -> list[AcrossStarts]:
-    """The secondary contrasts and those on published suites, which all starts have in the same order."""
+    """Return the secondary contrasts and those on published suites, which all starts have in the same order."""
     across_starts = []
     of_each = [
         [
@@ -172,7 +172,7 @@ def _further(
 
 
 def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluations]:
-    """The evaluations that a result was made of: on the study's own prompts under "", and on published suites."""
+    """Return the evaluations behind a result: on the study's own prompts under "", and on published suites by name."""
     spec = convert(result.spec, StudySpec)
     measurements = stored_evaluations(directory, result.runs)
     evaluations = {
@@ -183,7 +183,7 @@ def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluation
 
 
 def _same_prompts(contrast_spec: ContrastSpec, evaluations: Mapping[str, Evaluations]) -> dict[str, Pairs]:
-    """Both arms of a contrast from each start, on the prompts that all of them measured."""
+    """Return the outcomes of both arms from each start, on the prompts that all starts measured."""
     pairs = {start: pairs_of(contrast_spec, one) for start, one in evaluations.items()}
     places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
     return {start: _at(one, places) for start, one in pairs.items()}
@@ -195,6 +195,6 @@ def _at(one: Pairs, places: list[int]) -> Pairs:
 
 
 def _of(one: Pairs, seeds: list[int]) -> np.ndarray:
-    """The differences at some seeds."""
+    """Return the differences at some seeds."""
     rows = [one.seeds.index(seed) for seed in seeds]
     return np.asarray((one.treatment_SP - one.control_SP)[rows])

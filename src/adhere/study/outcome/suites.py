@@ -1,6 +1,6 @@
-"""Published suites as outcomes of a study.
+"""Evaluate published suites as outcomes of a study.
 
-Rates of every arm, contrasts with Holm over the suites, and which instructions rise or fall.
+These are rates of every arm, contrasts with Holm over the suites, and the instructions that rise or fall.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def suites_found(
     """Return the rates and contrasts of every arm on each published suite.
 
     The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, the
-    secondary pairs of the verdict, sound answers) have it over all of them together.
+    secondary pairs of the verdict, sound answers) have it over all these together.
 
     Args:
         spec: The study.
-        suites: By name: the prompts, and the evaluations as contrasts take them.
-        runs: By name: the same evaluations by arm and seed.
+        suites: By name, the prompts and the evaluations as contrasts take them.
+        runs: By name, the same evaluations by arm and seed.
     """
     pairs = _pairs(spec)
     primary = [_contrast(spec, pairs[0], one, primary=True) for one in suites.values()]
