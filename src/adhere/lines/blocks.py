@@ -1,7 +1,7 @@
-"""Files of JSON lines, plain or compressed: read in blocks of whole lines, written whole or not at all.
+"""Read files of JSON lines, plain or compressed, in blocks of whole lines; write them whole or not at all.
 
-The ending of the name says how a file is compressed: `.gz` or `.zst`, anything else is plain. Blocks rather than lines,
-because a block can be handed to another process and its lines cut there.
+The ending of the name says how a file is compressed: `.gz` or `.zst`, anything else is plain. Files are read in blocks
+rather than lines, because a block can be handed to another process and its lines cut there.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ class WrongColumn(SpecError):
 
 
 class Block(NamedTuple):
-    """Some whole lines with their newlines, which only the last line of a file may lack. `first_line` counts from 1."""
+    """Holds some whole lines with their newlines. `first_line` counts from 1; a file's last line may lack a newline."""
 
     first_line: int
     data: list[bytes]
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """(line number, line), blank lines left out."""
+        """Yield (line number, line) for all but blank lines."""
         for number, line in enumerate(self.data, start=self.first_line):
             if not line.isspace():
                 yield number, line
 
 
 class LineFile:
-    """A file of JSON lines that is read once, from front to back; `-` is the standard input.
+    """Reads a file of JSON lines once, from front to back; `-` is the standard input.
 
     Attributes:
-        name: For messages.
-        size: Bytes of the file as it lies, or None where that is unknown.
-        bytes_read: Of those, how many have been read.
-        sha256: Of the lines read so far, uncompressed (hex): the same for a file and its compressed copies.
+        name: Name of the file, for messages.
+        size: Bytes of the (compressed) file, or None if unknown.
+        bytes_read: How many of these bytes have been read.
+        sha256: Hash of the lines read so far, uncompressed (hex): the same for a file and its compressed copies.
 
     Raises:
         UsageError: There is no such file.
@@ -94,14 +94,14 @@ class LineFile:
 
     @property
     def sha256(self) -> str:
-        """The hash of the lines read so far, uncompressed (hex)."""
+        """Hash of the lines read so far, uncompressed (hex)."""
         return self._hash.hexdigest()
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
-        """The lines in blocks of about `size` bytes, or of one line where that is longer.
+        """Yield the lines in blocks of about `size` bytes; a longer line is a block by itself.
 
         Raises:
-            SpecError: The compressed data is damaged, or ends before its end.
+            SpecError: The compressed data is damaged or incomplete, or the file is no UTF-8 text.
         """
         number = self._first_line
         with ExitStack() as stack:
@@ -120,7 +120,11 @@ class LineFile:
                 number += len(lines)
 
     def _insist_on_text(self, beginning: bytes) -> None:
-        """Say what a file is that is none of UTF-8 lines, rather than that its first line is no JSON."""
+        """Refuse a file that is not UTF-8 lines, and say what it is.
+
+        Raises:
+            SpecError: The file is of another kind or encoding.
+        """
         kind = next((kind for mark, kind in _MARKS.items() if beginning.startswith(mark)), None)
         if kind is not None:
             raise SpecError(f"{self.name}: {kind}")
@@ -131,7 +135,7 @@ class LineFile:
 
 
 class _Decompressor(Protocol):
-    """The interface that zlib and zstandard both call a decompressobj."""
+    """Declares the interface that zlib and zstandard both call a decompressobj."""
 
     @property
     def eof(self) -> bool: ...
@@ -152,7 +156,7 @@ def _decompressor(name: str) -> Callable[[], _Decompressor] | None:
 
 
 class _StreamReader(io.RawIOBase):
-    """The data of one or several compressed streams behind each other, as `cat a.gz b.gz` makes them."""
+    """Reads the data of one or several concatenated compressed streams, as `cat a.gz b.gz` makes them."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor], source: LineFile) -> None:
         self._file, self._make, self._source = file, make, source
@@ -161,11 +165,11 @@ class _StreamReader(io.RawIOBase):
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
-        """For io.BufferedReader."""
+        """Return True, as io.BufferedReader requires."""
         return True
 
     def readinto(self, target: Any) -> int:
-        """Fill `target` as far as one piece of data goes; 0 at the end."""
+        """Fill `target` with at most one piece of data; return the number of bytes, 0 at the end."""
         while not self._ready:
             chunk = self._file.read(_CHUNK_BYTES)
             if not chunk:
@@ -210,18 +214,17 @@ def _is_of_decompressor(error: Exception) -> bool:
 
 
 def parse_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """One line as a record.
+    """Decode one line as a record.
 
-    What msgspec refuses and Python's own `json` writes (a lone surrogate, `NaN` in another column) is read all the
-    same.
+    A lone surrogate, or `NaN` in another column, which Python's `json` writes and msgspec refuses, is read too.
 
     Args:
-        line: The line; without a newline at its end it is taken for the last of a file that may have been cut off.
-        decoder: Of the type that it should have.
+        line: The line; without a newline it is taken as the last line of a file that may have been cut off.
+        decoder: Decoder of the record's type.
 
     Raises:
         WrongColumn: A column has another type, or is missing.
-        SpecError: It is no JSON object; file and line are for the caller to add, here too.
+        SpecError: The line is no JSON object. The caller adds file and line to both errors.
     """
     try:
         return decoder.decode(line)
@@ -256,7 +259,7 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
 
 
 def _encoding_problem(line: bytes) -> str | None:
-    """Name the byte that is no UTF-8; None where there is none or the line only ends within a letter, as if cut."""
+    """Name the byte that is no UTF-8; None if there is none, or if the line ends within a letter, as if cut off."""
     try:
         line.decode()
     except UnicodeDecodeError as error:
@@ -266,17 +269,17 @@ def _encoding_problem(line: bytes) -> str | None:
 
 
 def _in_words(problem: msgspec.ValidationError) -> str:
-    """`key: Expected `int | str`, got `array`` rather than `Expected …, got … - at `$.key``."""
+    """Put the key of a validation error first: `key: Expected …, got …` instead of `Expected …, got … - at `$.key``."""
     what, _, where = str(problem).partition(" - at `$.")
     return f"{where.rstrip('`')}: {what}" if where else what
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes to `path`, compressed as its name says.
+    """Yield a function that writes to `path`, compressed as the name says.
 
-    Readers see the whole file, or what was there before. Anything that is raised inside, an interruption too, leaves no
-    trace of the new file.
+    Readers see the whole new file or the old one. If anything is raised inside, an interruption too, no trace of the
+    new file is left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -293,7 +296,7 @@ def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
 
 
 def compressing(name: str, file: BinaryIO, stack: ExitStack) -> Callable[[bytes], object]:
-    """A function that writes to `file`, compressed as `name` ends.
+    """Return a function that writes to `file`, compressed as the ending of `name` says.
 
     Neither format stores a name or a time: equal rows make equal files.
     """

@@ -1,4 +1,4 @@
-"""Parquet files through duckdb, which is an extra."""
+"""Read Parquet files with duckdb, which is an extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.extras import need
 
 @contextmanager
 def glob_free(path: Path) -> Iterator[str]:
-    """A name of the file for duckdb, which takes `a[1].parquet` for a pattern and silently reads `a1.parquet`."""
+    """Yield a name of the file for duckdb, which takes `a[1].parquet` as a pattern and silently reads `a1.parquet`."""
     if not set("*?[]{}") & set(str(path)):
         yield str(path)
         return
@@ -25,11 +25,11 @@ def glob_free(path: Path) -> Iterator[str]:
 
 
 def read_parquet(path: Path) -> list[dict[str, Any]]:
-    """Every row, by column.
+    """Return every row, by column.
 
     Raises:
         MissingExtra: duckdb is not installed.
-        UsageError: It is no Parquet file.
+        UsageError: The file is no Parquet file.
     """
     duckdb = need("duckdb", extra="parquet")
     with glob_free(path) as name, duckdb.connect() as database:

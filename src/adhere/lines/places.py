@@ -1,6 +1,6 @@
-"""Where rows lie and go.
+"""Find, read and write the places of rows.
 
-Paths of this machine, and what fsspec reads (`s3://…`, `hf://…`, `memory://…`) with patterns.
+A place is a path of this machine, or what fsspec reads (`s3://…`, `hf://…`, `memory://…`), with patterns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BUFFER_BYTES = 1 << 20
 
 
 def is_remote(place: str) -> bool:
-    """Whether a place is none of this machine's paths."""
+    """Tell whether a place is a URL rather than a path of this machine."""
     return "://" in place
 
 
@@ -34,13 +34,13 @@ def _file_system(place: str) -> tuple[Any, str]:
 
 
 def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
-    """(place, bytes) of every file that some places and patterns name.
+    """Return (place, bytes) of every file that the places and patterns name.
 
-    In their order, each pattern's sorted, none twice.
+    The order is that of `patterns`; files of one pattern are sorted, and no file comes twice.
 
     Raises:
-        UsageError: One of them names nothing.
-        MissingExtra: A remote place, and fsspec is not installed.
+        UsageError: A pattern names no file.
+        MissingExtra: A place is remote, and fsspec is not installed.
     """
     places: dict[str, int] = {}
     for pattern in patterns:
@@ -64,10 +64,10 @@ def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
 
 @contextmanager
 def open_place(place: str) -> Iterator[BinaryIO]:
-    """A file to read, as it lies.
+    """Open a file for reading, without decompressing it.
 
     Raises:
-        ResourceError: It cannot be read.
+        ResourceError: A remote file does not exist any more.
     """
     if not is_remote(place):
         with Path(place).open("rb") as file:
@@ -85,10 +85,10 @@ def open_place(place: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def write_place(place: str) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes to a place, compressed as its name says.
+    """Yield a function that writes to a place, compressed as its name says.
 
-    On this machine readers see the whole file or none. In an object store the file appears when it is whole, too,
-    unless something is raised inside: then part of it may stay.
+    On this machine readers see the whole file or none. In an object store, too, the file appears when it is whole; if
+    something is raised inside, part of it may stay.
     """
     if not is_remote(place):
         with written_whole(Path(place)) as write:
@@ -101,7 +101,7 @@ def write_place(place: str) -> Iterator[Callable[[bytes], object]]:
 
 
 def read_if_there(place: str) -> bytes | None:
-    """Return what a small file holds; None where there is none."""
+    """Return the content of a small file, or None if there is none."""
     if not is_remote(place):
         path = Path(place)
         return path.read_bytes() if path.is_file() else None

@@ -1,6 +1,6 @@
-"""One piece of row work that any engine can run.
+"""Define one piece of row work that any engine can run.
 
-Rows in; rows that go on, rows that do not with their reason, and counts.
+Rows go in. Rows that go on, rows that do not (with the reason), and counts come out.
 
 step = Decontaminate(settings)                     built from a small spec, in whatever process runs it
 step.sort(block)                                   lines in, everything out: what files and shards run
@@ -22,14 +22,14 @@ from adhere.schema import Record, encode
 
 
 class BrokenRow(Record, frozen=True):
-    """A row that cannot be used, and why."""
+    """Names a row that cannot be used, and why."""
 
     line: int
     reason: str
 
 
 class Counts(Record, frozen=True):
-    """The counts of rows by what became of them: read = kept + dropped + broken.
+    """Counts rows by what became of them: read = kept + dropped + broken.
 
     `made` counts the rows that came out, which may be more or fewer than were kept.
     """
@@ -49,11 +49,11 @@ def _fields(counts: Counts) -> tuple[int, ...]:
 
 
 class SortedBlock(NamedTuple):
-    """The result of a step for one block.
+    """Holds what a step made of one block.
 
     Attributes:
-        made: The rows that go on, as whole lines; None: the lines of `kept`, as they came.
-        kept: The numbers of the lines that they come from.
+        made: The rows that go on, as whole lines; None: the `kept` lines, unchanged.
+        kept: The numbers of the lines that go on.
         dropped: One record for each row that the step leaves out on purpose; each has its `line`.
         broken: The rows that cannot be used.
         note: What the step adds up over blocks, or None.
@@ -67,14 +67,14 @@ class SortedBlock(NamedTuple):
 
     @property
     def counts(self) -> Counts:
-        """See Counts."""
+        """Counts of the rows by what became of them."""
         n_kept, n_dropped, n_broken = len(self.kept), len(self.dropped), len(self.broken)
         return Counts(
             n_kept + n_dropped + n_broken, n_kept, n_dropped, n_broken, n_kept if self.made is None else len(self.made)
         )
 
     def lines(self, block: Block) -> list[bytes]:
-        """The rows that go on, each a whole line with its newline."""
+        """Return the rows that go on, each a whole line with its newline."""
         if self.made is not None:
             return self.made
         lines = [block.data[number - block.first_line] for number in self.kept]
@@ -84,19 +84,20 @@ class SortedBlock(NamedTuple):
 
 
 class Step:
-    """Base of all steps: `sort` is theirs, the rest follows from it. What pickles is the spec alone.
+    """Is the base of all steps. A subclass defines `sort`, and the rest follows. Only the spec (and `side`) is pickled.
 
     Args:
         spec: Everything that decides what becomes of a row.
-        side: A folder for the rows that a batch loses: a file a batch, named by the batch. None: they are only counted.
+        side: Folder for the rows that a batch loses, one file a batch, named by a hash of the batch. None: they are
+            only counted.
 
     Attributes:
-        file: Where the rows come from, for messages.
-        counts: Of all batches so far.
+        file: Source of the rows, for messages.
+        counts: Counts of all batches so far.
     """
 
     kind: ClassVar[str]
-    """What it is called in plans and manifests."""
+    """Name of the step in plans and manifests."""
 
     def __init__(self, spec: Any, side: str | None = None) -> None:
         self.spec, self.side = spec, side
@@ -104,17 +105,17 @@ class Step:
         self.counts = Counts()
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, str | None]]:
-        """Return what another process makes an equal step of: an index costs more to send than to make."""
+        """Return what another process makes an equal step from, for an index costs more to send than to make."""
         return type(self), (self.spec, self.side)
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The settings that decide what becomes of a row: a shard's work is taken up again only under the same."""
+        """Settings that decide what becomes of a row; a shard's work is resumed only under the same settings."""
         return self.__reduce__()[1]
 
     @property
     def reads(self) -> Sequence[str] | None:
-        """The columns that it looks at; None: all."""
+        """Columns that the step looks at; None: all."""
         return None
 
     def sort(self, block: Block) -> SortedBlock:
@@ -126,9 +127,9 @@ class Step:
         raise NotImplementedError
 
     def __call__(self, batch: Any) -> Any:
-        """A batch of rows without those that do not go on.
+        """Return a batch of rows without those that do not go on.
 
-        A list of dictionaries, or an Arrow table, comes back as what it was.
+        A batch is a list of dictionaries or an Arrow table, and the result is of the same type.
         """
         is_table = not isinstance(batch, list)
         lines = lines_of(rows_of(batch, self.reads) if is_table else batch)
@@ -146,7 +147,7 @@ class Step:
 
 
 def rows_of(table: Any, columns: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The rows of an Arrow table, with these columns as far as it has them."""
+    """Return the rows of an Arrow table, with those of `columns` that it has."""
     if columns is not None:
         table = table.select([name for name in table.column_names if name in columns])
     rows: list[dict[str, Any]] = table.to_pylist()
@@ -154,7 +155,7 @@ def rows_of(table: Any, columns: Sequence[str] | None) -> list[dict[str, Any]]:
 
 
 def lines_of(rows: Sequence[dict[str, Any]]) -> list[bytes]:
-    """Rows as JSON lines."""
+    """Return rows as JSON lines."""
     try:
         return [msgspec.json.encode(row) + b"\n" for row in rows]
     except UnicodeEncodeError:  # a lone surrogate

@@ -1,9 +1,9 @@
-"""One piece of work after the other, here or in several processes; what comes back has the order of what went in.
+"""Do one piece of work after the other, here or in several processes; results have the order of the items.
 
     with closing(in_order(desk.judge, file.blocks(), jobs=jobs, purpose="judging")) as found:
         for block, judged in found: ...
 
-Memory does not depend on how much work there is: a few items wait for each process, the rest has not been read yet.
+Memory does not depend on how much work there is: a few items wait for each process, and the rest is not read yet.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Found = TypeVar("Found")
 
 
 def cores() -> int:
-    """How many processes can compute at the same time."""
+    """Return how many processes can compute at the same time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Shard(NamedTuple):
-    """The part `number` (from 1) of `of` parts of something, dealt in turn: what one of several processes does."""
+    """Names the part `number` (from 1) of `of` parts, dealt in turn, which one of several processes does."""
 
     number: int = 1
     of: int = 1
 
     def holds(self, place: int) -> bool:
-        """Whether what stands at a place (from 0) is this part's."""
+        """Tell whether the item at a place (from 0) belongs to this part."""
         return place % self.of == self.number - 1
 
 
@@ -48,10 +48,10 @@ WHOLE = Shard()
 
 
 def parse_shard(text: str | None) -> Shard:
-    """`2/3` is the second of three parts; None is all of it.
+    """Return the part that `2/3` (the second of three) names; None is the whole.
 
     Raises:
-        UsageError: Anything else.
+        UsageError: The text is anything else.
     """
     if text is None:
         return WHOLE
@@ -69,10 +69,10 @@ def in_order(
     Closing the generator early ends the processes, and so does an interruption.
 
     Args:
-        work: Called here with one job. With several it is pickled once for each process, so state that is expensive to
-            send should be made again there (`__reduce__`).
-        items: Read a few ahead of what was yielded.
-        jobs: Processes. A script that asks for several needs the usual `if __name__ == "__main__":`.
+        work: Called in this process if `jobs` is 1. Otherwise it is pickled once for each process; state that is
+            expensive to send should be made anew in the process (`__reduce__`).
+        items: The items, read a few ahead of what was yielded.
+        jobs: Number of processes. A script that uses several needs the usual `if __name__ == "__main__":`.
         purpose: What the processes do, for messages.
 
     Raises:
@@ -112,7 +112,7 @@ def in_order(
 
 
 def end_with_parent() -> None:
-    """End this process at once when the one that started it ends, by whatever: SIGTERM and `kill -9` too."""
+    """Make this process end at once when its parent ends, by whatever cause: SIGTERM and `kill -9` too."""
     import multiprocessing
     from multiprocessing.connection import wait
 
@@ -131,7 +131,7 @@ _own: Callable[[Any], Any] | None = None
 
 
 def _start(work: Callable[[Any], Any]) -> None:
-    """Keep the work of this process; a pool hands its processes nothing else than through a global."""
+    """Keep the work of this process in a global, for a pool passes its processes nothing else."""
     global _own  # noqa: PLW0603 - how a pool gives its processes something to keep
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one's parent ends it
     end_with_parent()

@@ -1,17 +1,19 @@
-"""Statistics: numbers in, numbers out. What cannot be computed is None with a reason, and no interval has width zero.
+"""Compute statistics: numbers in, numbers out. What cannot be computed is None with a reason.
+
+No interval has width zero.
 
 proportions.py   one rate, or one whose trials come in clusters: Wilson
 adjusted.py      a paired difference at equal length of answers
 bootstrap.py     BCa over prompts or clusters
 crossed.py       paired differences over seeds and clustered prompts: what a study's verdict uses
-incomplete.py    the same where every seed draws its own kinds and prompts
-fragile.py       what a difference over seeds hangs on: single seeds, their signs, the kinds of constraint
+incomplete.py    paired differences where every seed draws its own kinds and prompts
+fragile.py       on what a difference over seeds depends: single seeds, their signs, the kinds of constraint
 seeds.py         one number per training seed
 multiple.py      Holm
 draws.py         several draws of one prompt: pass@k and pass^k
 agreement.py     two judges of the same answers: Cohen's kappa
 spread.py        several forms of one thing: how far their rates differ
-ranks.py         many measured on the same prompts: ranges of ranks
+ranks.py         many models measured on the same prompts: ranges of ranks
 """
 
 from __future__ import annotations

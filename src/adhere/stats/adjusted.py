@@ -1,4 +1,4 @@
-"""A paired difference at equal length of answers: what is left of it once longer answers explain what they can.
+"""Compute a paired difference at equal length of answers: what is left once longer answers explain what they can.
 
 Array suffixes: `_P` prompts, `_K` clusters.
 """
@@ -18,14 +18,14 @@ from adhere.stats.proportions import Interval, check_confidence
 
 
 class AtEqualLength(NamedTuple):
-    """A mean difference if both answers to each prompt were equally long.
+    """Holds the mean difference that there would be if both answers to each prompt were equally long.
 
     Attributes:
         value: The difference at equal length; None, with the `reason`, where the data cannot say.
-        interval: Of it, within [-1, 1].
+        interval: Interval of `value`, within [-1, 1].
         slope: The share of the difference that goes with length: how much `tanh` of one standard deviation more length
             moves the difference, divided by tanh(1).
-        scale: Standard deviation of the length differences, in their own unit.
+        scale: Standard deviation of the length differences, in the unit of length.
     """
 
     value: float | None
@@ -49,8 +49,8 @@ def length_controlled(
     Args:
         d_P: One difference per prompt, in [-1, 1]: passed by a minus passed by b.
         more_P: How much longer a's answer to the prompt is than b's, in any unit.
-        clusters_P: What prompts share with others; None: each stands alone.
-        confidence: Of the interval.
+        clusters_P: The cluster of each prompt; None: each prompt is its own.
+        confidence: Confidence of the interval.
 
     Source: Y. Dubois et al., Length-Controlled AlpacaEval, arXiv 2404.04475, equation 2. Ours has the same tanh of
     standardised length differences and also reads the model off at 0. It differs: (1) what is explained is a program's
@@ -96,7 +96,7 @@ def length_controlled(
 
 
 def _cluster_sums(x: Floats, d: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
-    """Per cluster: n, Σx, Σx², Σd, Σxd."""
+    """Return n, Σx, Σx², Σd and Σxd of each cluster."""
     parts = np.stack([np.ones_like(x), x, x * x, d, x * d], axis=1)
     if clusters_P is None:
         return parts
@@ -108,7 +108,7 @@ def _cluster_sums(x: Floats, d: Floats, clusters_P: Sequence[Hashable] | None) -
 
 
 def _lines(sums: Floats) -> tuple[Floats, Floats]:
-    """(value at 0, slope) of the least-squares line of each row of sums."""
+    """Return (value at 0, slope) of the least-squares line of each row of sums."""
     n, sx, sxx, sd, sxd = np.moveaxis(sums, -1, 0)
     below = n * sxx - sx * sx
     return (sxx * sd - sx * sxd) / below, (n * sxd - sx * sd) / below

@@ -1,10 +1,10 @@
-"""How far two judges agree beyond chance."""
+"""Measure how far two judges agree beyond chance."""
 
 from __future__ import annotations
 
 
 def cohens_kappa(both: int, only_first: int, only_second: int, neither: int) -> float | None:
-    """(observed - expected) / (1 - expected) agreement; None without answers or where chance alone agrees on all.
+    """Return (observed - expected) / (1 - expected) agreement; None without answers or if expected agreement is 1.
 
     Source: Cohen (1960), A coefficient of agreement for nominal scales.
     """

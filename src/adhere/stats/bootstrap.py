@@ -1,4 +1,4 @@
-"""Intervals by resampling prompts, or clusters of them (BCa).
+"""Compute intervals by resampling prompts, or clusters of prompts (BCa).
 
 Array suffixes: `_P` prompts, `_B` resamples, `_K` clusters. Every function takes its seed; none is global.
 """
@@ -20,9 +20,9 @@ _CELLS_AT_ONCE = 4_000_000  # bounds the memory of a resample to about 32 MB
 
 
 class Estimate(NamedTuple):
-    """A mean and its interval.
+    """Holds a mean and its interval.
 
-    `interval` is None, with the `reason`, where the data carry no information about their own spread.
+    `interval` is None, with the `reason`, if the data carry no information about their own spread.
     """
 
     value: float
@@ -39,7 +39,7 @@ def paired_bootstrap(
     confidence: float = 0.95,
     clusters_P: Sequence[Hashable] | None = None,
 ) -> Estimate:
-    """The mean of paired differences with a bias-corrected, accelerated (BCa) bootstrap interval.
+    """Return the mean of paired differences with a bias-corrected, accelerated (BCa) bootstrap interval.
 
     Where all differences are equal, resampling would give an interval of width zero, which claims certainty from
     silence. The interval is then the exact bound of `unanimous_bound` (for differences in [-1, 1] and without clusters)
@@ -47,11 +47,11 @@ def paired_bootstrap(
 
     Args:
         d_P: One difference per prompt, in [-1, 1] for rates.
-        seed: Of the resampling.
-        resamples: How many.
-        confidence: Of the interval.
-        clusters_P: What each difference shares with others (e.g. the query that several prompts were made from). Whole
-            clusters are resampled, and the mean stays the mean over prompts.
+        seed: Seed of the resampling.
+        resamples: Number of resamples.
+        confidence: Confidence of the interval.
+        clusters_P: The cluster of each difference (e.g. the query that several prompts were made from). Whole clusters
+            are resampled, and the mean stays the mean over prompts.
 
     Source: B. Efron, J. Am. Stat. Assoc. 82 (1987) 171. Ours differs in z0: ties count half, because rates are
     discrete.
@@ -72,7 +72,7 @@ def paired_bootstrap(
 
 
 def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
-    """An interval for a mean over [-1, 1] of which `n` independent draws all gave `value`.
+    """Return an interval for a mean over [-1, 1] of which `n` independent draws all gave `value`.
 
     At least a share L = (1 - confidence)^(1/n) of the population gives `value` (else n equal draws would have been less
     likely than 1 - confidence), and the rest lies anywhere in [-1, 1]:
@@ -99,7 +99,7 @@ def _finite(values: ArrayLike, *, dimensions: int) -> Floats:
 
 
 def cluster_sums(d_P: Floats, clusters_P: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
-    """Sum and number of prompts per cluster; without clusters every prompt is its own."""
+    """Return the sum and the number of prompts of each cluster; without clusters every prompt is its own."""
     if clusters_P is None:
         return d_P, np.ones_like(d_P)
     if len(clusters_P) != len(d_P):
@@ -134,7 +134,7 @@ def _resampled_means(sums_K: Floats, counts_K: Floats, resamples: int, rng: np.r
 
 
 def _jackknife(sums_K: Floats, counts_K: Floats) -> Floats:
-    """The mean without each cluster in turn."""
+    """Return the mean without each cluster in turn."""
     without_K: Floats = (sums_K.sum() - sums_K) / (counts_K.sum() - counts_K)
     return without_K
 

@@ -1,4 +1,4 @@
-"""One model of paired differences over training seeds and prompts: interval, p-value and detectable difference agree.
+"""Fit one model of paired differences over training seeds and prompts, for interval, p-value and detectable difference.
 
     d[s, p] = Δ + seed[s] + query[q(p)] + noise[s, p]
 
@@ -23,7 +23,7 @@ SMALLEST_P = 1e-12
 
 
 class Crossed(NamedTuple):
-    """A mean difference and the parts of its variance.
+    """Holds a mean difference and the parts of its variance.
 
     The interval's half-width at a confidence is
 
@@ -39,8 +39,8 @@ class Crossed(NamedTuple):
         value: The mean over seeds and prompts.
         var_seed, df_seed: Variance of the mean from seeds and noise; 0 and 1 with one seed.
         var_query, df_query: Variance of the mean from queries.
-        var_least: The variance of the mean over these seeds alone; what is left where the two parts come out as 0.
-        seeds, queries, prompts: How many.
+        var_least: The variance of the mean over these seeds alone; it is used if the two parts come out as 0.
+        seeds, queries, prompts: Numbers of seeds, queries and prompts.
     """
 
     value: float
@@ -64,16 +64,16 @@ class Crossed(NamedTuple):
         return Interval(max(-1.0, self.value - half), min(1.0, self.value + half))
 
     def lower(self, confidence: float) -> float:
-        """The one-sided lower bound of the mean at `confidence` (0.975 gives the lower end of a 95 % interval)."""
+        """Return the one-sided lower bound of the mean at `confidence` (0.975: the lower end of a 95 % interval)."""
         return self.value - self._distance(confidence)
 
     def upper(self, confidence: float) -> float:
-        """The one-sided upper bound."""
+        """Return the one-sided upper bound of the mean at `confidence`."""
         return self.value + self._distance(confidence)
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of "the mean is 0": 1 minus the confidence at which the interval just excludes 0."""
+        """Two-sided p-value of "the mean is 0": 1 minus the confidence at which the interval just excludes 0."""
         distance = abs(self.value)
         if distance <= self.half_width(1e-9):  # 0, or what rounding has left of it
             return 1.0
@@ -85,13 +85,13 @@ class Crossed(NamedTuple):
         return float(root)
 
     def detectable(self, confidence: float = 0.95, *, power: float = 0.8) -> float:
-        """The difference that a design like this one finds with `power`."""
+        """Return the difference that a design like this one finds with `power`."""
         return self._distance(0.5 + confidence / 2) + self._distance(power)
 
     def with_more(self, *, seeds: int, queries: float) -> Crossed:
-        """Return what to expect of another number of seeds and queries, if seeds, queries and noise go on as here.
+        """Return what to expect of another number of seeds and queries, if their variances stay the same.
 
-        With one seed nothing is known of how seeds differ; then only `queries` may change.
+        With one seed nothing is known of how seeds differ, and only `queries` may change.
         """
         if self.seeds == 1:
             share = self.queries / queries
@@ -118,7 +118,7 @@ class Crossed(NamedTuple):
         )
 
     def _distance(self, share: float) -> float:
-        """How far the `share` quantile lies from the mean."""
+        """Return how far the `share` quantile lies from the mean."""
         if share <= 0.5:
             return 0.0
         from scipy.special import stdtrit  # takes 0.3 s
@@ -139,12 +139,12 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     """Fit the model of this module; None with fewer than two queries.
 
     Args:
-        d_SP: One difference per (seed, prompt). A masked array has gaps, where there was nothing to measure: the mean
-            is then over what is there, and its parts are those of the linearised ratio.
+        d_SP: One difference per (seed, prompt). A masked array has gaps where there was nothing to measure: the mean is
+            then over the measured cells, and its parts are those of the linearised ratio.
         clusters_P: The query of each prompt; None: each has its own.
-        rates: The differences are of passes, in [-1, 1]. One prompt gained and one lost at one seed are then added to
-            the spread between queries, as Bonett and Price (2012) do for paired rates: few prompts differ, and without
-            it the interval of nothing seen would have width zero.
+        rates: Whether the differences are of passes, in [-1, 1]. One prompt gained and one lost at one seed are then
+            added to the spread between queries, as Bonett and Price (2012) do for paired rates: few prompts differ, and
+            without it the interval of nothing seen would have width zero.
 
     The parts are the mean squares of the two-way analysis of variance; with one seed, of the queries alone.
     """
@@ -171,11 +171,11 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
 
 
 def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Floats, int]:
-    """One column a query, and how many cells of (seed, prompt) were measured.
+    """Return one column for each query, and the number of (seed, prompt) cells that were measured.
 
-    A gap adds nothing to its column, as a prompt that is not there: `value + Σ(d - value)` over what was measured,
-    scaled so that the mean of the columns is the mean of the cells (Taylor's linearisation of a ratio). Seeds and
-    prompts of which nothing was measured are left out.
+    A gap adds nothing to its column, like an absent prompt: `value + Σ(d - value)` over what was measured, scaled so
+    that the mean of the columns is the mean of the cells (Taylor's linearisation of a ratio). Seeds and prompts of
+    which nothing was measured are left out.
     """
     gaps_SP = np.ma.getmaskarray(d_SP) if isinstance(d_SP, np.ma.MaskedArray) else None
     d = _finite(np.ma.filled(d_SP, 0.0) if gaps_SP is not None else d_SP, dimensions=2)
@@ -197,7 +197,7 @@ def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
 
 
 def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
-    """One column a query whose mean is the mean over prompts, linearised so that sizes of queries add no spread."""
+    """Return one column for each query, linearised so that queries' sizes add no spread; the mean is over prompts."""
     if clusters_P is None:
         return d_SP
     numbers: dict[Hashable, int] = {}

@@ -1,4 +1,4 @@
-"""Several draws of one prompt: whether any of k passes (pass@k), or all of k (pass^k).
+"""Compute from several draws of one prompt whether any of k passes (pass@k), or all of k (pass^k).
 
 Two conventions, which give different numbers of the same draws:
 
@@ -7,7 +7,7 @@ Two conventions, which give different numbers of the same draws:
 | unbiased: k of the n draws, none twice | 1 - C(n-c, k) / C(n, k) | C(c, k) / C(n, k) | Codex, lighteval; tau-bench |
 | plug-in: k draws at the observed rate c/n | 1 - (1 - c/n)^k | (c/n)^k | verl's `best@k`, `worst@k` |
 
-n draws of which c passed. The plug-in is too low for pass@k and too high for pass^k on average, and can be had for k >
+Here c of n draws passed. The plug-in is too low for pass@k and too high for pass^k on average, but is defined for k >
 n.
 
 Source: M. Chen et al., arXiv 2107.03374, section 2.1; S. Yao et al., arXiv 2406.12045, section 3.
@@ -22,21 +22,21 @@ Convention = Literal["unbiased", "plug-in"]
 
 
 def any_of(k: int, passed: int, n: int, convention: Convention = "unbiased") -> float:
-    """pass@k of one prompt: the chance that at least one of `k` draws passes.
+    """Return pass@k of one prompt: the chance that at least one of `k` draws passes.
 
     Raises:
-        ValueError: `passed` is impossible, or more draws are asked for than there are and none may come twice.
+        ValueError: `passed` is impossible, or `k` exceeds `n` under the unbiased convention.
     """
     return 1.0 - all_of(k, n - passed, n, convention)
 
 
 def all_of(k: int, passed: int, n: int, convention: Convention = "unbiased") -> float:
-    """pass^k of one prompt: the chance that all of `k` draws pass. Raises as `any_of`."""
+    """Return pass^k of one prompt: the chance that all of `k` draws pass. Raises as `any_of`."""
     if not 0 <= passed <= n or k < 1 or (k > n and convention == "unbiased") or not n:
         raise ValueError(f"k={k}: {passed} of {n} draws passed; needs 1 <= k <= n and 0 <= passed <= n")
     return comb(passed, k) / comb(n, k) if convention == "unbiased" else (passed / n) ** k
 
 
 def steps_to(draws: int) -> tuple[int, ...]:
-    """The k that are reported of so many draws: 1, 2, 4, 8, … and all of them."""
+    """Return the k that are reported for `draws` draws: 1, 2, 4, 8, … and all of them."""
     return tuple(sorted({draws, *(2**power for power in range(draws.bit_length()) if 2**power <= draws)}))

@@ -1,4 +1,4 @@
-"""Find what a paired difference over training seeds hangs on: single seeds, their signs, the kinds of constraint.
+"""Test on what a paired difference over training seeds depends: single seeds, their signs, the kinds of constraint.
 
 Array suffixes: `_S` seeds, `_P` prompts, `_K` kinds.
 """
@@ -18,9 +18,9 @@ MOST_SEEDS = 40  # of the exact sign-flip test: each half of them has 2^20 sums
 
 
 def leave_one_out(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None) -> list[Crossed]:
-    """The model of `fit_crossed` without each seed in turn; empty with one seed, or where nothing can be fitted.
+    """Fit the model of `fit_crossed` without each seed in turn; empty with one seed, or if nothing can be fitted.
 
-    With two seeds what is left is one pair of checkpoints, whose interval knows nothing of how seeds differ.
+    With two seeds, one pair of checkpoints is left, whose interval knows nothing of how seeds differ.
     """
     d = np.asanyarray(d_SP)  # a masked array keeps its gaps
     if len(d) < 2:
@@ -51,11 +51,11 @@ def leave_kinds_out(
 
 
 def sign_flip_p(d_S: ArrayLike) -> float | None:
-    """The exact two-sided p-value of a mean over seeds when the sign of each seed's difference is a coin toss.
+    """Return the exact two-sided p-value of a mean over seeds if the sign of each seed's difference is a coin toss.
 
-    The share of all 2^S choices of signs whose sum is at least as far from 0 as the one that was seen. It takes nothing
-    for granted about how seeds differ, and cannot fall below 2^(1 - S): 0.0625 with five seeds. None with fewer than
-    two seeds, and with more than `MOST_SEEDS`.
+    It is the share of all 2^S choices of signs whose sum is at least as far from 0 as the observed one. It assumes
+    nothing about how seeds differ, and cannot fall below 2^(1 - S): 0.0625 with five seeds. None with fewer than two
+    seeds, and with more than `MOST_SEEDS`.
 
     Worked: 1, 2, -1. The sum is 2; of the eight sums 4, 2, 2, 0, 0, -2, -2, -4 six are at least as far: p = 0.75.
     """
@@ -81,7 +81,7 @@ def _signed_sums(d_S: Floats) -> Floats:
 
 
 def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
-    """The model of `fit_crossed` with kinds for clusters: the difference over kinds of constraint not yet written.
+    """Fit the model of `fit_crossed` with kinds as clusters: the difference over kinds of constraint not yet written.
 
     Kinds may have very different numbers of prompts. The mean squares of weighted sums then fall short of the variance
     of the mean, and have fewer degrees of freedom than K - 1; both are corrected. With weights w (shares of the

@@ -1,8 +1,8 @@
-"""Paired differences where every seed has its own prompts and its own draw of kinds: an incomplete crossing.
+"""Fit paired differences if every seed has its own prompts and its own draw of kinds: an incomplete crossing.
 
     d[s, k, p] = Δ + seed[s] + kind[k] + cell[s, k] + noise[p]
 
-A kind stands at the seeds that drew it, and at no other. Suffix `_P`: prompts of all seeds, one after the other.
+A kind has prompts only at the seeds that drew it. Suffix `_P`: prompts of all seeds, concatenated.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from adhere.stats.proportions import Interval, check_confidence
 
 
 class Incomplete(NamedTuple):
-    """A mean difference with the standard error of seeds and kinds together.
+    """Holds a mean difference with the standard error of seeds and kinds together.
 
     Attributes:
         value: The mean over seeds of their means over prompts.
-        error: Its standard error, for seeds and kinds as samples.
+        error: Standard error of the mean, with seeds and kinds as samples.
         df: Degrees of freedom: the smaller number of clusters less one.
-        seeds, kinds, prompts: How many.
+        seeds, kinds, prompts: Numbers of seeds, kinds and prompts.
         var_seed, var_kind, var_cell: The variances of the mean by clusters of seeds, of kinds, and of both.
     """
 
@@ -47,13 +47,13 @@ class Incomplete(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of "the mean is 0"."""
+        """Two-sided p-value of "the mean is 0"."""
         from scipy.special import stdtr  # takes 0.3 s
 
         return float(2 * stdtr(self.df, -abs(self.value) / self.error))
 
     def detectable(self, confidence: float = 0.95, *, power: float = 0.8) -> float:
-        """The difference that a design like this one finds with `power`."""
+        """Return the difference that a design like this one finds with `power`."""
         return (self._quantile(0.5 + confidence / 2) + self._quantile(power)) * self.error
 
     def _quantile(self, share: float) -> float:
@@ -74,10 +74,10 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
     Args:
         d_P: One difference per prompt, in [-1, 1].
         seeds_P: The seed of each prompt.
-        kinds_P: The kind that it asks for.
+        kinds_P: The kind that each prompt asks for.
 
     Raises:
-        ValueError: The three are not equally long, or a difference is not finite.
+        ValueError: The arguments are not equally long, or a difference is not finite.
     """
     d = _finite(d_P, dimensions=1)
     if not d.size == len(seeds_P) == len(kinds_P):
@@ -97,7 +97,7 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
 
 
 def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Floats]:
-    """Return the mean over seeds of their means, and the weight of each prompt in it: seeds weigh the same."""
+    """Return the mean over seeds of the seeds' means, and each prompt's weight in it; seeds weigh the same."""
     numbers: dict[Hashable, int] = {}
     index_P = np.array([numbers.setdefault(seed, len(numbers)) for seed in seeds_P])
     share_P: Floats = 1.0 / (np.bincount(index_P)[index_P] * len(numbers))
@@ -105,7 +105,7 @@ def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Flo
 
 
 def _variance_by(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
-    """The sum of squares of what clusters add, with the factor G/(G-1) of G clusters."""
+    """Return the sum of squares of the clusters' contributions, times G/(G-1) for G clusters."""
     numbers: dict[Hashable, int] = {}
     index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
     sums = np.bincount(index_P, weights=added_P)

@@ -1,4 +1,4 @@
-"""Several tests at once: Holm's adjustment."""
+"""Adjust the p-values of several tests by Holm's method."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values that keep the chance of *any* false claim below alpha; None (not tested) stays None, uncounted.
+    """Return p-values adjusted so that the chance of *any* false claim stays below alpha; None (not tested) stays None.
 
-    The i-th smallest of m (from 0) is multiplied by m - i; adjusted values never decrease along the order.
+    None does not count as a test. The i-th smallest of m (from 0) is multiplied by m - i; adjusted values never
+    decrease along the order.
 
     Worked: 0.01, 0.04, 0.03 -> 3·0.01 = 0.03; 2·0.03 = 0.06; max(0.06, 1·0.04) = 0.06, in the order given 0.03, 0.06,
     0.06.

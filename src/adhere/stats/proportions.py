@@ -1,4 +1,4 @@
-"""One proportion and its interval."""
+"""Compute the interval of one proportion."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """A two-sided confidence interval."""
+    """Holds a two-sided confidence interval."""
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """How far apart the ends are."""
+        """Distance of the ends."""
         return self.high - self.low
 
 
@@ -28,15 +28,15 @@ def check_confidence(confidence: float) -> None:
 
 
 class ClusterSums(NamedTuple):
-    """The sums that an interval needs to know of clusters of trials.
+    """Holds the sums over clusters of trials that an interval needs.
 
-    Sums over clusters, so that those of other clusters can be added.
+    Sums of other clusters can be added.
 
     Attributes:
-        clusters: That have trials.
-        trials: n.
-        passed: p, at most n.
-        trials_squared, products, passed_squared: n², n·p and p².
+        clusters: Number of clusters with trials.
+        trials: Sum of n, the trials of a cluster.
+        passed: Sum of p, the passed trials of a cluster, at most n.
+        trials_squared, products, passed_squared: Sums of n², n·p and p².
     """
 
     clusters: int = 0
@@ -48,10 +48,10 @@ class ClusterSums(NamedTuple):
 
     @classmethod
     def of(cls, passed_K: Sequence[int], n_K: Sequence[int]) -> ClusterSums:
-        """The sums of some clusters; those without trials are left out.
+        """Return the sums of some clusters; clusters without trials are left out.
 
         Raises:
-            ValueError: More passed than there were.
+            ValueError: A cluster has more passed trials than trials.
         """
         pairs = [(int(passed), int(n)) for passed, n in zip(passed_K, n_K, strict=True) if n]
         for passed, n in pairs:
@@ -67,11 +67,11 @@ class ClusterSums(NamedTuple):
         )
 
     def plus(self, other: ClusterSums) -> ClusterSums:
-        """With the sums of other clusters."""
+        """Return the sums with those of other clusters added."""
         return ClusterSums(*map(operator.add, self, other))
 
     def wilson(self, confidence: float = 0.95) -> Interval | None:
-        """See `wilson_clustered`."""
+        """Return Wilson's interval, or None without trials; see `wilson_clustered`."""
         check_confidence(confidence)
         clusters, trials, passed, trials_squared, products, passed_squared = self
         if not trials:
@@ -87,16 +87,16 @@ class ClusterSums(NamedTuple):
 
 
 def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: float = 0.95) -> Interval | None:
-    """Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws).
+    """Return Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws).
 
-    None without trials. The number of trials is divided by the design effect: the cluster-robust variance of the share
-    over the binomial one, at least 1. Where all trials agree there is no variance to compare, and each cluster counts
-    as one trial.
+    Without trials it is None. The number of trials is divided by the design effect: the cluster-robust variance of the
+    share over the binomial one, at least 1. Where all trials agree there is no variance to compare, and each cluster
+    counts as one trial.
 
     Args:
         passed_K: Successes of each cluster.
-        n_K: Trials of each cluster; clusters without any are left out.
-        confidence: Of the interval.
+        n_K: Trials of each cluster; clusters without trials are left out.
+        confidence: Confidence of the interval.
 
     Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209; for clusters E. L. Korn, B. I. Graubard, Surv. Methodol. 24
     (1998) 193, with Wilson's interval in place of the exact one. It stays inside [0, 1], and has a width where all

@@ -1,4 +1,4 @@
-"""Ranks of many that were measured on the same prompts, and how sure they are."""
+"""Rank models that were measured on the same prompts, with the uncertainty of the ranks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Floats = NDArray[np.float64]
 
 
 class RankRange(NamedTuple):
-    """The ranks that one model may truly have: from 1 + those certainly better, to n - those certainly worse."""
+    """Holds the ranks that a model may truly have: from 1 + certainly better models, to n - certainly worse ones."""
 
     low: int
     high: int
 
 
 class Ranks(NamedTuple):
-    """The rank ranges of models, in the order given, and the smallest difference that is called certain.
+    """Holds the rank ranges of models, in the order given, and the smallest difference that is called certain.
 
     Attributes:
-        ranges: See RankRange.
+        ranges: One range for each model.
         resolvable: The smallest difference of two rates that is called certain between two typical models (the median
             over pairs of what the first step of Holm's method asks for, by the normal approximation, but never fewer
             prompts than an exact test needs if all of them agree). 1.0: not even that can be. None with fewer than two
@@ -37,13 +37,13 @@ class Ranks(NamedTuple):
 
 
 def ranks_of(rates: Sequence[float]) -> list[int]:
-    """1 + the number of higher rates: equal rates have equal ranks."""
+    """Return for each rate 1 + the number of higher rates; equal rates have equal ranks."""
     ordered = np.sort(np.asarray(rates, dtype=np.float64))
     return [int(len(ordered) - np.searchsorted(ordered, rate, side="right")) + 1 for rate in rates]
 
 
 def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
-    """The range of ranks of each model, each holding that model's true rank with at least `confidence`.
+    """Return for each model a range that holds its true rank with at least `confidence`.
 
     A model is compared with every other on the prompts that both answered, in both directions: by the exact binomial
     test of discordant prompts (McNemar's, one-sided) where values are pass or fail, else by the t-test of paired
@@ -55,8 +55,8 @@ def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
     so the ranges are 1…1 and 2…2. With 4 against 0 it is 2·2^-4 = 0.125, and both are 1…2.
 
     Args:
-        values_M_P: What each model (row) made of each prompt, in [0, 1]; NaN where that was not measured.
-        confidence: Of each range.
+        values_M_P: Result of each model (row) on each prompt (column), in [0, 1]; NaN if it was not measured.
+        confidence: Confidence of each range.
 
     Source: M. Mogstad et al., Rev. Econ. Stud. 91 (2024) 476: ranks from multiple tests of differences. Ours tests
         pairs exactly instead of bootstrapping their maximum, which is wider.
@@ -102,7 +102,7 @@ def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
 
 
 def _paired_t(sums_M_M: Floats, squares_M_M: Floats, shared_M_M: Floats) -> Floats:
-    """One-sided p-values of "the row's model is no better than the column's"."""
+    """Return the one-sided p-values of "the row's model is no better than the column's"."""
     from scipy.special import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""One number per training seed: what may be said about the method behind them."""
+"""Summarize one number per training seed: what may be said about the method behind the seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adhere.stats.proportions import Interval, check_confidence
 
 
 class SeedSummary(NamedTuple):
-    """Mean over seeds; `sd` and `interval` are None, with the `reason`, where seeds cannot tell."""
+    """Holds the mean over seeds; `sd` and `interval` are None, with the `reason`, where seeds cannot tell."""
 
     n: int
     mean: float | None
@@ -25,7 +25,7 @@ class SeedSummary(NamedTuple):
 
 
 def over_seeds(values_S: Sequence[float], confidence: float = 0.95) -> SeedSummary:
-    """Mean, standard deviation and t interval of one number per seed.
+    """Return the mean, standard deviation and t interval of one number per seed.
 
     One seed has a mean and no spread. Equal values at every seed give no interval: seeds that agree to the last digit
     (a rate of 1.0, an untrained arm) do not prove that the next one will.

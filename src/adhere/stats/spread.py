@@ -1,4 +1,4 @@
-"""How far several forms of one thing differ in their rates: the spread of variants, with an interval for it.
+"""Measure how far several forms of one thing differ in their rates: the spread of variants, with an interval.
 
 Array suffixes: `_G` groups (each thing that was asked), `_V` its variants.
 """
@@ -21,10 +21,11 @@ _MOST = 1e6
 
 
 def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """The standard deviation of the variants' means (over variants, divided by V), and an interval for the true one.
+    """Return the standard deviation of the variants' means (over variants, divisor V), with an interval for the true
+    one.
 
-    Chance alone spreads the observed means, so the observed spread is too large on average; the interval is not. With
-    S the observed spread and λ the mean square of the interaction of groups and variants,
+    Chance alone spreads the observed means, so the observed spread is too large on average; the interval is not. With S
+    the observed spread and λ the mean square of the interaction of groups and variants,
 
         F = G·V·S² / ((V - 1)·λ)   follows a noncentral F(V - 1, (V - 1)(G - 1); G·V·τ²/λ)
 
@@ -35,7 +36,7 @@ def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate
 
     Args:
         x_GV: One value (or mean of several) per group and variant, in [0, 1], complete.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
 
     Source: J. H. Steiger, Psychol. Methods 9 (2004) 164 (noncentral intervals of the root mean square effect).
     """
@@ -62,7 +63,7 @@ def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate
 
 
 def _noncentral(distance: Callable[[float], float], at_zero: float) -> float:
-    """The noncentrality at which a decreasing function is 0; 0 where it is below 0 from the start."""
+    """Return the noncentrality at which a decreasing function is 0; 0 if the function is below 0 from the start."""
     if at_zero <= 0:
         return 0.0
     top = 1.0

@@ -1,8 +1,8 @@
-"""Past one machine: each piece of work is one picklable step, which engines that exist already run.
+"""Scale past one machine: each piece of work is one picklable step, which existing engines run.
 
 kinds.py    the steps: Judge, Decontaminate, Transform, Score, Draw
 shards.py   files of any place and number, cut into shards; what a shard's work leaves behind
-engines.py  who does the shards: processes of this machine, Ray, datatrove
+engines.py  what does the shards: processes of this machine, Ray, datatrove
 run.py      shards, engine and manifest put together: what `--engine` does
 
     ds.map_batches(Decontaminate, fn_constructor_args=(settings,), batch_format="pyarrow", concurrency=4)    Ray Data

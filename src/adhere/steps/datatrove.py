@@ -1,4 +1,4 @@
-"""Our work as steps of datatrove pipelines; importing this needs `adhere[datatrove]`.
+"""Run our work as steps of datatrove pipelines; importing this needs `adhere[datatrove]`.
 
 Pieces(work, items)                 pieces of work in turn over the ranks, in any executor: local, Slurm, Ray
 Rows(Decontaminate(settings))       between a reader and a writer of datatrove's: documents in, documents out
@@ -29,7 +29,7 @@ _BATCH = 1024
 
 
 class Pieces(PipelineStep):
-    """The pieces of work `items[rank::world_size]`: first and only step of a pipeline."""
+    """Does the pieces of work `items[rank::world_size]`, as first and only step of a pipeline."""
 
     name, type = "adhere", "pieces"
 
@@ -38,7 +38,7 @@ class Pieces(PipelineStep):
         self.work, self.items = work, items
 
     def run(self, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
-        """See datatrove's PipelineStep."""
+        """Do this rank's pieces; see datatrove's PipelineStep."""
         for item in self.items[rank::world_size]:
             with self.track_time("piece"):
                 self.work(item)
@@ -49,8 +49,8 @@ class Rows(PipelineStep):
     """Leaves documents out by one of our steps that choose rows; `text`, `id` and the metadata are a row's columns.
 
     Args:
-        step: What becomes of a row; its `counts` are in datatrove's statistics.
-        exclusion_writer: Where documents go that are left out, with why in the metadata `adhere`.
+        step: The step that chooses rows; its `counts` are in datatrove's statistics.
+        exclusion_writer: Writes the documents that are left out, with the reason in the metadata `adhere`.
     """
 
     name, type = "adhere", "filter"
@@ -60,7 +60,7 @@ class Rows(PipelineStep):
         self.step, self.exclusion_writer = step, exclusion_writer
 
     def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
-        """See datatrove's PipelineStep."""
+        """Yield the documents that the step keeps; see datatrove's PipelineStep."""
         documents = iter(data)
         while batch := list(islice(documents, _BATCH)):
             rows = [{**one.metadata, "text": one.text, "id": one.id} for one in batch]
@@ -80,12 +80,12 @@ class Rows(PipelineStep):
 
 
 def run_local(work: Callable[[Any], object], items: Sequence[Any], *, jobs: int, logs: str) -> None:
-    """Do every piece with datatrove's local executor: a rank a piece.
+    """Do every piece with datatrove's local executor, one rank a piece.
 
-    Those that it has marked complete are not done again.
+    Ranks that it has marked complete are not done again.
 
     Raises:
-        AdhereError: As `work` raises it.
+        AdhereError: `work` raises it.
         ResourceError: A process was killed.
     """
     executor = LocalPipelineExecutor(

@@ -1,6 +1,6 @@
-"""Doing many independent pieces of work with one of several engines.
+"""Do many independent pieces of work with one of several engines.
 
-What comes of a piece is what it leaves on disk, so doing one twice changes nothing.
+The result of a piece is what it leaves on disk, so doing a piece twice changes nothing.
 
 | engine | where | a worker that dies |
 |---|---|---|
@@ -34,19 +34,19 @@ Item = TypeVar("Item")
 def do_each(
     work: Callable[[Item], object], items: Sequence[Item], *, engine: EngineName, jobs: int, logs: str, purpose: str
 ) -> Iterator[Item]:
-    """Do every piece; each is given back once it is done, in the order in which they end.
+    """Do every piece, and yield it once it is done; only `ray` yields in the order in which pieces end.
 
     Args:
-        work: Picklable.
-        items: Picklable, and few enough to be sent one by one.
-        engine: Who does it.
-        jobs: Processes of this machine; a cluster that is there already decides for itself.
-        logs: Where datatrove keeps its logs and completions.
+        work: The work, picklable.
+        items: The pieces, picklable, and few enough to be sent one by one.
+        engine: The engine that does the work.
+        jobs: Number of processes on this machine; an existing cluster decides for itself.
+        logs: Folder of datatrove's logs and completions.
         purpose: What is done, for messages.
 
     Raises:
-        AdhereError: As `work` raises it.
-        ResourceError: A process was killed, and the engine does not do its piece elsewhere.
+        AdhereError: `work` raises it.
+        ResourceError: A process was killed, and the engine does not redo the piece.
     """
     if not items:
         return
@@ -67,16 +67,17 @@ def do_each(
 def on_ray(
     work: Callable[[Item], object], more: Callable[[int], Sequence[Item]], *, jobs: int = 1, gpus: float = 0
 ) -> Iterator[Item]:
-    """Do pieces as Ray's tasks; each is given back once it is done. A dead node's pieces are done elsewhere.
+    """Do pieces as Ray's tasks, and yield each once it is done. A dead node's pieces are done elsewhere.
 
     Args:
-        work: Picklable.
-        more: What can be done now and was not given before, at most so many; asked again whenever something is done.
-        jobs: Cores of a Ray that is started here; a cluster that is there already has its own.
+        work: The work, picklable.
+        more: Returns at most so many pieces that can be done now and were not given before; called again whenever a
+            piece is done.
+        jobs: Number of cores of a Ray that is started here; an existing cluster has its own.
         gpus: GPUs that each piece needs.
 
     Raises:
-        AdhereError: As `work` raises it.
+        AdhereError: `work` raises it.
         ResourceError: Ray gave up.
     """
     ray = need("ray", extra="ray")
@@ -112,5 +113,5 @@ def on_ray(
 
 
 def _do(work: Callable[[Item], object], item: Item) -> None:
-    """Do it; what it returns stays where it was done."""
+    """Do a piece; its result is not sent back."""
     work(item)

@@ -1,4 +1,4 @@
-"""Rollouts: answers of a model to as many prompts as there are, stored as a sharded Run (`store.sharded`).
+"""Draw rollouts: a model's answers to any number of prompts, stored as a sharded Run (`store.sharded`).
 
     OUT/farm.json           what is asked of whom; another question, or another model, is refused
     OUT/shards/00017/       a Run: answers are stored as they arrive, and are never asked for again
@@ -6,7 +6,7 @@
     OUT/shards.json         once all have been asked: what `adhere report`, `rescore`, `compare` and `compact` read as
                             one Run
 
-Only one shard is in memory at a time, so what there is to ask may be of any length.
+Only one shard is in memory at a time, so there may be any number of prompts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from adhere.store.shelf import SHARDS
 
 
 class Farm(Record, frozen=True):
-    """The order of a farm: which model is asked for answers to what, how often, and how."""
+    """Describes what is drawn: the model, the files of prompts (with sizes), the sampling, and the draws."""
 
     model: str
     engine: EngineInfo
@@ -45,7 +45,7 @@ class Farm(Record, frozen=True):
 
 
 class Harvest(NamedTuple):
-    """The totals at the end: answers = `ok` + others; `failed` calls are asked for again by the same command."""
+    """Holds the totals at the end. `failed` calls are asked for again by the same command."""
 
     shards: int
     prompts: int
@@ -68,17 +68,17 @@ def draw(
     """Draw `draws` answers to every prompt of some files; what `out` holds is not asked for again.
 
     Args:
-        model: Who answers.
+        model: The model that answers.
         patterns: Files of JSON lines, patterns or URLs; see `steps.kinds.prompt_of` for a row.
-        out: Where everything is stored.
-        sampling: How they are drawn.
-        draws: Answers a prompt.
-        shard_answers: Of one Run.
+        out: Folder in which everything is stored.
+        sampling: How answers are drawn.
+        draws: Answers to each prompt.
+        shard_answers: Answers of one shard.
         progress: Where to report.
 
     Raises:
         RunMismatch: `out` holds answers to another question, or of another model.
-        UsageError: There are no prompts, or two of one Run have one key.
+        UsageError: There are no prompts, or two prompts of one shard have one key.
         SpecError: A row is no prompt.
         Incomplete: The cap on cost is reached.
     """
@@ -146,7 +146,7 @@ def _spec(model: Model, farm: Farm) -> RunSpec:
 
 
 def _prompts(places: Sequence[str]) -> Iterator[Prompt]:
-    """The prompts of all files, each read when it is its turn."""
+    """Yield the prompts of all files, each read when it is its turn."""
     decoder, n_prompts = decoder_of(dict[str, Any]), 0
     for place in places:
         for block in ShardFile(Shard(0, place)).blocks():
@@ -159,7 +159,7 @@ def _prompts(places: Sequence[str]) -> Iterator[Prompt]:
 
 
 def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:
-    """The answers as rows, once there are all; failed calls are not yet answers."""
+    """Write the answers as rows, once all are there; failed calls do not count as answers."""
     if run.missing() or path.exists():
         return
     by_id = {prompt.id: prompt for prompt in prompts}
@@ -169,7 +169,7 @@ def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:
 
 
 def lacking(harvest: Harvest) -> Incomplete | None:
-    """Return the error to report where calls failed; None: all are there."""
+    """Return the error to report if calls failed; None if none failed."""
     if not harvest.failed:
         return None
     return Incomplete(

@@ -1,6 +1,6 @@
-"""A model judges stored Runs.
+"""Let a model judge stored Runs.
 
-One piece of work a Run, whose replies lie beside it, so that doing it again asks nothing.
+Each Run is one piece of work. Its replies are stored beside it, so doing a piece again asks nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _SILENT = Silent()
 class JudgeRuns:
     """Lets one model judge Runs; `adhere judge` calls it, here or in the workers of an engine.
 
-    What pickles is how it is made.
+    Only its arguments are pickled.
 
     Args:
-        by: The model's name.
-        endpoint: How it is talked to; None: it runs here.
+        by: Name of the model.
+        endpoint: Options of an endpoint; None: the model runs here.
         threads: CPU threads of a local model.
-        draws, temperature: Of its replies.
+        draws, temperature: Number and temperature of the replies.
         calibrate, sample: See `judge_run`.
-        model: The model, opened; None: opened where it is first asked.
+        model: The open model; None: it is opened when it is first asked.
         progress: Where to report, in this process.
     """
 

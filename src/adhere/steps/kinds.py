@@ -1,13 +1,16 @@
-"""The steps.
+"""Define the steps.
 
-Each is made of a small spec in whatever process runs it (`lines.step`), and is what the one-process command runs.
+Each is made from a small spec in the process that runs it (`lines.step`). The commands of one process run the same
+steps.
 
 | step | rows in | rows out |
 |---|---|---|
-| `Judge(suite, settings)` | answers: `response`, and `key` or `prompt` | a verdict a constraint (`verify.rows.VerdictRow`) |
+| `Judge(suite, settings)` | answers: `response`, and `key` or `prompt` | a verdict a constraint
+(`verify.rows.VerdictRow`) |
 | `Decontaminate(settings)` | training rows | those that repeat no test item, untouched |
 | `Transform(spec)` | rows of a table | what the transform makes of them |
-| `Score(spec)` | `completion`, `instruction_id_list`, `kwargs` | the same with `score`, in [0, 1], or null where it is undecided |
+| `Score(spec)` | `completion`, `instruction_id_list`, `kwargs` | the same with `score`, in [0, 1], or null where it is
+undecided |
 | `Draw(spec)` | `prompt`: a text or messages | a row an answer: `key`, `draw`, `prompt`, `response`, `status` |
 """
 
@@ -56,7 +59,7 @@ Row = dict[str, Any]
 
 
 class _RowStep(Step):
-    """A step that makes rows of rows, one at a time; a row that is no JSON object is broken."""
+    """Makes rows from rows, one at a time; a row that is no JSON object is broken."""
 
     def sort(self, block: Block) -> SortedBlock:
         """See Step."""
@@ -80,12 +83,12 @@ class _RowStep(Step):
         return SortedBlock(new_lines, kept_numbers, dropped_rows, broken_rows)
 
     def rows(self, row: Row, number: int) -> list[Row]:
-        """Return the rows that come of a row."""
+        """Return the rows made from one row; `number` is its line."""
         raise NotImplementedError
 
 
 class TransformSpec(Record, frozen=True):
-    """A transform of `adhere list transforms`, the rows' table, the root of what it draws, its options."""
+    """Names a transform of `adhere list transforms`, the rows' table, the root seed of random draws, and options."""
 
     transform: str
     table: str
@@ -94,7 +97,7 @@ class TransformSpec(Record, frozen=True):
 
 
 class Transform(_RowStep):
-    """One of the transforms that look at one row at a time. What it draws depends on the row's line.
+    """Applies a transform that looks at one row at a time. What it draws depends on the row's line.
 
     Raises:
         UsageError: The transform looks at all rows together, or asks a model.
@@ -119,7 +122,7 @@ class Transform(_RowStep):
 
 
 class ScoreSpec(Record, frozen=True):
-    """How a completion is rewarded; see `pipeline.reward`."""
+    """Says how completions are rewarded; see `pipeline.reward`."""
 
     reward: RewardKind = "dense"
     mode: Mode = "reference"
@@ -128,7 +131,7 @@ class ScoreSpec(Record, frozen=True):
 
 
 class Score(_RowStep):
-    """The judge's reward of each completion, as trainers get it from `adhere.rewards`."""
+    """Adds the judge's reward of each completion, as trainers get it from `adhere.rewards`."""
 
     kind = "score"
 
@@ -150,7 +153,7 @@ class Score(_RowStep):
 
 
 class DrawSpec(Record, frozen=True):
-    """Settings of drawing: who is asked, how often, and how. Endpoint options are of `adhere eval`."""
+    """Says which model is asked, how often, and how. Endpoint options are those of `adhere eval`."""
 
     model: str
     sampling: Sampling = Sampling()
@@ -159,7 +162,7 @@ class DrawSpec(Record, frozen=True):
 
 
 class Draw(Step):
-    """Answers of a model: `draws` rows a prompt. A call that failed is a row with the status `error`."""
+    """Draws answers of a model, `draws` rows a prompt. A failed call is a row with the status `error`."""
 
     kind = "draw"
 
@@ -190,13 +193,13 @@ class Draw(Step):
 
 
 def prompt_of(row: Row, number: int) -> Prompt:
-    """The prompt of a row.
+    """Return the prompt of a row.
 
-    Its `prompt` (a text, or messages that end with the user's), called by its `key` or `id`, else by its line.
-    Constraints are read from `instruction_id_list` and `kwargs`, where it has them.
+    The text is the row's `prompt` (a text, or messages that end with the user's). Its id is the row's `key` or `id`,
+    else its line. Constraints are read from `instruction_id_list` and `kwargs`, if the row has them.
 
     Raises:
-        SpecError: It has no prompt, or its constraints are none.
+        SpecError: The row has no prompt, or its constraints cannot be read.
     """
     value = row.get("prompt")
     try:
@@ -223,7 +226,7 @@ def prompt_of(row: Row, number: int) -> Prompt:
 
 
 def answer_row(prompt: Prompt, answer: Response) -> Row:
-    """An answer as `adhere verify` reads it."""
+    """Return an answer as a row that `adhere verify` reads."""
     row = {
         "key": prompt.id,
         "draw": answer.draw,

@@ -1,4 +1,4 @@
-"""The work of `--engine`: plan shards, let an engine do those that are missing, and add up what they left."""
+"""Do the work of `--engine`: plan shards, let an engine do those that are missing, and add up the records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from adhere.verify.rows import Desk, TalliedBlock
 
 
 class Manifest(Record, frozen=True):
-    """Everything that came of some files: read = kept + dropped + broken.
+    """Holds the result for all files: read = kept + dropped + broken.
 
     `sha256` is over sources and shards: equal rows, equal hash.
     """
@@ -56,18 +56,18 @@ def run_shards(
     """Run a step over files of any number and place; shards that `out` holds are not done again.
 
     Args:
-        step: What becomes of rows.
+        step: The step that decides what becomes of rows.
         patterns: Files, patterns or URLs that fsspec reads.
         out: A folder, or a URL that fsspec writes to; every worker must see it.
-        engine: Who does the shards.
+        engine: The engine that does the shards.
         jobs: See `engines.do_each`.
-        shard_bytes: About how much of a file is one shard.
+        shard_bytes: Approximate size of a shard.
         progress: Where to report.
 
     Raises:
         UsageError: A pattern names no file, or there are no rows.
-        RunMismatch: `out` holds something else.
-        AdhereError: As the step raises it; the shards that are done stay.
+        RunMismatch: `out` holds the work of another step, or on other files.
+        AdhereError: The step raises it; finished shards stay.
     """
     progress, start_s = progress or Silent(), time.monotonic()
     plan = make_plan(step, tuple(patterns), out, shard_bytes=shard_bytes)
@@ -116,17 +116,14 @@ def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: flo
 
 
 def notes(manifest: Manifest, kind: type[Any]) -> Iterator[tuple[ShardDone, Any]]:
-    """The notes of every block, with the shard's record, in the order of the files."""
+    """Yield the notes of every block, each with its shard's record, in the order of the files."""
     for record in manifest.shards:
         for note in record.notes:
             yield record, convert(note, kind)
 
 
 def sha256_of_sources(manifest: Manifest) -> str:
-    """Return the sha256 of the one file's lines, uncompressed, where one shard or the plan has read all of it.
-
-    Else of all parts' hashes.
-    """
+    """Return the sha256 of the source's lines, uncompressed; for several sources or shards, a hash of their hashes."""
     parts: list[str] = []
     for source in manifest.sources:
         of_shards = [one.sha256 for one in manifest.shards if one.shard.place == source.place]
@@ -135,7 +132,7 @@ def sha256_of_sources(manifest: Manifest) -> str:
 
 
 def count_decontamination(step: Decontaminate, manifest: Manifest) -> FileResult:
-    """The counts of `adhere decontaminate`, of all shards together."""
+    """Return the counts of `adhere decontaminate` over all shards."""
     drop_counts: Counter[str] = Counter()
     touched_items: set[int] = set()
     for _, note in notes(manifest, BlockMatches):
@@ -153,10 +150,10 @@ def count_decontamination(step: Decontaminate, manifest: Manifest) -> FileResult
 
 
 def count_verification(desk: Desk, suite: Suite, manifest: Manifest) -> Verification:
-    """The numbers of `adhere verify`, of all shards together.
+    """Return the numbers of `adhere verify` over all shards.
 
     Raises:
-        SpecError: Two rows, perhaps of two shards, answer the same.
+        SpecError: Two rows, perhaps of two shards, answer the same prompt.
     """
     before: dict[str, int] = {}  # of each file: how many lines the files before it have
     last: dict[str, int] = {one.shard.place: one.last_line for one in manifest.shards}

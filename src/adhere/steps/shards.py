@@ -1,4 +1,4 @@
-"""Files cut into shards, and what the work on a shard leaves behind.
+"""Cut files into shards, and record what the work on a shard leaves behind.
 
     OUT/plan.json            which shards there are, and of what step: another step, or other files, is refused
     OUT/rows/00017.jsonl     what goes on, in the form of the file that it came from (.jsonl, .gz, .zst, .parquet)
@@ -36,9 +36,9 @@ _BATCH_ROWS = 2048
 
 
 class Source(Record, frozen=True):
-    """A file that is read.
+    """Names a file that is read.
 
-    `sha256` is of its lines, uncompressed, where planning has read it; else its shard's knows it.
+    `sha256` is the hash of its lines, uncompressed, if planning has read it; None: its shard records it.
     """
 
     place: str
@@ -47,9 +47,9 @@ class Source(Record, frozen=True):
 
 
 class Shard(Record, frozen=True):
-    """A part of a file, numbered through all files.
+    """Names a part of a file, numbered through all files.
 
-    Bytes of JSON lines or row groups of Parquet, from `begin` to `end` (None: all).
+    The part is bytes of JSON lines, or row groups of Parquet, from `begin` to `end` (None: to the end).
     """
 
     number: int
@@ -60,12 +60,12 @@ class Shard(Record, frozen=True):
 
     @property
     def is_parquet(self) -> bool:
-        """Whether it is of a Parquet file."""
+        """Whether the file is a Parquet file."""
         return self.place.endswith(".parquet")
 
 
 class Plan(Record, frozen=True):
-    """The shards that a step has to do. `key` is of the step and of the sources."""
+    """Holds the shards that a step has to do. `key` is a hash of the step and the sources."""
 
     key: str
     step: str
@@ -74,9 +74,9 @@ class Plan(Record, frozen=True):
 
 
 class ShardDone(Record, frozen=True):
-    """The record of a finished shard, with the processor time that it took.
+    """Records a finished shard, with its processor time.
 
-    `files` are the hashes of what was written: of lines uncompressed, of a Parquet file as it lies.
+    `files` are the hashes of what was written: of uncompressed lines, or of a whole Parquet file.
     """
 
     key: str
@@ -91,7 +91,7 @@ class ShardDone(Record, frozen=True):
 
 
 def make_plan(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: int = SHARD_BYTES) -> Plan:
-    """The plan that `out` holds, or a new one, which is stored there.
+    """Return the plan that `out` holds, or make a new one and store it there.
 
     Raises:
         UsageError: A pattern names no file.
@@ -127,7 +127,7 @@ def make_plan(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: i
 
 
 def first_row(patterns: tuple[str, ...]) -> dict[str, Any]:
-    """The first row of the first file, for what a person need not say.
+    """Return the first row of the first file, from which settings can be guessed; for Parquet only the columns' names.
 
     Raises:
         UsageError: A pattern names no file, or the file has no rows.
@@ -149,7 +149,7 @@ Cut = tuple[int, int | None, int]
 
 
 def _line_ends(place: str, size: int) -> tuple[list[Cut], str]:
-    """Cuts of a plain file at line ends, about `size` bytes apart, and the file's hash."""
+    """Cut a plain file at line ends, about `size` bytes apart; return the cuts and the file's hash."""
     cuts: list[Cut] = []
     begin, first, lines, at = 0, 1, 1, 0
     digest = hashlib.sha256()
@@ -167,7 +167,7 @@ def _line_ends(place: str, size: int) -> tuple[list[Cut], str]:
 
 
 def _row_groups(place: str, size: int) -> list[Cut]:
-    """Cuts of a Parquet file, about `size` compressed bytes apart."""
+    """Cut a Parquet file at row groups, about `size` compressed bytes apart."""
     parquet = need("pyarrow.parquet", extra="remote")
     with open_place(place) as file:
         about = parquet.ParquetFile(file).metadata
@@ -183,7 +183,7 @@ def _row_groups(place: str, size: int) -> list[Cut]:
 
 
 class ShardFile(LineFile):
-    """The lines of a shard, in blocks."""
+    """Reads the lines of a shard, in blocks."""
 
     def __init__(self, shard: Shard) -> None:
         self.name, self.size, self.bytes_read = shard.place, None, 0
@@ -198,35 +198,35 @@ class ShardFile(LineFile):
 
 
 class _Part(io.BytesIO):
-    """The next bytes of a file; a shard's worth, so they are read at once."""
+    """Holds the bytes of one shard, which are read at once."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         super().__init__(file.read(size))
 
 
 class Work:
-    """The work on a shard, by whatever engine: read, sort, write, and leave a record.
+    """Does the work on a shard, by any engine: read, sort, write, and store a record.
 
-    Doing it again changes nothing.
+    Doing a shard again changes nothing.
 
     Args:
-        step: What becomes of rows; what is sent is its spec.
-        key: Of the plan.
-        out: Where everything is written: a folder that all who work see, or a place that fsspec writes to.
+        step: The step that decides what becomes of rows; only its spec is sent.
+        key: Key of the plan.
+        out: Where everything is written: a folder that all workers see, or a place that fsspec writes to.
     """
 
     def __init__(self, step: Step, key: str, out: str) -> None:
         self.step, self.key, self.out = step, key, out
 
     def __reduce__(self) -> tuple[Callable[..., Work], tuple[Step | Callable[..., Any], ...]]:
-        """An engine may send the work with each shard: in one process the step is made once."""
+        """Return what makes the work in another process, where the step is made only once."""
         return _work, (self.step.__reduce__(), self.key, self.out)  # type: ignore[return-value]
 
     def __call__(self, shard: Shard) -> None:
-        """Do a shard, unless it is done.
+        """Run the step on a shard and write its record, unless there is one.
 
         Raises:
-            SpecError: A row cannot be used, where the step says that this is an error.
+            SpecError: A row cannot be used, and the step calls that an error.
         """
         if record_of(self.out, self.key, shard) is None:
             self.step.file = shard.place
@@ -246,7 +246,7 @@ def _work(made_of: tuple[Callable[..., Step], tuple[Any, ...]], key: str, out: s
 
 
 def record_of(out: str, key: str, shard: Shard) -> ShardDone | None:
-    """The record of a shard, or None where it is still to be done."""
+    """Return the record of a shard, or None if it is still to be done."""
     record_bytes = read_if_there(f"{out}/done/{shard.number:05}.json")
     if record_bytes is None:
         return None
@@ -255,7 +255,7 @@ def record_of(out: str, key: str, shard: Shard) -> ShardDone | None:
 
 
 class _ShardFiles:
-    """The files of a shard: opened when there is something to write, hashed as they are written."""
+    """Writes the files of a shard: each is opened at its first write, and hashed as it is written."""
 
     def __init__(self, work: Work, shard: Shard, stack: ExitStack) -> None:
         self._work, self._shard, self._stack, self._started = work, shard, stack, time.process_time()
@@ -272,7 +272,7 @@ class _ShardFiles:
         digest.update(data)
 
     def note(self, sorted_block: SortedBlock) -> None:
-        """Count a block, and write down what does not go on."""
+        """Count a block, and write its rows that do not go on."""
         file = b'{"file":' + encode(self._shard.place) + b","
         for folder, records in (("dropped", sorted_block.dropped), ("broken", sorted_block.broken)):
             if records:
@@ -284,7 +284,7 @@ class _ShardFiles:
             self.notes.append(msgspec.to_builtins(sorted_block.note))
 
     def done(self, last_line: int, sha256: str) -> ShardDone:
-        """The record of the shard."""
+        """Return the record of the shard."""
         hashes = {path: digest.hexdigest() for path, (_, digest) in sorted(self._open.items())}
         cpu_s = round(time.process_time() - self._started, 3)
         return ShardDone(
@@ -314,7 +314,10 @@ def _of_lines(work: Work, shard: Shard) -> ShardDone:
 
 
 def _of_parquet(work: Work, shard: Shard) -> ShardDone:
-    """Do a shard as `_of_lines`; rows that a step chooses stay Parquet, rows that it makes are JSON lines."""
+    """Do a shard of Parquet as `_of_lines` does one of lines.
+
+    Rows that a step chooses stay Parquet; rows that it makes are JSON lines.
+    """
     parquet = need("pyarrow.parquet", extra="remote")
     digest, number, buffer, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Run directories: append-only segments of keyed rows that a crash cannot spoil and that anyone can read."""
+"""Store Runs in directories: append-only segments of keyed rows that a crash cannot spoil and that anyone can read."""
 
 from adhere.store.run import Run, RunSpec
 

@@ -1,4 +1,4 @@
-"""Opening stored files that somebody else may have put there: only regular files of a sane size are read.
+"""Open stored files that may come from somebody else: only regular files of a sane size are read.
 
 A pipe would be waited for, a device never ends, and a sparse file of gigabytes is read as zeros. None of them is
 opened.
@@ -15,19 +15,19 @@ from pathlib import Path
 from adhere.errors import IntegrityError
 
 MOST_BYTES = 256 << 20
-"""Of a manifest, summary or another file that is one record."""
+"""Largest size of a manifest, a summary or another file that is one record."""
 MOST_PROMPT_BYTES = 1 << 30
-"""Of the prompts of one Run, and of a segment that is read in one go."""
+"""Largest size of the prompts of one Run, and of a segment that is read at once."""
 MOST_LINE_BYTES = 64 << 20
-"""Of one line of a segment, which is one answer. A reply of an endpoint, of which it is a part, has at most 32 MB."""
+"""Largest size of one line of a segment, which is one answer. An endpoint's whole reply has at most 32 MB."""
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A regular file, open for reading.
+    """Open a regular file for reading.
 
     Raises:
-        FileNotFoundError: There is none.
-        IntegrityError: It is a pipe, a device, a socket or a directory.
+        FileNotFoundError: There is no such file.
+        IntegrityError: The path is a pipe, a device, a socket or a directory.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -37,11 +37,11 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int = MOST_BYTES) -> bytes:
-    """All bytes of a regular file.
+    """Return all bytes of a regular file.
 
     Raises:
-        FileNotFoundError: There is none.
-        IntegrityError: It is no regular file, or has more than `most` bytes.
+        FileNotFoundError: There is no such file.
+        IntegrityError: The path is no regular file, or has more than `most` bytes.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -51,7 +51,7 @@ def read_regular(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 (hex) of a regular file of at most MOST_PROMPT_BYTES, read in pieces.
+    """Return the sha256 (hex) of a regular file of at most MOST_PROMPT_BYTES, read in pieces.
 
     Raises:
         FileNotFoundError, IntegrityError: See `read_regular`.
@@ -64,10 +64,10 @@ def sha256_of(path: Path) -> str:
 
 
 def inside(base: Path, place: str) -> Path:
-    """`base / place`, where a stored file says which place.
+    """Return `base / place`, for a place named by a stored file.
 
     Raises:
-        IntegrityError: It lies elsewhere, by `..`, an absolute path or a link.
+        IntegrityError: The place lies outside of `base`, by `..`, an absolute path or a link.
     """
     path = base / place
     if not path.resolve().is_relative_to(base.resolve()):

@@ -1,4 +1,4 @@
-"""Reading segments while somebody else is writing them: every call gives the rows that came since the last one."""
+"""Read segments while another process writes them: every call gives the rows that came since the last one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Follower(Generic[T]):
     """Follows the segments of one folder, which need not exist yet.
 
     Args:
-        folder: Where they lie.
-        kind: Of their rows.
+        folder: Folder of the segments.
+        kind: Type of the rows.
 
     Attributes:
-        changed: When the newest of them was last written (seconds since 1970); 0 if there is none.
-        unreadable: Complete lines that cannot be read, and files that are none of ours.
+        changed: When the newest segment was last written (seconds since 1970); 0 if there is none.
+        unreadable: Number of complete lines that cannot be read, and of files that no writer of ours made.
     """
 
     def __init__(self, folder: Path, kind: type[T]) -> None:
@@ -33,7 +33,7 @@ class Follower(Generic[T]):
         self._left_out: set[Path] = set()
 
     def fresh(self) -> list[T]:
-        """The rows since the last call; a line that is not yet ended comes with a later one."""
+        """Return the rows since the last call; an unfinished line comes with a later call."""
         return list(self._fresh())
 
     def _fresh(self) -> Iterator[T]:
@@ -65,6 +65,6 @@ class Follower(Generic[T]):
                     self.unreadable += 1
 
     def _leave_out(self, path: Path) -> None:
-        """Leave out a file that no writer of ours makes, so that it is looked at once; count it as unreadable."""
+        """Leave out a file that no writer of ours makes, and count it as unreadable once."""
         self._left_out.add(path)
         self.unreadable += 1

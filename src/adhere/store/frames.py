@@ -1,4 +1,4 @@
-"""Stored runs as a table for pandas or Polars: a row a prompt, an answer or a constraint.
+"""Turn stored runs into a table for pandas or Polars: a row a prompt, an answer or a constraint.
 
 | level | a row is | `strict`, `loose` |
 |---|---|---|
@@ -29,16 +29,16 @@ _Key = tuple[str, int, int]
 
 
 class StoredAnswers(Protocol):
-    """The parts of a Run that are read."""
+    """Declares the parts of a Run that are read."""
 
     directory: Path
 
     @property
     def spec(self) -> RunSpec:
-        """Return what was asked."""
+        """The Run's spec."""
 
     def parts(self) -> Iterator[Any]:
-        """Its shards, or itself."""
+        """Yield the Run's shards, or the Run itself."""
 
 
 def frame_of(
@@ -47,13 +47,13 @@ def frame_of(
     """Return runs as one DataFrame.
 
     Args:
-        runs: One, or several, which `model` and `run` tell apart.
+        runs: One run, or several, which the columns `model` and `run` tell apart.
         level: See this module.
         library: `pandas` or `polars`; None: the first that is installed.
 
     Raises:
-        UsageError: No such level or library.
-        MissingExtra: Neither is installed, or not the one that is asked for.
+        UsageError: There is no such level or library.
+        MissingExtra: Neither library is installed, or not the one that is asked for.
     """
     one_of(level, LEVELS, "level")
     several: list[Any] = list(runs) if isinstance(runs, list | tuple) else [runs]
@@ -142,7 +142,7 @@ def _prompt_rows(
 def _keeps(
     prompt: Prompt, response: Response | None, verdicts: Mapping[int, Mapping[str, Verdict]], view: str
 ) -> bool | None:
-    """Return whether an answer keeps every constraint of its turn; None where that was not measured."""
+    """Tell whether an answer keeps every constraint of its turn; None if that was not measured."""
     if response is None or response.status == "error":
         return None
     n_constraints = len(prompt.turns[response.turn].constraints)

@@ -1,4 +1,4 @@
-"""Manifests: what a Run was made from and by. To resume it the spec must match; surroundings are for the record."""
+"""Record what a Run was made from and by. To resume it, the spec must match; the rest is for the record."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ PACKAGES = (
 
 
 class RunSpec(Record, frozen=True):
-    """Everything that can change an answer or how it is judged. Two Runs with one spec are one Run.
+    """Holds everything that can change an answer or how it is judged. Two Runs with one spec are one Run.
 
-    `limit` is how many of the suite's prompts are asked; None is all. `cut_answers` and `slices` are the suite's;
-    `mode` says whose semantics published kinds have; `random_in_reference` is the seed for what the published code
-    draws at random, None leaves it undecided. `reasoning_tags` are a person's own (`text.reasoning.own_tags`).
+    `limit` is how many of the suite's prompts are asked; None is all. `cut_answers` and `slices` are the suite's.
+    `mode` is `reference` (published kinds are judged as the published code does) or `fixed`. `random_in_reference` is
+    the seed for numbers that the published code draws at random; None leaves such verdicts undecided. `reasoning_tags`
+    are the user's own (`text.reasoning.own_tags`).
     """
 
     model: str
@@ -51,7 +52,7 @@ class RunSpec(Record, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """The hash of what can change an answer; fields that came later count where they are not the default."""
+        """Hash of what can change an answer; fields added later count only if they are not the default."""
         fields = identity(self)
         if self.mode == "reference":
             del fields["mode"]
@@ -63,7 +64,7 @@ class RunSpec(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        """A folder name: the model's name and the start of the hash."""
+        """Name for a folder: the model's name and the start of the hash."""
         return f"{slug(self.model)}-{self.sha256[:12]}"
 
     @property
@@ -72,9 +73,9 @@ class RunSpec(Record, frozen=True):
         return self.engine.settings.get("oracle") is True
 
     def directory(self, out: Path) -> Path:
-        """Where the Run of this spec lies below `out`, or would.
+        """Return the directory of this spec's Run below `out`, existing or not.
 
-        Also one whose folder an earlier version named otherwise.
+        A folder that an earlier version named otherwise is found too.
         """
         return place_below(
             out, slug(self.model), self.sha256, lambda folder: decode(_manifest(folder), Manifest).spec.sha256
@@ -82,10 +83,10 @@ class RunSpec(Record, frozen=True):
 
 
 def identity(spec: Record) -> dict[str, Any]:
-    """The fields of a spec that can change an answer or a verdict.
+    """Return the fields of a spec that can change an answer or a verdict.
 
-    What a server answers depends neither on the version of the library that asks it nor on how long one waits, so both
-    are stored with the Run and decide nothing.
+    The answers of a server depend neither on the version of the library that asks, nor on how long it waits. Both are
+    stored with the Run, but left out here.
     """
     fields: dict[str, Any] = msgspec.to_builtins(spec)
     engine = fields.get("engine")
@@ -98,20 +99,21 @@ def identity(spec: Record) -> dict[str, Any]:
 
 
 def slug(name: str, otherwise: str = "model") -> str:
-    """A name as part of a folder's name."""
+    """Return a name as part of a folder's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[-60:] or otherwise
 
 
 def place_below(out: Path, begins: str, sha256: str, sha256_of: Callable[[Path], str]) -> Path:
-    """The directory `begins-HASH` of a spec below `out`.
+    """Return the directory `begins-HASH` of a spec below `out`.
 
-    If there is none, one that begins alike and holds the same spec, because earlier versions hashed more of it.
+    If there is none, a directory that begins alike and holds the same spec is returned, for earlier versions hashed
+    more fields.
 
     Args:
-        out: Need not exist.
-        begins: See `slug`.
-        sha256: Of the spec.
-        sha256_of: Of the spec that a directory holds; raises OSError or IntegrityError where it holds none.
+        out: The folder above, which need not exist.
+        begins: How the name begins; see `slug`.
+        sha256: Hash of the spec.
+        sha256_of: Returns the hash of the spec in a directory; raises OSError or IntegrityError if there is none.
     """
     directory = out / f"{begins}-{sha256[:12]}"
     if directory.exists():
@@ -130,7 +132,7 @@ def _manifest(directory: Path) -> bytes:
 
 
 class Manifest(Record, frozen=True):
-    """`manifest.json`, written once.
+    """Holds `manifest.json`, written once.
 
     Only the spec's `identity` and `prompts_sha256` decide whether a Run may be resumed. `git_commit` is that of this
     package's code, `repository` that of the project in whose folder the Run was started; `+changes` where tracked files
@@ -154,7 +156,7 @@ class Manifest(Record, frozen=True):
 
 
 def new_manifest(spec: RunSpec, *, n_prompts: int, prompts_sha256: str) -> Manifest:
-    """The manifest of a Run that starts now, here."""
+    """Return the manifest of a Run that starts now, on this machine."""
     return Manifest(
         version=SCHEMA_VERSION,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -175,24 +177,24 @@ def new_manifest(spec: RunSpec, *, n_prompts: int, prompts_sha256: str) -> Manif
 
 @cache  # a sweep starts hundreds of Runs, and asking git and pip takes 0.1 s each time
 def _own_commit() -> str | None:
-    """The commit of the code that runs."""
+    """Return the commit of the running code."""
     return git_commit(Path(adhere.__file__).parent)
 
 
 @cache
 def _commit_of(folder: Path) -> str | None:
-    """The commit of the project around a folder."""
+    """Return the commit of the project around a folder."""
     return git_commit(folder, tracked_file="")
 
 
 @cache
 def _own_packages() -> Mapping[str, str]:
-    """The packages beside it."""
+    """Return the packages of this environment, with their versions."""
     return package_versions()
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the packages that can change a number, as far as they are installed."""
+    """Return the versions of the installed packages that can change a number."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -203,11 +205,11 @@ def package_versions() -> dict[str, str]:
 
 
 def git_commit(folder: Path, *, tracked_file: str = "__init__.py") -> str | None:
-    """The commit that `folder` is checked out at, with `+changes` where tracked files differ; None outside of git.
+    """Return the commit at which `folder` is checked out, with `+changes` if tracked files differ; None outside of git.
 
     Args:
         folder: Anywhere in a checkout.
-        tracked_file: A file of the folder that git must know; empty: it need not.
+        tracked_file: A file of the folder that git must track; empty: none need be.
     """
     git = shutil.which("git")
     if git is None:
@@ -229,9 +231,9 @@ def git_commit(folder: Path, *, tracked_file: str = "__init__.py") -> str | None
 
 
 def differences(stored_spec: Record, asked_spec: Record, *, labels: tuple[str, str] = ("stored", "asked")) -> list[str]:
-    """Each field in which two specs differ, as `sampling.temperature: stored 0.0, asked 1.0`; `labels` name the two.
+    """List the fields in which two specs differ, as `sampling.temperature: stored 0.0, asked 1.0`.
 
-    What is no part of a spec's `identity` is not compared.
+    `labels` name the two specs. Fields that are no part of `identity` are not compared.
     """
     old, new = _leaves(identity(stored_spec)), _leaves(identity(asked_spec))
     names = dict.fromkeys([*old, *new])

@@ -1,4 +1,4 @@
-"""A Run: one model's answers to one set of prompts and what the judge said, in a directory that survives kill -9.
+"""Store a Run: a model's answers to a set of prompts and the judge's verdicts, in a directory that survives kill -9.
 
     manifest.json    the spec and its hash, versions; written once
     prompts.jsonl    what was asked
@@ -57,13 +57,13 @@ __all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys",
 
 Key = tuple[str, int, int]
 MOST_KEYS = 2_000_000
-"""Answers of one Run, which keeps them in memory; more are a sharded Run (`store.sharded`)."""
+"""Largest number of answers of one Run, which keeps them in memory; more make a sharded Run (`store.sharded`)."""
 WAIT_S = 0.2
-"""Between two looks at a directory that another process holds."""
+"""Seconds between two attempts to hold a directory that another process holds."""
 
 
 class EpisodeStep(Record, frozen=True, omit_defaults=True):
-    """One answer within an episode, and what the world said to it. `answer.turn` is its number, from 0.
+    """Holds one answer within an episode, and what the world said to it. `answer.turn` is its number, from 0.
 
     `heard` is None while a model that plays the user has not replied.
     """
@@ -73,15 +73,15 @@ class EpisodeStep(Record, frozen=True, omit_defaults=True):
 
 
 class StoredVerdict(Verdict, frozen=True, kw_only=True):
-    """A Verdict with the hash of the answer that it is about."""
+    """Is a Verdict with the hash of the answer that it is about."""
 
     answer: str
 
 
 def in_order(rows: Iterable[EpisodeStep]) -> dict[tuple[str, int], list[EpisodeStep]]:
-    """The steps of every (prompt_id, draw) in their order, without those after a gap.
+    """Return the steps of every (prompt_id, draw) in order, without those after a gap.
 
-    Of several rows for one step the last counts.
+    Of several rows for one step, the last counts.
     """
     rows_by_key = {row.answer.key: row for row in rows}
     episodes: dict[tuple[str, int], list[EpisodeStep]] = {}
@@ -96,18 +96,18 @@ _VERDICT_FIELDS = len(Verdict.__struct_fields__)
 
 
 def all_keys(prompts: Iterable[Prompt], draws: int) -> list[Key]:
-    """Every (prompt_id, turn, draw) that a measurement needs, in the order of the prompts."""
+    """Return every (prompt_id, turn, draw) that a measurement needs, in the order of the prompts."""
     return [(prompt.id, turn, draw) for prompt in prompts for draw in range(draws) for turn in range(len(prompt.turns))]
 
 
 class Run:
-    """A stored Run. Make one by `Run.open` (to add to it) or `Run.load` (to read it, or to judge it again).
+    """Is a stored Run. Make one by `Run.open` (to add to it) or `Run.load` (to read it, or to judge it again).
 
     Responses are kept in memory once read (about 1 KB each); verdicts are read from disk when asked for.
 
     Attributes:
-        directory: Where it lies.
-        manifest: What it was made from.
+        directory: The Run's directory.
+        manifest: What the Run was made from.
     """
 
     def __init__(self, directory: Path, manifest: Manifest, prompts: Sequence[Prompt]) -> None:
@@ -129,7 +129,7 @@ class Run:
 
     @classmethod
     def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Self:
-        """Start a Run in `directory`, or go on with the one that is there.
+        """Start a Run in `directory`, or resume the one that is there.
 
         Raises:
             RunMismatch: The Run that is there has another spec or other prompts; the message names each difference.
@@ -164,8 +164,8 @@ class Run:
         Nothing is written unless something is appended.
 
         Raises:
-            UsageError: There is no Run.
-            IntegrityError: Its manifest or prompts are damaged, or were changed after it was made.
+            UsageError: `directory` holds no Run.
+            IntegrityError: The manifest or the prompts are damaged, or were changed later.
         """
         file = directory / "manifest.json"
         if not file.is_file():
@@ -184,26 +184,26 @@ class Run:
 
     @property
     def spec(self) -> RunSpec:
-        """Return what was asked of whom, and how."""
+        """Spec of the Run: model, suite and settings."""
         return self.manifest.spec
 
     @property
     def is_shard(self) -> bool:
-        """Whether it is one of several that are read as one."""
+        """Whether the Run is one shard of a sharded Run."""
         return self.directory.parent.name == SHARDS
 
     def parts(self) -> Iterator[Run]:
-        """Yield what is read at a time: the Run itself, or each of its shards."""
+        """Yield the parts that are read one at a time: the Run itself, or each of its shards."""
         yield self
 
     @property
     def n_asked(self) -> int:
-        """Answers that it needs: prompts × turns × draws."""
+        """Number of answers that the Run needs: prompts × turns × draws."""
         return len(self._keys)
 
     @property
     def state(self) -> Word:
-        """How far it is, in the word that every command uses."""
+        """How far the Run is, in the word that every command uses."""
         answers = self._read_responses()
         failed = sum(response.status == "error" for response in answers.values())
         return state_word(
@@ -221,23 +221,23 @@ class Run:
 
     @property
     def damage(self) -> Damage:
-        """The damage in the rows read so far: what could not be used of them."""
+        """Damage in the rows read so far."""
         return self._response_damage + self._verdict_damage
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """The prompts, in the suite's order."""
+        """Return the prompts, in the suite's order."""
         return self._prompts
 
     def responses(self) -> list[Response]:
-        """One Response per key that has any, in the order of the prompts; failed calls too."""
+        """Return one Response for each key that has any, in the order of the prompts; failed calls too."""
         responses = self._read_responses()
         return [responses[key] for key in self._keys if key in responses]
 
     def missing(self, *, again: bool = False) -> list[Key]:
-        """Keys without an answer, in the order of the prompts: never asked, lost, or failed.
+        """Return the keys without an answer, in the order of the prompts: never asked, lost, or failed.
 
-        What failed for good (`failure` is `final`: too long a context, an unknown parameter) would fail again, and is
-        left out unless `again`.
+        Calls that failed for good (`failure` is `final`: too long a context, an unknown parameter) would fail again,
+        and are left out unless `again`.
         """
         responses = self._read_responses()
         return [
@@ -248,7 +248,7 @@ class Run:
         ]
 
     def verdicts(self) -> list[Verdict]:
-        """The last Verdict of every (response, constraint, view), in the order of prompts, constraints and views.
+        """Return the last Verdict of every (response, constraint, view), by prompt, constraint and view.
 
         Verdicts on an answer that has since been replaced are left out and counted in `damage.stale`.
         """
@@ -271,13 +271,13 @@ class Run:
         See `store.frames`, whose `frame_of` takes several Runs.
 
         Raises:
-            UsageError: No such level or library.
+            UsageError: There is no such level or library.
             MissingExtra: Neither pandas nor Polars is installed.
         """
         return frame_of(self, level=level, library=library)
 
     def __repr__(self) -> str:
-        """Return what was asked, how many passed, and where it lies."""
+        """Return the model and suite, how many prompts passed, and the directory."""
         state: str = self.state
         if self.is_sealed:
             rate = self.summary().overall.prompt_strict
@@ -286,7 +286,7 @@ class Run:
         return f"<Run {self.spec.model} on {self.spec.suite}: {state}; {self.directory}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the rates with their denominators, and where it lies."""
+        """Return the table that a notebook shows: the rates with their denominators, and the directory."""
         heading, rows = f"{self.spec.model} on {self.spec.suite}", {"state": str(self.state)}
         if self.is_sealed:
             overall, account = self.summary().overall, self.summary().accounting
@@ -304,7 +304,7 @@ class Run:
         return notebook_table(heading, rows | {"directory": str(self.directory)})
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.
+        """Return a pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.
 
         Answers without a verdict (failed calls) have one row with an empty `outcome`.
 
@@ -339,6 +339,7 @@ class Run:
 
         Raises:
             ResourceError: The disk is full; earlier rows are safe.
+            ValueError: The Run did not ask this.
         """
         if response.key not in self._known_keys:
             raise ValueError(f"Response {response.key} answers nothing that {self.directory} asked")
@@ -348,7 +349,7 @@ class Run:
         _take(responses, response)
 
     def append_step(self, step: EpisodeStep) -> None:
-        """Add one step of an episode. It is safe when this returns: what was done in a world is never asked for again.
+        """Add one step of an episode, and flush: what was done in a world is never asked for again.
 
         Raises:
             ResourceError: The disk is full; earlier rows are safe.
@@ -357,9 +358,9 @@ class Run:
         self._step_writer.flush()
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
-        """The steps so far of every (prompt_id, draw) that has any, in order.
+        """Return the stored steps of every (prompt_id, draw) that has any, in order.
 
-        Of several rows for one step the last counts.
+        Of several rows for one step, the last counts.
         """
         damage = Damage()
         episodes = in_order(read_segments(self.directory / "steps", EpisodeStep, damage))
@@ -384,7 +385,7 @@ class Run:
             self._verdict_writer.append(StoredVerdict(**fields, answer=answer_hash(response)))
 
     def flush(self) -> None:
-        """Make everything appended so far safe."""
+        """Write everything appended so far to the disk."""
         self._step_writer.flush()
         self._response_writer.flush()  # first, so that a verdict never outlives its answer
         self._verdict_writer.flush()
@@ -403,7 +404,7 @@ class Run:
             raise ResourceError(f"Cannot write the summary into {self.directory}: {error.strerror or error}") from error
 
     def summary(self) -> Summary:
-        """The stored summary.
+        """Return the stored summary.
 
         Raises:
             UsageError: The Run is not finished.
@@ -448,7 +449,7 @@ class Run:
         return self._responses
 
     def _unseal(self) -> None:
-        """A summary must not stand beside rows that it does not count."""
+        """Remove the summary, which must not stand beside rows that it does not count."""
         (self.directory / SUMMARY).unlink(missing_ok=True)
         if self.is_shard:
             (self.directory.parent.parent / SUMMARY).unlink(missing_ok=True)
@@ -456,16 +457,16 @@ class Run:
 
 @contextmanager
 def alone(directory: Path, *, wait: bool = True, beside: bool = False) -> Iterator[bool]:
-    """Hold a directory among all processes that ask for it like this; one that is killed lets go.
+    """Hold a directory, among all processes that ask for it by this function; a killed process lets go.
 
-    Gives whether it is held. Rows need no such thing. A summary does, where two processes write the same Run: one would
-    count its rows while the other adds some. Where the system has no `flock`, nothing is held, and everybody is told
-    that it is.
+    The context's value tells whether it is held. Appending rows needs no lock. A summary does if two processes write
+    the same Run, for one would count rows while the other adds some. Without `flock` on the system nothing is held, and
+    the value is True.
 
     Args:
-        directory: Made if it is not there.
-        wait: Until whoever holds it lets go; else give False at once.
-        beside: Hold it beside others who ask for it like this; who asks otherwise holds it alone.
+        directory: The directory, which is made if missing.
+        wait: Whether to wait until the holder lets go; else the value is False at once.
+        beside: Share the directory with others who ask with `beside`; who asks without holds it alone.
 
     Raises:
         ResourceError: The directory cannot be made.
@@ -494,14 +495,14 @@ def alone(directory: Path, *, wait: bool = True, beside: bool = False) -> Iterat
 
 
 def is_held(directory: Path) -> bool:
-    """Whether a process is at work on a directory, as far as `alone` tells."""
+    """Tell whether a process holds a directory by `alone`."""
     with alone(directory, wait=False) as is_free:
         return not is_free
 
 
 @asynccontextmanager
 async def alone_in_turn(directory: Path, say: Callable[[str], None], *, beside: bool = False) -> AsyncIterator[None]:
-    """`alone`, waiting for whoever holds the directory without holding up the event loop; `say` is told once.
+    """Hold a directory as `alone` does, waiting without blocking the event loop; `say` is called once if it waits.
 
     Raises:
         ResourceError: The directory cannot be made.
@@ -519,7 +520,7 @@ async def alone_in_turn(directory: Path, say: Callable[[str], None], *, beside: 
 
 
 def _refuse_other(run: Run, spec: RunSpec, prompts: Sequence[Prompt]) -> None:
-    """Go on only if spec and prompts are what is stored."""
+    """Raise RunMismatch unless spec and prompts are what is stored."""
     lines = differences(run.spec, spec)
     if not lines and content_hash_of_list([], prompts) != content_hash_of_list([], run.prompts()):
         lines = [f"prompts: stored {len(run.prompts())}, asked {len(prompts)}, with other ids or texts"]
@@ -531,16 +532,16 @@ def _refuse_other(run: Run, spec: RunSpec, prompts: Sequence[Prompt]) -> None:
 
 
 def _take(responses: dict[Key, Response], response: Response) -> None:
-    """Last writer wins, but a failed call never replaces an answer."""
+    """Store a response under its key; a failed call never replaces an answer."""
     before = responses.get(response.key)
     if replaces(response.status, before.status if before is not None else None):
         responses[response.key] = response
 
 
 def replaces(status: Status, before: Status | None) -> bool:
-    """Whether a row with this status counts instead of the one before it.
+    """Tell whether a row with this status replaces the row before it with the same key.
 
-    The last one does, but a failed call never replaces an answer.
+    The last row does, but a failed call never replaces an answer.
     """
     return before is None or before == "error" or status != "error"
 
@@ -553,7 +554,11 @@ def answer_hash(response: Response) -> str:
 
 
 def check_prompts(prompts: Sequence[Prompt], spec: RunSpec) -> None:
-    """Refuse what no Run can ask: no prompts, no draws, or one id twice."""
+    """Refuse what no Run can ask: no prompts, no draws, or one id twice.
+
+    Raises:
+        UsageError: It is so.
+    """
     if not prompts:
         raise UsageError(f"Suite {spec.suite!r} has no prompts to ask")
     if spec.draws < 1:

@@ -1,4 +1,4 @@
-"""Append-only JSON-lines files, one writer each, that a crash cannot spoil.
+"""Write and read append-only JSON-lines files, one writer each, that a crash cannot spoil.
 
 A writer makes its own file, so two processes never share one and no lock is needed. A batch is one `os.write` on a
 descriptor opened with O_APPEND, then one fsync: what `flush` has returned from survives kill -9 and power loss. Readers
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Record)
 
 
 class Damage:
-    """A record of what reading found and could not use, so that nothing is lost without a word.
+    """Records what reading found and could not use, so that nothing is lost silently.
 
     Attributes:
         torn: Unterminated last lines, each the mark of a writer that died while writing.
@@ -54,7 +54,7 @@ class Damage:
 
     @property
     def rows(self) -> int:
-        """Lines that were dropped."""
+        """Number of lines that were dropped."""
         return len(self.torn) + len(self.corrupt)
 
     def __bool__(self) -> bool:
@@ -74,10 +74,10 @@ class SegmentWriter(Generic[T]):
     """Appends rows to a new file of its own in `folder`; the file appears with the first batch.
 
     Args:
-        folder: Where segments of this kind lie.
+        folder: Folder of the segments of this kind.
 
     Attributes:
-        safe: Rows that are on disk.
+        safe: Number of rows on disk.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -89,9 +89,9 @@ class SegmentWriter(Generic[T]):
         self._descriptor: int | None = None
 
     def append(self, row: T) -> tuple[Path, int, int]:
-        """Take one row. It is safe once `flush` returns, which this calls after 64 rows, or 0.5 s after the last flush.
+        """Take one row. It is safe once `flush` returns, which is called after 64 rows or 0.5 s after the last flush.
 
-        Returns where it lies then: the file, from which byte on, and how many bytes.
+        Returns the row's place: the file, the byte at which it begins, and its number of bytes.
         """
         data = encode(row) + b"\n"
         place = (self.path, self._length, len(data))
@@ -102,7 +102,7 @@ class SegmentWriter(Generic[T]):
         return place
 
     def flush(self) -> None:
-        """Write and fsync what waits.
+        """Write the waiting rows and fsync.
 
         Raises:
             ResourceError: The disk is full or failing. Rows of earlier flushes are safe; those that waited are not.
@@ -157,22 +157,22 @@ class SegmentWriter(Generic[T]):
 
 
 def _new_path(folder: Path) -> Path:
-    """A name that no other writer has.
+    """Return a name that no other writer has.
 
-    The time comes first, because of two rows with one key the later segment's wins.
+    The time comes first, for of two rows with one key the later segment's counts.
     """
     host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:32]
     return folder / f"{time.time_ns():020d}-{host}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
 
 
 def read_segments(folder: Path, kind: type[T], damage: Damage) -> Iterator[T]:
-    """Every readable row of every segment in `folder`, oldest segment first; what is not readable goes to `damage`."""
+    """Yield every readable row of every segment in `folder`, oldest segment first; `damage` gets the rest."""
     for path in sorted(folder.glob("*.jsonl")):
         yield from read_segment(path, kind, damage)
 
 
 def read_segment(path: Path, kind: type[T], damage: Damage) -> Iterator[T]:
-    """Every readable row of one segment; what is not readable goes to `damage`."""
+    """Yield every readable row of one segment; `damage` gets the rest."""
     name = f"{path.parent.name}/{path.name}"
     try:
         file = open_regular(path)
@@ -199,14 +199,18 @@ def read_segment(path: Path, kind: type[T], damage: Damage) -> Iterator[T]:
 
 
 def _write_all(descriptor: int, batch: bytes) -> None:
-    """One write and one fsync."""
+    """Write a batch by one write and one fsync.
+
+    Raises:
+        OSError: Not all of it was written.
+    """
     if os.write(descriptor, batch) != len(batch):  # a regular file takes all of it, or has no room
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)
 
 
 def sync(path: Path) -> None:
-    """Write what the system still holds of a file or a folder to the disk."""
+    """Write what the system still buffers of a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,11 +1,11 @@
-"""A Run of more answers than one process should hold: consecutive prompts in shards, each a Run, that are read as one.
+"""Store a Run of more answers than one process should hold, as shards of consecutive prompts; each shard is a Run.
 
     shards.json       the spec and how much there is; written when every shard is there
     shards/00017/     a Run (`store.run`) with the spec of the whole and its part of the prompts
     summary.json      the sum of the shards' summaries; present only while nothing was appended since
 
-`adhere eval` starts one where there are more than MOST_KEYS answers, and `adhere draw` always. `load_run` reads either.
-Whoever reads millions of answers goes by `parts()`, of which one at a time is in memory.
+`adhere eval` starts one for more than MOST_KEYS answers, and `adhere draw` always. `load_run` reads either kind. To
+read millions of answers use `parts()`, of which one at a time is in memory.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from adhere.store.shelf import SHARDED, SHARDS, Word, state_word
 from adhere.store.summary import Summary
 
 SHARD_ANSWERS = 50_000
-"""Of one shard: enough that the slow last answers of each cost little, few enough to be held in memory."""
+"""Answers of one shard: enough that the slow last answers cost little, few enough to be held in memory."""
 
 
 class Sharding(Record, frozen=True):
-    """`shards.json`. `prompts_sha256` is of the shards' `prompts.jsonl`, one behind the other."""
+    """Holds `shards.json`. `prompts_sha256` is of the shards' `prompts.jsonl`, concatenated."""
 
     version: int
     spec: RunSpec
@@ -44,14 +44,14 @@ class Sharding(Record, frozen=True):
 
 
 class Outline:
-    """Adds up what the shards of a sharded Run ask, one after the other."""
+    """Counts and hashes the prompts of a sharded Run, shard by shard."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
         self._shards = self._prompts = self._turns = 0
 
     def add(self, prompts: Sequence[Prompt]) -> None:
-        """The next shard."""
+        """Count the next shard."""
         self._shards, self._prompts = self._shards + 1, self._prompts + len(prompts)
         for prompt in prompts:
             self._turns += len(prompt.turns)
@@ -63,7 +63,7 @@ class Outline:
         return self._digest.hexdigest()
 
     def write(self, directory: Path, spec: RunSpec) -> Sharding:
-        """Say that these shards, which lie in `directory`, are one Run.
+        """Write `shards.json`, which makes the shards in `directory` one Run.
 
         Raises:
             ResourceError: The directory cannot be written.
@@ -77,7 +77,7 @@ class Outline:
 
 
 class ShardedRun(Run):
-    """See the module. It is read like a Run, and written shard by shard."""
+    """Is a Run in shards, which is read like a Run and written shard by shard; see the module."""
 
     def __init__(self, directory: Path, sharding: Sharding) -> None:
         self.directory, self.sharding = directory, sharding
@@ -96,8 +96,8 @@ class ShardedRun(Run):
         """Open the sharded Run in `directory`.
 
         Raises:
-            UsageError: There is none.
-            IntegrityError: A file is damaged, or a shard is gone.
+            UsageError: `directory` holds no sharded Run.
+            IntegrityError: A file is damaged, or a shard is missing.
         """
         file = directory / SHARDED
         if not file.is_file():
@@ -111,10 +111,10 @@ class ShardedRun(Run):
     def start(
         cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt], *, shard_answers: int = SHARD_ANSWERS
     ) -> Self:
-        """Make the shards that are not there yet, or go on with the sharded Run that is.
+        """Make the shards that are missing, or resume the sharded Run in `directory`.
 
         Raises:
-            RunMismatch: The one that is there has another spec or other prompts.
+            RunMismatch: The Run that is there has another spec or other prompts.
             UsageError: See `Run.open`.
             ResourceError: The directory cannot be written.
         """
@@ -138,7 +138,7 @@ class ShardedRun(Run):
         return cls(directory, outline.write(directory, spec))
 
     def parts(self) -> Iterator[Run]:
-        """The shards, each read when it is its turn."""
+        """Yield the shards, each read when it is its turn."""
         for shard in self.shards:
             part = Run.load(shard)
             if part.manifest.spec_sha256 != self.manifest.spec_sha256:
@@ -147,7 +147,7 @@ class ShardedRun(Run):
             self._damage += part.damage
 
     def summaries(self) -> Iterator[Summary]:
-        """The shards' summaries, without their rows.
+        """Yield the shards' summaries, without their rows.
 
         Raises:
             UsageError: A shard is not finished.
@@ -189,11 +189,11 @@ class ShardedRun(Run):
         return self._damage
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """All of them, in memory."""
+        """Return all prompts, in memory."""
         return tuple(chain.from_iterable(part.prompts() for part in self.parts()))
 
     def responses(self) -> list[Response]:
-        """All of them, in memory; see `parts`."""
+        """Return all responses, in memory; see `parts`."""
         return list(chain.from_iterable(part.responses() for part in self.parts()))
 
     def missing(self, *, again: bool = False) -> list[Key]:
@@ -201,7 +201,7 @@ class ShardedRun(Run):
         return list(chain.from_iterable(part.missing(again=again) for part in self.parts()))
 
     def verdicts(self) -> list[Verdict]:
-        """All of them, in memory; see `parts`."""
+        """Return all verdicts, in memory; see `parts`."""
         return list(chain.from_iterable(part.verdicts() for part in self.parts()))
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
@@ -221,13 +221,13 @@ class ShardedRun(Run):
         raise TypeError(f"{self.directory} is written shard by shard")
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing, for no rows wait."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, for no file is open."""
 
     def seal(self, summary: Summary) -> None:
-        """Store the sum of the shards' summaries; each shard has seals of its own."""
+        """Store the sum of the shards' summaries; each shard has its own seals."""
         try:
             write_atomic(self.directory / SUMMARY, encode(summary) + b"\n")
         except OSError as error:
@@ -240,10 +240,10 @@ def load_run(directory: Path) -> Run:
 
 
 def manifest_of(directory: Path) -> Manifest:
-    """The manifest of a Run, sharded or not, without its rows.
+    """Return the manifest of a Run, sharded or not, without its rows.
 
     Raises:
-        OSError, IntegrityError: It is not there, or damaged.
+        OSError, IntegrityError: The manifest is missing or damaged.
     """
     if (directory / SHARDED).is_file():
         return ShardedRun.load(directory).manifest
@@ -251,7 +251,7 @@ def manifest_of(directory: Path) -> Manifest:
 
 
 def cuts(prompts: Iterable[Prompt], size: int) -> Iterator[list[Prompt]]:
-    """So many prompts at a time, or more where the last ones belong to one group; one cut is in memory at a time."""
+    """Yield lists of `size` prompts, or more if the last ones belong to one group; one list is in memory at a time."""
     members: list[Prompt] = []
     for prompt in prompts:
         is_apart = not members or "group" not in prompt.tags or prompt.tags["group"] != members[-1].tags.get("group")

@@ -1,4 +1,4 @@
-"""Directories and what lies in them: a run, a sweep or a study. Whoever lists, draws or verifies runs asks here.
+"""Find what directories hold: a run, a sweep or a study. All code that lists, draws or verifies runs asks here.
 
 A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished),
 and a run if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too) or a
@@ -17,8 +17,8 @@ Kind = Literal["run", "sweep", "study"]
 Word = Literal["running", "judging", "complete", "incomplete", "stopped"]
 """How far a run or study is.
 
-`complete`: every answer is there and judged. `incomplete`: its command came to an end, but calls failed or answers are
-missing. `stopped`: its command did not come to an end, and nobody is at work on it.
+`complete`: every answer is stored and judged. `incomplete`: the command ended, but calls failed or answers are missing.
+`stopped`: the command did not end by itself, and no process is at work.
 """
 WORDS: tuple[Word, ...] = get_args(Word)
 SHARDED, SHARDS = "shards.json", "shards"
@@ -28,7 +28,7 @@ DEPTH = 4
 
 
 class Item(NamedTuple):
-    """One thing that is stored. `id` names it in addresses: it says nothing about paths."""
+    """Names one stored thing. `id` is for addresses, and tells nothing about paths."""
 
     id: str
     kind: Kind
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 def kind_of(directory: Path) -> Kind | None:
-    """Tell what is stored in a directory itself; None: nothing that can be shown."""
+    """Tell what a directory itself holds; None: nothing that can be shown."""
     if (directory / "sweep.json").exists():
         return "sweep"
     if (directory / "study.json").exists() or (directory / "result.json").exists():
@@ -48,9 +48,9 @@ def kind_of(directory: Path) -> Kind | None:
 
 
 def shelf(root: Path) -> list[Item]:
-    """Every run, sweep and study below a directory (or in it), newest first.
+    """Return every run, sweep and study below a directory (or in it), newest first.
 
-    What belongs to a sweep or study is not listed apart.
+    The parts of a sweep or study are not listed.
     """
     items: list[Item] = []
     for folder, folders, _ in os.walk(root, followlinks=False):
@@ -68,28 +68,28 @@ def shelf(root: Path) -> list[Item]:
 
 
 def item_of(kind: Kind, name: str, directory: Path) -> Item:
-    """Return what lies in a directory, with the id that it has wherever it is listed."""
+    """Return the item of a directory, with the id that it has wherever it is listed."""
     return Item(hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:16], kind, name, directory)
 
 
 def runs_in(item: Item) -> list[Path]:
-    """The directories of the Runs that belong to something that is stored; of a sharded Run, of its shards."""
+    """Return the directories of the Runs in a stored item; for a sharded Run, those of its shards."""
     if item.kind == "run":
         return sorted(item.directory.glob(f"{SHARDS}/[0-9]*")) or [item.directory]
     return sorted(file.parent for file in item.directory.glob("runs/*/manifest.json"))
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Every directory in or below `root` that has what a Run has, in a sweep or a study too.
+    """Return every Run's directory in or below `root`, also in a sweep or a study.
 
-    Of a sharded Run itself, not its shards.
+    For a sharded Run it is the Run's, not its shards'.
     """
     folders = {file.parent for name in ("manifest.json", SHARDED) for file in root.glob(f"**/{name}")}
     return sorted(folder for folder in folders if folder.parent.name != SHARDS)
 
 
 def last_change(directory: Path) -> float:
-    """When a file directly in a directory was last written (seconds since 1970); 0 where that cannot be found out."""
+    """Return when a file directly in a directory was last written (seconds since 1970); 0 if that is unknown."""
     try:
         return max(file.stat().st_mtime for file in (directory, *directory.iterdir()))
     except (OSError, ValueError):
@@ -97,14 +97,14 @@ def last_change(directory: Path) -> float:
 
 
 def state_word(*, n_asked: int | None, n_answered: int, failed: int, is_sealed: bool, is_at_work: bool) -> Word:
-    """The one word for how far something is.
+    """Return the word for how far something is.
 
     Args:
-        n_asked: Answers that it needs; None where nobody can say.
-        n_answered: Keys that have a row, failed calls among them.
-        failed: Failed calls.
-        is_sealed: Its summary is stored.
-        is_at_work: A process holds it, or rows came just now.
+        n_asked: Number of answers needed; None: unknown.
+        n_answered: Number of keys with a row, failed calls included.
+        failed: Number of failed calls.
+        is_sealed: Whether the summary is stored.
+        is_at_work: Whether a process holds it, or rows came just now.
     """
     if is_sealed:
         return "incomplete" if failed or (n_asked is not None and n_answered < n_asked) else "complete"
@@ -114,9 +114,9 @@ def state_word(*, n_asked: int | None, n_answered: int, failed: int, is_sealed: 
 
 
 def discard_if_empty(directory: Path) -> bool:
-    """Remove a Run in which nothing was answered, spent or sent; tell whether it was one.
+    """Remove a Run in which nothing was answered, spent or sent; tell whether it was removed.
 
-    Only what was asked may lie in it: an answer, a ledger or the id of a batch keeps it.
+    An answer, a ledger or the id of a batch keeps it.
     """
     files = [file for file in directory.rglob("*") if file.is_file()]
     asked_alone = {file.name for file in files if file.stat().st_size} <= {"manifest.json", "prompts.jsonl"}

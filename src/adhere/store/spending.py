@@ -1,4 +1,4 @@
-"""The ledger for a cap on cost: what every process spent in one directory, written down as it goes."""
+"""Keep the ledger for a cap on cost: what every process spent in one directory, written down as it is spent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FOLDER = "spend"
 
 
 class SpentSoFar(Record, frozen=True):
-    """The money that one process spent until then, and what its requests under way may cost.
+    """Holds the money that one process had spent, and what its requests under way may cost.
 
-    Of each segment the last row counts.
+    Of each segment, the last row counts.
     """
 
     at: float
@@ -30,7 +30,7 @@ class Ledger:
         self._last = 0.0
 
     def note(self, spent_usd: float) -> None:
-        """So much was spent by now, requests under way at their most.
+        """Note the money spent so far, requests under way at their maximum.
 
         Raises:
             ResourceError: The disk is full.
@@ -45,7 +45,7 @@ class Ledger:
 
 
 def read_spent(directory: Path, damage: Damage) -> float:
-    """USD that all processes spent in a directory; what was under way when one was killed counts as spent."""
+    """Return the USD that all processes spent in a directory; requests under way when one was killed count."""
     total = 0.0
     for path in sorted((directory / FOLDER).glob("*.jsonl")):
         rows = list(read_segment(path, SpentSoFar, damage))

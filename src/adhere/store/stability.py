@@ -1,4 +1,4 @@
-"""The results of `adhere stable` about a model's engine, stored beside its runs."""
+"""Store the results of `adhere stable` about a model's engine, beside its runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "stable"
 
 
 class Way(Record, frozen=True):
-    """One way of asking: of how many prompts the text differs from the one drawn alone, and of how many the verdict."""
+    """Counts for one way of asking how many texts and verdicts differ from those of prompts asked alone."""
 
     way: str
     answers: int
@@ -23,18 +23,18 @@ class Way(Record, frozen=True):
 
 
 class Stability(Record, frozen=True):
-    """The result of `adhere stable`.
+    """Holds the result of `adhere stable`.
 
     Attributes:
-        model: Its name.
-        engine_sha256: Identity of the engine, so that only runs of it are told.
-        suite: What was asked.
-        suite_sha256: Its identity.
-        max_new_tokens: The limit of an answer.
-        prompts: First turns that were asked in each way.
+        model: Name of the model.
+        engine_sha256: Identity of the engine, so that only its runs get the result.
+        suite: Name of the suite.
+        suite_sha256: Identity of the suite.
+        max_new_tokens: Token limit of an answer.
+        prompts: Number of first turns asked in each way.
         batch_invariant: What the engine says of itself.
-        ways: See Way.
-        failed: Prompts with a failed call in any way; they are not counted.
+        ways: Counts for each way of asking.
+        failed: Number of prompts with a failed call in any way, which are left out.
     """
 
     version: int
@@ -64,14 +64,14 @@ class Stability(Record, frozen=True):
 
 
 def engine_hash(spec: RunSpec) -> str:
-    """Return the identity of a run's engine and model."""
+    """Return the identity of a run's model and engine, as a hash."""
     fields = msgspec.to_builtins(spec.engine)
     settings = {name: value for name, value in fields["settings"].items() if name not in {"total_s", "batch_invariant"}}
     return content_hash([spec.model, {**fields, "settings": settings}])
 
 
 def store(stability: Stability, out: Path) -> Path:
-    """Write what was found below the folder of the runs; the same measurement again replaces it."""
+    """Write the result below the folder of the runs; return the file. A repeated measurement replaces it."""
     setting = [stability.engine_sha256, stability.suite_sha256, stability.max_new_tokens, stability.prompts]
     path = out / FOLDER / f"{slug(stability.model)}-{content_hash(setting)[:12]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,9 +80,9 @@ def store(stability: Stability, out: Path) -> Path:
 
 
 def stored_for(spec: RunSpec, runs: Path) -> tuple[Stability | None, list[Path]]:
-    """Return what was found for the engine of a run, beside the runs, and the files that cannot be read.
+    """Return the stability stored for the engine of a run, and the files that cannot be read.
 
-    Of several measurements the one with the largest share of verdicts. A damaged file may be of this engine.
+    Of several measurements it is the one with the largest share of verdicts. A damaged file may be of this engine.
     """
     engine_sha256 = engine_hash(spec)
     measurements, damaged_paths = [], []

@@ -1,4 +1,4 @@
-"""The numbers of a Run, as `summary.json` holds them. They are computed by `pipeline.summarize`."""
+"""Define the numbers of a Run, as `summary.json` holds them and `pipeline.summarize` computes them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from adhere.schema import Record
 
 
 class Share(Record, frozen=True):
-    """`passed` of `n` with its interval.
+    """Holds `passed` of `n` with its interval.
 
-    `rate` is None where n is 0, and [low, high] where nothing says how sure it is.
+    `rate` is None if n is 0, and [low, high] are None if nothing tells how sure it is.
     """
 
     passed: int
@@ -21,12 +21,12 @@ class Share(Record, frozen=True):
 
 
 class Rate(Record, frozen=True):
-    """A share of what was measured, under its two denominators.
+    """Holds a share of what was measured, under its two denominators.
 
     `of_all` counts every answer that was judged: finished, cut, empty, refused. `of_completed` counts only answers that
-    the model finished (status `ok`). Failed calls, missing answers and undecided verdicts are measurements of neither.
-    [low, high] are 95 % Wilson intervals, widened for answers that share a prompt. A number is None, with the `reason`,
-    where its denominator is 0.
+    the model finished (status `ok`). Failed calls, missing answers and undecided verdicts count in neither. [low, high]
+    are 95 % Wilson intervals, widened for answers that share a prompt. A number is None, with the `reason`, where its
+    denominator is 0.
     """
 
     passed: int
@@ -43,12 +43,12 @@ class Rate(Record, frozen=True):
 
     @property
     def share(self) -> Share:
-        """The share that passed of all answers that were judged."""
+        """Share that passed of all answers that were judged."""
         return Share(self.passed, self.n, self.of_all, self.low, self.high)
 
 
 class Accounting(Record, frozen=True):
-    """The fate of every answer that was asked for: n = ok + truncated + empty + refused + error + missing."""
+    """Counts what became of every answer asked for: n = ok + truncated + empty + refused + error + missing."""
 
     n: int
     ok: int
@@ -60,12 +60,12 @@ class Accounting(Record, frozen=True):
 
     @property
     def checked(self) -> int:
-        """Answers that a verifier could look at."""
+        """Number of answers that a verifier could look at."""
         return self.ok + self.truncated + self.empty + self.refused
 
 
 class Tally(Record, frozen=True):
-    """Verdicts on one kind of constraint, or one family: passed + failed + undecided = checked (strict view)."""
+    """Counts the verdicts on one kind or family of constraints: passed + failed + undecided = checked (strict view)."""
 
     checked: int
     passed: int
@@ -76,18 +76,18 @@ class Tally(Record, frozen=True):
 
 
 class GuardMeans(Record, frozen=True):
-    """Means beside every pass rate, which show whether answers became short, repetitive or empty of content.
+    """Holds means beside every pass rate, which show whether answers became short, repetitive or empty of content.
 
     Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator,
     except `truncated_share`, which is of all answers that were checked, and `sound_share`, which is of all prompts that
-    were decided and ask for words, not for calls or moves. None where the denominator is 0, or where no prompt names
-    topic words; the last four also in summaries that are older than they. `content_share` is the share of the query's
-    topic words that the answer uses, `distinct_2` that of different word pairs, `echo_share` that of answers that
-    mostly repeat the prompt, `form_share` that of answers with hardly a word that the prompt does not have.
-    `sound_share` passes (strict view) by answers of which none is form alone, an echo or repetitive; `responsive_share`
-    by answers that respond to their request (`pipeline.responding`), of the prompts of which that can be told.
-    `style_leak_share` is that of answers in a form that nobody asked for (one case, quotes, bullets). `n` is None for a
-    mean over training seeds.
+    were decided and ask for words, not for calls or moves. A mean is None if its denominator is 0, or if no prompt
+    names topic words; the last four are None in older summaries too. `content_share` is the share of the query's topic
+    words that the answer uses, `distinct_2` the share of different word pairs, `echo_share` the share of answers that
+    mostly repeat the prompt, and `form_share` the share of answers with hardly a word that the prompt does not have.
+    `sound_share` is the share of prompts that pass (strict view) with no answer that is form alone, an echo or
+    repetitive. `responsive_share` is the share that pass with answers that respond to their request
+    (`pipeline.responding`), of the prompts for which that can be told. `style_leak_share` is the share of answers in a
+    form that nobody asked for (one case, quotes, bullets). `n` is None for a mean over training seeds.
     """
 
     mean_words: float | None
@@ -104,9 +104,9 @@ class GuardMeans(Record, frozen=True):
 
 
 class Floor(Record, frozen=True):
-    """The best of thirty answerers without a model (strict view): it passes `rate` of the `n` prompts that it got.
+    """Names the best of thirty answerers without a model (strict view), which passes `rate` of its `n` prompts.
 
-    A rate near its floor says nothing of following. `answerer` names it (`pipeline.floors.bots`).
+    A model's rate near the floor says nothing about following. Answerers are defined in `pipeline.floors.bots`.
     """
 
     answerer: str
@@ -115,10 +115,10 @@ class Floor(Record, frozen=True):
 
 
 class SliceScore(Record, frozen=True):
-    """The numbers of one slice, or of all prompts.
+    """Holds the numbers of one slice, or of all prompts.
 
-    `floor` is None where no program decides about a text (episodes, statements for a model to judge), where today's
-    judge does not know a stored constraint, and in summaries that are older than it.
+    `floor` is None where no program decides about a text (episodes, statements for a model to judge), where the present
+    judge does not know a stored constraint, and in older summaries.
 
     `coverage` is the share of (prompt, draw) that passed or failed: `pipeline.outcomes.together` decided them. A prompt
     passes when every constraint of every turn does. `instruction_macro` is the mean over prompts of the share of their
@@ -141,11 +141,10 @@ class SliceScore(Record, frozen=True):
 
 
 class Measure(Record, frozen=True):
-    """One number beside the rates, from a suite's own way of asking (`pipeline.summarize.measures`).
+    """Holds one number beside the rates, from a suite's own way of asking (`pipeline.summarize.measures`).
 
-    `scope` is what it is about (a level, a turn, a role); empty: everything. It is a share, unless `name` says what it
-    counts. [low, high] is a 95 % interval; a number is None where there is none, and `reason` says why. `n` counts
-    `what`.
+    `scope` is what the number is about (a level, a turn, a role); empty: everything. `value` is a share, unless `name`
+    says what it counts. [low, high] is a 95 % interval. A number can be None; `reason` says why. `n` counts `what`.
     """
 
     name: str
@@ -159,13 +158,13 @@ class Measure(Record, frozen=True):
 
 
 Sums = tuple[int, int, int, int, int, int]
-"""`stats.ClusterSums`, of prompts."""
+"""The fields of `stats.ClusterSums`, with prompts as clusters."""
 
 
 class TrialSums(Record, frozen=True):
-    """The sums that a Rate is made from, over the clusters (prompts) that have trials.
+    """Holds the sums that a Rate is made from, over the clusters (prompts) that have trials.
 
-    `completed`: only those of finished answers. `shares` adds up the share that passed of each prompt's trials,
+    `completed` covers only finished answers. `shares` adds up the share that passed of each prompt's trials,
     `undecided` counts trials that are in no rate.
     """
 
@@ -176,7 +175,7 @@ class TrialSums(Record, frozen=True):
 
 
 class TallySums(Record, frozen=True):
-    """The sums that a Tally is made from."""
+    """Holds the sums that a Tally is made from."""
 
     outcomes: dict[str, int]
     strict: TrialSums
@@ -184,7 +183,7 @@ class TallySums(Record, frozen=True):
 
 
 class CountSums(Record, frozen=True):
-    """The sums that the rates are made from: of conversations and constraints (strict, loose), by family and kind."""
+    """Holds the sums that rates are made from: of conversations and constraints (strict, loose), by family and kind."""
 
     prompt: tuple[TrialSums, TrialSums]
     instruction: tuple[TrialSums, TrialSums]
@@ -193,9 +192,10 @@ class CountSums(Record, frozen=True):
 
 
 class SliceSums(Record, frozen=True):
-    """The sums of a SliceScore. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`.
+    """Holds the sums of a SliceScore.
 
-    `floors` is (passed, answered) prompts of each answerer without a model.
+    `guard` has (sum, number) for each mean of its GuardMeans, `texts` their `n`. `floors` has (passed, answered)
+    prompts for each answerer without a model.
     """
 
     n_prompts: int
@@ -207,9 +207,10 @@ class SliceSums(Record, frozen=True):
 
 
 class DrawSums(Record, frozen=True):
-    """The sums behind measures over several draws, of prompts of which every draw was measured.
+    """Holds the sums behind measures over several draws, of prompts whose every draw was measured.
 
-    `passed` draws of each prompt, the `clusters` of these prompts, and how many prompts each draw passed.
+    `passed` has the passed draws of each prompt, `clusters` the prompts' clusters, `by_draw` the prompts that each draw
+    passed.
     """
 
     passed: tuple[int, ...] = ()
@@ -218,7 +219,7 @@ class DrawSums(Record, frozen=True):
 
 
 class SummarySums(Record, frozen=True):
-    """The sums that a Summary is made from: those of disjoint prompts add up to that of all."""
+    """Holds the sums that a Summary is made from; sums of disjoint prompts add up to those of all."""
 
     overall: SliceSums
     slices: dict[str, SliceSums]
@@ -226,11 +227,11 @@ class SummarySums(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """All numbers of a Run.
+    """Holds all numbers of a Run.
 
-    `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows. `sums` are there in a
-    shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows. `floor` is that of all
-    prompts.
+    `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows. `sums` are set in a
+    shard of a sharded Run (`store.sharded`), so that shards are added up without their rows. `floor` is the floor of
+    all prompts.
     """
 
     version: int

@@ -1,4 +1,4 @@
-"""Prepares and runs a Study: above its design, its work and its outcome.
+"""Prepare and run a Study. This module is above design, run and outcome.
 
 prepared = prepare(spec, directory)      start weights, held-out suites, training prompts, audit of the split, plan
 result   = prepared.run()                pools → cells → evaluations → statistics → result.json
@@ -41,12 +41,12 @@ from adhere.train.stage.guards import template_trouble
 
 @dataclasses.dataclass(frozen=True)
 class PreparedStudy(StudyInputs):
-    """A study whose inputs are known and checked, ready to run."""
+    """Holds a study whose inputs are loaded and checked, ready to run."""
 
     estimate: Estimate
 
     def describe(self) -> str:
-        """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk, what is not used."""
+        """Return the plan in a few lines: arms, remaining work, tokens, minutes, memory, disk, unused evaluations."""
         plan_text = self.estimate.describe(self.spec, self.plan)
         foreign = foreign_evaluations(self.directory, {task.name for task in self.tasks})
         if not foreign:
@@ -57,9 +57,9 @@ class PreparedStudy(StudyInputs):
         )
 
     def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> PreparedStudy:
-        """The same with minutes measured for `jobs` processes, where work is left and nothing was measured yet.
+        """Return the study with minutes measured for `jobs` processes, if work is left and none were measured yet.
 
-        Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
+        Measuring takes from some seconds to minutes, so the plan with guessed minutes is shown first.
         """
         if not self.spec.trains or self.spec.serves:
             return self
@@ -74,23 +74,23 @@ class PreparedStudy(StudyInputs):
         return dataclasses.replace(self, estimate=_estimate(self, speeds, jobs))
 
     def shared(self, jobs: int) -> PreparedStudy:
-        """The same, shared by so many processes."""
+        """Return the study with the estimate for `jobs` processes."""
         return dataclasses.replace(self, estimate=_estimate(self, load_probe(self.directory, jobs=jobs), jobs))
 
     @property
     def device(self) -> str:
-        """The device on which torch computes for it; `cpu` where it computes nothing: endpoints, answers, sessions."""
+        """Device on which torch computes; `cpu` if nothing is computed here (endpoints, answers, sessions)."""
         reads_weights = any(source.weights is not None for source in self.sources.values())
         if self.spec.trains or self.spec.serves or reads_weights:  # a server of ours takes a GPU, too
             return resolve_device(self.spec.device)
         return "cpu"
 
     def run(self, *, shard: Shard = WHOLE, progress: Progress | None = None, command: str = "") -> StudyResult:
-        """Do what the plan says and store the result. `command` is what a reader would type to get it again.
+        """Do what the plan says, store the result and return it. `command` is the command that gets the result again.
 
         Raises:
-            ResourceError: Too little memory or disk, said before anything is trained.
-            KeyboardInterrupt: Passed on; finished tasks stay, the same call goes on.
+            ResourceError: There is too little memory or disk; this is raised before anything is trained.
+            KeyboardInterrupt: The user stopped the run; finished tasks stay, and the same call resumes.
         """
         progress = progress or Silent()
         self.begin(progress)
@@ -98,10 +98,10 @@ class PreparedStudy(StudyInputs):
         return self.result(progress=progress, command=command)
 
     def begin(self, progress: Progress | None = None) -> None:
-        """Check resources and the chat template, and freeze the spec, or record in what it was changed.
+        """Check resources and the chat template, and freeze the spec or record its changes.
 
         Raises:
-            ResourceError: Too little memory or disk.
+            ResourceError: There is too little memory or disk.
             UsageError: The start model has no chat template, or one that leaves the prompt out.
             RunMismatch: The directory was begun with another chat template, or holds another study.
         """
@@ -127,7 +127,7 @@ class PreparedStudy(StudyInputs):
         save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)
 
     def result(self, *, progress: Progress, command: str = "") -> StudyResult:
-        """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""
+        """Return the result of what is finished, and store it; an equal stored result is left as it is."""
         with progress.step("statistics", None):
             save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)
             result = make_result(self, parameters=self.estimate.parameters, command=command)
@@ -146,10 +146,10 @@ class PreparedStudy(StudyInputs):
 def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool = False) -> PreparedStudy:
     """Load and check everything that a study needs, without training anything.
 
-    `jobs` processes are taken to share the work. `as_stored`: see `load_inputs`; such a study is not to be run.
+    The estimate is for `jobs` processes. `as_stored`: see `load_inputs`; such a study must not be run.
 
     Raises:
-        AdhereError: As `load_inputs`.
+        AdhereError: See `load_inputs`.
     """
     inputs = load_inputs(spec, directory, as_stored=as_stored)
     cost = _estimate(inputs, load_probe(directory, jobs=jobs), jobs)
@@ -173,16 +173,19 @@ def _estimate(study: StudyInputs, speeds: Probe | None, jobs: int) -> Estimate:
 
 
 def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:
-    """Count a suite's prompts, and say how long their answers may be in this study."""
+    """Return the number of prompts of a suite and the token limit of their answers in this study."""
     most = spec.evaluation.suite_tokens.get(name or spec.asked.partition(":")[0], suite.sampling.max_new_tokens)
     return SuiteSize(len(suite.prompts), most)
 
 
 def _template(start: Path) -> Template:
-    """The chat template of a model that is about to be trained, by the guard of recipes.
+    """Return the chat template of a model that is about to be trained, with the warning of the recipes' guard, if any.
 
     Training and evaluation put prompts to the model in one way, so a template that ends a turn otherwise hurts no
-    comparison: it is noted, for whoever serves the checkpoints.
+    comparison. It is noted for whoever serves the checkpoints.
+
+    Raises:
+        UsageError: The tokenizer has no chat template.
     """
     from adhere.models.local.transformers import load_tokenizer
 

@@ -1,4 +1,4 @@
-"""`starts`: one study from several start models, each in a folder of its own, and what they say together."""
+"""Do one study from several start models (`starts`), each in a folder of its own, and combine them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.study.outcome.starts import FILE, FOLDER, starts_result
 
 
 class Place(NamedTuple):
-    """A study from one start: what it is, where it is stored and packed, and whether there are others."""
+    """Says what a study from one start is, where it is stored and packed, and whether it is one of several."""
 
     spec: StudySpec
     directory: Path
@@ -23,9 +23,9 @@ class Place(NamedTuple):
 
 
 def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Place]:
-    """The study from each of its starts, whose settings are tuned and data drawn from that start.
+    """Return the study from each of its starts; settings are tuned and data drawn from that start.
 
-    Itself where it has one. Records of several starts are FILE with the start's name.
+    A study with one start is returned alone. Records of several starts have the start's name in theirs.
     """
     if not spec.starts:
         return [Place(spec, directory, records, is_part=False)]
@@ -38,12 +38,12 @@ def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Pl
 
 
 def folder_of(model: str) -> str:
-    """A start's name as that of a folder."""
+    """Return a start's name as the name of a folder."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.") or "start"
 
 
 def put_together(name: str, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> StartsResult:
-    """Put the results of several starts together, and store them in DIR/starts.json."""
+    """Combine the results of several starts, and store the combination in DIR/starts.json."""
     together = starts_result(name, {one.start_model: (one, place) for one, place in results})
     write_atomic(directory / FILE, encode(together))
     return together

@@ -1,4 +1,4 @@
-"""Runs the tuning that a study begins with, and gives the spec with what was chosen (`design.tuning`)."""
+"""Run the tuning that a study begins with, and return the spec with the chosen settings (`design.tuning`)."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from adhere.suites.generated.core.slices import audit
 
 
 def take_first_trials(spec: StudySpec) -> StudySpec:
-    """The spec with the first trial of every tuned stage: what a plan can be told with before anything was chosen."""
+    """Return the spec with the first trial of every tuned stage, for a plan before settings are chosen."""
     for name in spec.tune.grid if spec.tune is not None else ():
         spec = with_settings(spec, name, grid_of(spec, name)[0])
     return spec
 
 
 def with_choice(spec: StudySpec, directory: Path) -> StudySpec:
-    """The spec with what was chosen for it in a directory; as it is where nothing is tuned or chosen yet."""
+    """Return the spec with the settings chosen in a directory, or unchanged if nothing is tuned or chosen yet."""
     tuning = load_tuning(directory) if spec.tune is not None else None
     return spec if tuning is None or tuning.key != tuning_key(spec) else settled_by(spec, tuning)
 
 
 def require_choice(spec: StudySpec, directory: Path) -> StudySpec:
-    """The spec with what was chosen for it in a directory, to put together what is stored.
+    """Return the spec with the settings chosen in a directory, to combine what is stored.
 
     Raises:
-        UsageError: Settings are tuned, and none are chosen there yet.
+        UsageError: Settings are tuned, but not chosen yet.
     """
     chosen = with_choice(spec, directory)
     if chosen.tune is not None and chosen is spec:
@@ -60,10 +60,10 @@ def require_choice(spec: StudySpec, directory: Path) -> StudySpec:
 
 
 def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> PreparedStudy | None:
-    """The tuning that is still to be done, checked against the study's own prompts; None where nothing is.
+    """Return the tuning that is still to be done, checked against the study's own prompts; None if nothing is left.
 
     Raises:
-        SpecError: [tune] cannot be done.
+        SpecError: The tuning cannot be done.
         AdhereError: The dev slice shares a query, topic, phrase, key, word or wording with training or test.
     """
     open_tuning = _prepared_and_apart(spec, directory, jobs=jobs)
@@ -92,10 +92,10 @@ def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple
 
 
 def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progress) -> StudySpec:
-    """Do what is left of the tuning, store what was found, and give the spec with what was chosen.
+    """Do what is left of the tuning, store its record, and return the spec with the chosen settings.
 
-    `jobs` None: by `choose_jobs`. Each round goes on from what is stored: a grid that was widened adds trials, and the
-    finals add seeds to the best.
+    With `jobs` None, `choose_jobs` decides. Each round resumes from what is stored: a widened grid adds trials, and the
+    finals add seeds to the best trials.
 
     Raises:
         Incomplete: A stage has no trial that could be measured.
@@ -116,7 +116,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
 
 
 def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, progress: Progress) -> Tuning:
-    """Try the grid, widen it where a choice lies at its edge, and give the best trials further seeds."""
+    """Try the grid, widen it if a choice lies at its edge, and give the best trials further seeds."""
     tune_spec = spec.tune
     assert tune_spec is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = trials_of(spec)
@@ -161,7 +161,7 @@ def _prepare_round(spec: StudySpec, first: PreparedStudy, trials: Trials, seeds:
 
 
 def _do_round(open_: PreparedStudy, *, jobs: int, progress: Progress) -> PreparedStudy:
-    """Do the trials of a round that are not done yet."""
+    """Do the trials of a round that are not done yet, and return the study of the round."""
     open_ = open_.shared(jobs)
     progress.say(f"Tuning: {len(open_.spec.arms)} trials on {len(open_.suite.prompts)} dev prompts")
     open_ = open_.probed(jobs=jobs, progress=progress)
@@ -171,7 +171,7 @@ def _do_round(open_: PreparedStudy, *, jobs: int, progress: Progress) -> Prepare
 
 
 def _seconds(done: PreparedStudy) -> dict[str, float]:
-    """Return what each task of a round took, by its name: rounds share tasks, which count once."""
+    """Return the seconds of each task of a round by name; rounds share tasks, which count once."""
     seconds: dict[str, float] = {}
     for task in done.tasks:
         match task.item:
@@ -190,7 +190,7 @@ def _seconds(done: PreparedStudy) -> dict[str, float]:
 def _further_trials(
     wide: Mapping[str, Mapping[int, dict[str, Json]]], trials: Trials
 ) -> dict[str, dict[int, dict[str, Json]]]:
-    """Number the settings of a wider grid that were not tried yet, after those that were."""
+    """Number the settings of a wider grid that were not tried yet, after those already tried."""
     further: dict[str, dict[int, dict[str, Json]]] = {}
     for name, each in wide.items():
         new = [settings for settings in each.values() if settings not in trials[name].values()]
@@ -199,7 +199,7 @@ def _further_trials(
 
 
 def _results(done: PreparedStudy, trials: Trials) -> dict[str, dict[int, Trial]]:
-    """Read what the trials of a round gave.
+    """Read the results of a round's trials, by stage and number.
 
     Raises:
         Incomplete: A stage has no trial that could be measured.

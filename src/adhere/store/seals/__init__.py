@@ -1,1 +1,1 @@
-"""The hashes of what a Run holds, noted when it is finished, and what they say later."""
+"""Note the hashes of what a Run holds when it is finished, and check them later."""

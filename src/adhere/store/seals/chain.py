@@ -1,11 +1,10 @@
-"""Seals: the hashes of what a Run holds, noted when it is finished, so that a later change does not go unnoticed.
+"""Seal a Run: note the hashes of what it holds when it is finished, so that later changes are noticed.
 
 `seals.jsonl` has a line for every time the Run was sealed: the size and sha256 of each file, and the hash of the line
-before. Segments only ever grow, so what an earlier seal covers must still be how each of them begins. `adhere doctor
-DIR` compares.
+before. Segments only grow, so each must still begin with what an earlier seal covers. `adhere doctor DIR` compares.
 
-No key is involved: whoever rewrites a Run and all of its seals is not found out, unless the hash of the last line
-(`SealCheck.head`) was written down elsewhere.
+No key is involved: a rewritten Run with rewritten seals is noticed only if the hash of the last line (`SealCheck.head`)
+was written down elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PIECE = 1 << 20
 
 
 class SealedFile(Record, frozen=True):
-    """A file as it was; `path` is below the sealed directory."""
+    """Holds the size and hash of a file as it was; `path` is below the sealed directory."""
 
     path: str
     size: int
@@ -34,7 +33,7 @@ class SealedFile(Record, frozen=True):
 
 
 class Seal(Record, frozen=True):
-    """One line. `before` is the sha256 of the line before it, without its line feed; empty in the first."""
+    """Holds one line. `before` is the sha256 of the line before it, without line feed; empty in the first."""
 
     version: int
     made: str
@@ -44,11 +43,11 @@ class Seal(Record, frozen=True):
 
 
 class SealCheck(NamedTuple):
-    """The state of a Run since it was sealed.
+    """Tells the state of a Run since it was sealed.
 
-    `head` is the sha256 of the last seal, `problems` says what was changed. `unfinished`: it has no summary, so rows
-    may have come since; those that were sealed are as they were. `not sealed`: it is unfinished and never had a
-    summary, or an earlier version of adhere made it.
+    `head` is the sha256 of the last seal, `problems` says what was changed. `unfinished`: the Run has no summary, so
+    rows may have come since; the sealed ones are unchanged. `not sealed`: the Run never had a summary, or an earlier
+    version of adhere made it.
     """
 
     state: Literal["whole", "changed", "unfinished", "not sealed"]
@@ -58,9 +57,9 @@ class SealCheck(NamedTuple):
 
 
 def add_seal(directory: Path, summary: bytes) -> None:
-    """Note what the files of a Run hold, and the summary that is written next.
+    """Add a seal over the files of a Run, and over the summary that is written next.
 
-    Nothing where the last seal says the same.
+    Nothing is added if the last seal has the same files.
     """
     file = directory / FILE
     before = read_regular(file) if file.exists() else b""
@@ -99,7 +98,7 @@ def check_seals(directory: Path) -> SealCheck:
 
 
 def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
-    """Yield what differs from the seals; of several that disagree about a file, the earliest speaks."""
+    """Yield what differs from the seals; if several disagree about a file, the earliest counts."""
     entries_by_path: dict[str, list[tuple[SealedFile, str]]] = {}
     for seal in seals:
         for one in seal.files:
@@ -123,7 +122,7 @@ def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
 
 
 def _additions(directory: Path, seal: Seal) -> Iterator[str]:
-    """Yield what the last seal does not cover, although a summary stands beside it."""
+    """Yield files and bytes that the last seal does not cover, although there is a summary."""
     sizes = {one.path: one.size for one in seal.files}
     for file in run_files(directory):
         path, size = file.relative_to(directory).as_posix(), file.stat().st_size
@@ -143,7 +142,7 @@ def run_files(directory: Path) -> list[Path]:
 
 
 def _readable(line: bytes) -> Seal | None:
-    """A line that may be damaged; `check_seals` says so."""
+    """Decode a line; None if it is damaged, which `check_seals` reports."""
     try:
         return decode(line, Seal)
     except IntegrityError:

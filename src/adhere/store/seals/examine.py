@@ -1,4 +1,4 @@
-"""Whether stored Runs are as they were: their seals, and what can be found out where there are none."""
+"""Check whether stored Runs are unchanged, by their seals, or as far as possible without them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _examine(directory: Path) -> SealCheck:
 
 
 def _contradictions(directory: Path) -> Iterator[str]:
-    """Yield what is wrong whatever the seals say: damaged rows, and verdicts about answers that are not there."""
+    """Yield what is wrong whatever the seals say: damaged rows, and verdicts about answers that are missing."""
     Run.load(directory)  # compares the prompts with the manifest
     damage = Damage()
     answers: dict[tuple[str, int, int], set[str]] = {}

@@ -1,9 +1,9 @@
-"""Where the rows of a Run, of a sweep or of a directory of Runs lie, and which of them count.
+"""Find the rows of a Run, of a sweep or of a directory of Runs, and which of them count.
 
-A *cell* is one model on one suite: a Run, or, in a sweep that still runs, what its journal holds of a model that has no
-Run yet. Rows are chosen as `store.run` chooses them, in the order of the segments' names: the last answer counts, a
-failed call never replaces one, and a verdict about another text is left out. What a Run holds goes before the journal,
-which may have more: answers that came since, or twice, from two processes that ran the same sweep.
+A *cell* is one model on one suite: a Run, or in a running sweep the journal's answers of a model that has no Run yet.
+Rows are chosen as `store.run` chooses them, in the order of the segments' names: the last answer counts, a failed call
+never replaces one, and a verdict about another text is left out. Rows of a Run go before the journal's. The journal may
+have more: answers that came since, or twice, from two processes that ran the same sweep.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from adhere.store.shelf import SHARDED
 BLOCK_BYTES = 16 << 20
 T = TypeVar("T", bound=Record)
 Rank = tuple[bool, bool, str, int]
-"""(is an answer, is in the Run, segment's name, line): of the rows with one key the greatest counts."""
+"""(is an answer, is in the Run, segment's name, line). Of the rows with one key, the greatest rank counts."""
 
 
 class Cell(NamedTuple):
-    """One model on one suite.
+    """Names one model on one suite, and where its rows lie.
 
     Attributes:
-        model: As its Run names it.
+        model: Name of the model in the Run.
         suite: The suite's name.
-        run: The Run's directory; None while there is none.
+        run: The Run's directory; None while there is no Run.
         place: (model, number of the suite) under which the sweep's journal has it; None outside of sweeps.
-        manifest: Of the Run.
-        whole: The sharded Run of which `run` is a shard.
+        manifest: Manifest of the Run.
+        whole: Directory of the sharded Run of which `run` is a shard.
     """
 
     model: str
@@ -51,27 +51,27 @@ class Cell(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The Run's folder, of all its shards the same; empty while there is none."""
+        """Name of the Run's folder, the same for all shards; empty while there is no Run."""
         folder = self.whole or self.run
         return folder.name if folder is not None else ""
 
 
 class DirectoryCells(NamedTuple):
-    """The contents of a directory: its cells, sorted, and the sweep's journal where it is one."""
+    """Holds the cells of a directory, sorted, and the journal of a sweep."""
 
     cells: list[Cell]
     journal: Path | None
 
 
 class _SweepSpec(Record, frozen=True, forbid_unknown_fields=False):
-    """The fields needed of `sweep.json`; `suites` are (name, version, sha256)."""
+    """Holds the needed fields of `sweep.json`; `suites` are (name, version, sha256)."""
 
     base_url: str
     suites: tuple[tuple[str, str, str], ...]
 
 
 class Entry(Record, frozen=True):
-    """One answer of a sweep's journal: who gave it, to which suite (its place in the spec), and the answer."""
+    """Holds one answer of a sweep's journal: the model, the suite (its place in the spec), and the answer."""
 
     model: str
     suite: int
@@ -79,7 +79,7 @@ class Entry(Record, frozen=True):
 
 
 class Spot(NamedTuple):
-    """Where the row that counts lies in the journal."""
+    """Says where in the journal the row that counts lies."""
 
     rank: Rank
     status: Status
@@ -93,7 +93,7 @@ Journal = dict[tuple[str, int], dict[Key, Spot]]
 
 
 class Segment(Record, frozen=True):
-    """One file as it was read. `path` is below the compacted directory."""
+    """Records one file as it was read. `path` is below the compacted directory."""
 
     path: str
     size: int
@@ -102,10 +102,10 @@ class Segment(Record, frozen=True):
 
 
 class Reader:
-    """Reads files once, remembering what they were.
+    """Reads files once, and records what they were.
 
     Args:
-        root: Paths of `segments` are below it.
+        root: The folder above; paths of `segments` are relative to it.
 
     Attributes:
         segments: Every file that was read.
@@ -119,10 +119,10 @@ class Reader:
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
 
     def found(self) -> DirectoryCells:
-        """The cells below `root`, without those that only the journal has (see `with_journal`).
+        """Return the cells below `root`, without those that only the journal has (see `with_journal`).
 
         Raises:
-            UsageError: There is no Run and no sweep.
+            UsageError: `root` holds no Run and no sweep.
             IntegrityError: A manifest is damaged, or a Run is about a suite that the sweep did not ask.
         """
         if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
@@ -137,7 +137,11 @@ class Reader:
         return DirectoryCells(_in_order(cells), self.root / "journal" if sweep_spec is not None else None)
 
     def with_journal(self, directory_cells: DirectoryCells, journal: Iterable[tuple[str, int]]) -> list[Cell]:
-        """The cells, with those that only the journal has."""
+        """Return the cells, with those that only the journal has.
+
+        Raises:
+            IntegrityError: The journal has answers to a suite that the sweep did not ask.
+        """
         if directory_cells.journal is None:
             return directory_cells.cells
         sweep_spec = decode((self.root / "sweep.json").read_bytes(), _SweepSpec)
@@ -155,10 +159,10 @@ class Reader:
         return _in_order([*directory_cells.cells, *more])
 
     def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
-        """Read the prompts that a Run asked; Runs that asked the same share them in memory.
+        """Read the prompts that a Run asked; Runs with the same prompts share them in memory.
 
         Raises:
-            IntegrityError: It is not what the manifest says.
+            IntegrityError: The file is not what the manifest says.
         """
         assert cell.run is not None and cell.manifest is not None, "a cell without a Run has no prompts"  # noqa: S101, PT018
         file, sha256 = cell.run / "prompts.jsonl", cell.manifest.prompts_sha256
@@ -171,7 +175,7 @@ class Reader:
         return self._prompts[sha256]
 
     def journal(self, folder: Path) -> Journal:
-        """Where the rows that count lie, by cell, so that their texts are read a cell at a time."""
+        """Return where the journal's rows that count lie, by cell, so that texts are read one cell at a time."""
         decoder = decoder_of(Entry)
         spots_by_cell: Journal = {}
         for path in sorted(folder.glob("*.jsonl")):
@@ -187,7 +191,7 @@ class Reader:
         return spots_by_cell
 
     def responses(self, cell: Cell, journal: Journal) -> dict[Key, Response]:
-        """The Response of every key that has any, of the journal and of the Run."""
+        """Return the Response of every key that has any, from the journal and the Run."""
         ranked_rows: dict[Key, tuple[Rank, Response]] = {}
         keys = self._keys(cell)
         spots = journal.get(cell.place, {}) if cell.place is not None else {}
@@ -202,7 +206,7 @@ class Reader:
         return {key: response for key, (_, response) in ranked_rows.items()}
 
     def verdicts(self, cell: Cell, responses: dict[Key, Response]) -> dict[tuple[Key, int, str], StoredVerdict]:
-        """The last verdict on each of these answers, by (key, constraint's index, view)."""
+        """Return the last verdict on each of these answers, by (key, constraint's index, view)."""
         rows: dict[tuple[Key, int, str], StoredVerdict] = {}
         if cell.run is None:
             return rows
@@ -238,7 +242,7 @@ class Reader:
         return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
 
     def _cells(self, directory: Path, sweep_spec: _SweepSpec | None) -> list[Cell]:
-        """A Run's one cell, or one a shard."""
+        """Return the cells of a Run: one, or one for each shard."""
         if not (directory / SHARDED).is_file():
             return [self._cell(directory, sweep_spec)]
         self._file(directory / SHARDED)
@@ -262,7 +266,7 @@ class Reader:
         return Cell(spec.model, spec.suite, directory, place, manifest)
 
     def _file(self, path: Path) -> bytes:
-        """A small file, remembered as a source."""
+        """Read a small file, and record it as a source."""
         data = path.read_bytes()
         self._remember(path, path.stat().st_mtime_ns, len(data), hashlib.sha256(data).hexdigest())
         return data
@@ -271,7 +275,7 @@ class Reader:
         self.segments.append(Segment(path.relative_to(self.root).as_posix(), size, mtime_ns, sha256))
 
     def _blocks(self, path: Path) -> Iterator[Block]:
-        """The whole lines of a segment in pieces; an unfinished last line goes to `damage`."""
+        """Yield the whole lines of a segment in pieces; `damage` gets an unfinished last line."""
         digest, offset, line, rest = hashlib.sha256(), 0, 0, b""
         with path.open("rb") as file:
             mtime_ns = path.stat().st_mtime_ns  # before reading: what comes later makes it stale
@@ -291,7 +295,7 @@ class Reader:
     def _decode(
         self, block: Block, decoder: msgspec.json.Decoder[T], kind: type[T]
     ) -> Iterator[tuple[int, int, int, T]]:
-        """(line, offset in the block, length, row) of every readable line."""
+        """Yield (line, offset in the block, length, row) for every readable line."""
         lines = block.data.splitlines(keepends=True) if b"\r" not in block.data else _lines(block.data)
         try:
             rows: list[T] | None = decoder.decode_lines(block.data)
@@ -313,7 +317,7 @@ class Reader:
 
 
 class Block(NamedTuple):
-    """Some whole lines of a segment, from byte `offset` and line `line` (counted from 0) on."""
+    """Holds some whole lines of a segment, from byte `offset` and line `line` (counted from 0) on."""
 
     path: Path
     data: bytes
@@ -322,7 +326,7 @@ class Block(NamedTuple):
 
 
 def at(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
-    """Read whole rows of the journal."""
+    """Yield the rank and Response of rows of the journal, read from disk."""
     by_path: dict[Path, list[Spot]] = {}
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)

@@ -1,13 +1,13 @@
-"""A Run, a sweep or a directory of Runs as two Parquet files.
+"""Store a Run, a sweep or a directory of Runs as two Parquet files.
 
-For whoever asks questions of hundreds of thousands of answers.
+They are for questions about hundreds of thousands of answers.
 
     DIR/compact/responses.parquet    one row an answer that counts, with how many of its constraints passed
     DIR/compact/verdicts.parquet     one row a verdict that counts
 
-Segments stay the truth; this is a copy that may be deleted at any time. Each file carries the name, size and sha256 of
-everything that it was made from, so that a copy that is out of date is found and said so. Rows are sorted by model,
-suite, prompt, turn and draw, and they are those that `store.run` would read (`store.tables.cells`).
+Segments stay the truth; the Parquet files are a copy that may be deleted at any time. Each carries the name, size and
+sha256 of all its sources, so that an outdated copy is recognised. Rows are sorted by model, suite, prompt, turn and
+draw, and are the rows that `store.run` would read (`store.tables.cells`).
 
 DuckDB writes and reads them. Rows are read by msgspec in any case, because DuckDB's own JSON reader takes an unfinished
 last line for a row. From there DuckDB and pyarrow took 0.24 and 0.41 s of CPU for 21,600 answers, DuckDB is 68 MB
@@ -45,7 +45,7 @@ FILES = ("responses.parquet", "verdicts.parquet")
 MEMORY = "1GB"
 
 Column = tuple[str, str, Callable[[Any], Any]]
-"""(name, DuckDB's type, from the row)."""
+"""Column of a table: (name, DuckDB's type, function from a row to the value)."""
 
 _RESPONSES: tuple[Column, ...] = (
     ("prompt_id", "VARCHAR", attrgetter("prompt_id")),
@@ -90,7 +90,7 @@ _VERDICTS: tuple[Column, ...] = (
 
 
 class CompactedCell(Record, frozen=True):
-    """A cell of which there are rows, or could be; `asked` is how many answers it should have, where that is known."""
+    """Names a cell; `asked` is how many answers it should have, if that is known."""
 
     model: str
     suite: str
@@ -99,10 +99,10 @@ class CompactedCell(Record, frozen=True):
 
 
 class Origin(Record, frozen=True):
-    """The statement of both files about where they come from.
+    """Says where both files come from.
 
-    `sources` are paths below the directory; `made` tells two makings apart. `damage` counts stored lines that could not
-    be read, `stale` verdicts about answers that have since been replaced.
+    `sources` are paths below the directory; `made` differs between two makings. `damage` counts stored lines that could
+    not be read, `stale` verdicts about answers that have since been replaced.
     """
 
     version: int
@@ -116,10 +116,10 @@ class Origin(Record, frozen=True):
 
 
 class Tally(NamedTuple):
-    """The counts of one answer's constraints.
+    """Counts one answer's constraints.
 
-    `constraints` are those of all turns of its prompt (None: the prompts are not known); the others count those of its
-    own turn that were judged under both views.
+    `constraints` covers all turns of the prompt (None: the prompts are not known); the others count the constraints of
+    the answer's own turn that were judged in both views.
     """
 
     constraints: int | None
@@ -131,19 +131,19 @@ class Tally(NamedTuple):
 
 
 def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
-    """Write both files anew.
+    """Write both files anew, and return their origin.
 
     The new files take the place of the old ones only when both are complete.
 
     Args:
-        directory: Of a Run, a sweep, or Runs.
+        directory: Directory of a Run, a sweep, or Runs.
         progress: Where to report to.
 
     Raises:
         MissingExtra: DuckDB is not installed.
         UsageError: There is nothing to compact.
         IntegrityError: A manifest or the prompts are damaged.
-        ResourceError: The disk is full; what was there before is still there.
+        ResourceError: The disk is full; the old files are still there.
     """
     duckdb = need("duckdb", extra="parquet")
     reader = Reader(directory)
@@ -195,7 +195,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
 
 
 def made_from(directory: Path) -> Origin | None:
-    """Return what the files in `directory` were made from; None: there are none, or they are not of one making."""
+    """Return the origin of the files in `directory`; None if there are none, or they were not made together."""
     duckdb = need("duckdb", extra="parquet")
     origins = []
     for name in FILES:
@@ -213,14 +213,14 @@ def made_from(directory: Path) -> Origin | None:
 
 
 def whats_stale(directory: Path, origin: Origin | None, *, thoroughly: bool = False) -> str:
-    """Why the files in `directory` cannot be used; empty: they are what the segments hold.
+    """Return why the files in `directory` cannot be used; empty if they match the segments.
 
-    A segment is only ever appended to, so one with the same size and time is taken for the same; where only the time
+    Segments are only appended to, so a segment with the same size and time is taken as unchanged; if only the time
     differs (a copied directory), its bytes are hashed.
 
     Args:
         directory: As for `compact`.
-        origin: What `made_from` gave.
+        origin: Result of `made_from`.
         thoroughly: Hash everything.
     """
     if origin is None:
@@ -294,7 +294,7 @@ class _Writer:
         self.database.unregister("incoming")
 
     def save(self, folder: Path, origin: Origin) -> None:
-        """Write both tables, in the order in which rows came."""
+        """Write both tables, rows in the order in which they were added."""
         about = encode(origin).decode().replace("'", "''")
         for name in FILES:
             table, file = name.partition(".")[0], str(folder / name).replace("'", "''")
@@ -308,7 +308,7 @@ def tally(
     outcomes: Mapping[tuple[Key, int, str], Outcome],
     prompts: Sequence[Prompt] | None,
 ) -> list[Tally]:
-    """A Tally for each answer. `outcomes` are by (key, constraint's index, view)."""
+    """Return a Tally for each answer. `outcomes` are by (key, constraint's index, view)."""
     turns = {prompt.id: [len(turn.constraints) for turn in prompt.turns] for prompt in prompts or ()}
     totals = {name: sum(sizes) for name, sizes in turns.items()}
     tallies = []
@@ -330,7 +330,7 @@ def tally(
 
 
 def _sources(directory: Path) -> Iterable[str]:
-    """Every file that `compact` would read and whose change matters, below `directory`."""
+    """Return every file below `directory` that `compact` would read and whose change matters."""
     if (directory / "manifest.json").is_file() or (directory / SHARDED).is_file():
         return _of_run(directory, "")
     is_sweep = (directory / "sweep.json").is_file()
@@ -380,7 +380,7 @@ def _columns(columns: Iterable[Column], rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def _column(kind: str, values: list[Any]) -> Any:
-    """One column for DuckDB; None is NULL."""
+    """Return one column for DuckDB; None becomes NULL."""
     if kind == "VARCHAR":
         return np.array(values, dtype=object)
     absent = [value is None for value in values]

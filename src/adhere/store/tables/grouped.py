@@ -1,7 +1,7 @@
-"""Counts by model of many Runs at once: from their Parquet if it is current, else from their segments.
+"""Count many Runs at once by model, from their Parquet if it is current, else from their segments.
 
-From segments a Run's summary is taken, which stands only beside the very rows that it counts; of a Run that is not
-finished every row is read. Whoever wants unfinished stores quickly makes the Parquet.
+Without Parquet, a finished Run's counts come from its summary, which exists only beside the very rows that it counts.
+Of an unfinished Run every row is read; the Parquet makes that fast.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from adhere.store.tables.compact import FILES, FOLDER, Origin, Tally, made_from,
 
 
 class Share(Record, frozen=True):
-    """`passed` of the `n` that were measured."""
+    """Holds `passed` of the `n` that were measured."""
 
     passed: int
     n: int
 
     @property
     def rate(self) -> float | None:
-        """None where nothing was measured."""
+        """Share that passed; None if nothing was measured."""
         return self.passed / self.n if self.n else None
 
 
 class Group(Record, frozen=True):
-    """One model on one suite; see Accounting and SliceScore for the words.
+    """Counts one model on one suite; see Accounting and SliceScore for the words.
 
-    `run` is the folder of the Run, empty while there is none; then `missing` is None, for what was asked is not known.
+    `run` is the folder of the Run, empty while there is none; `missing` is then None, for what was asked is not known.
     """
 
     model: str
@@ -55,12 +55,12 @@ class Group(Record, frozen=True):
 
 
 class GroupedCounts(NamedTuple):
-    """All groups, sorted by model, suite and run.
+    """Holds all groups, sorted by model, suite and run.
 
     Attributes:
-        groups: See Group.
-        source: What they were counted from.
-        reason: Why not from the Parquet; empty: they were.
+        groups: The groups.
+        source: What the groups were counted from.
+        reason: Why they were not counted from the Parquet; empty if they were.
     """
 
     groups: list[Group]
@@ -72,10 +72,10 @@ _STATUSES: tuple[Status, ...] = ("ok", "truncated", "empty", "refused", "error")
 
 
 def group_counts(directory: Path) -> GroupedCounts:
-    """Counts by model, suite and Run.
+    """Count by model, suite and Run.
 
     Args:
-        directory: Of a Run, a sweep, or Runs.
+        directory: Directory of a Run, a sweep, or Runs.
 
     Raises:
         UsageError: There is nothing to count.
@@ -92,7 +92,7 @@ def group_counts(directory: Path) -> GroupedCounts:
 
 
 def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]:
-    """Counts without any Parquet; `use_summaries` False counts every row itself.
+    """Count without any Parquet; with `use_summaries` False, count every row itself.
 
     Raises:
         UsageError: There is nothing to count.
@@ -124,16 +124,16 @@ def _name(group: Group) -> tuple[str, str, str]:
 
 
 def _together(one: Group, other: Group) -> Group:
-    """Two shards of one Run, which asked different prompts."""
+    """Add the counts of two shards of one Run, which asked different prompts."""
     counts = [getattr(one, name) + getattr(other, name) for name in (*_STATUSES, "missing")]
     pairs = ((getattr(one, name), getattr(other, name)) for name in Group.__struct_fields__[9:])
     return Group(*_name(one), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
 
 
 def _from_parquet(directory: Path, origin: Origin) -> list[Group]:
-    """One question to DuckDB. Answers of one conversation are one trial of `prompt_…`, and several of `instruction_…`.
+    """Count by DuckDB. A conversation's answers are one trial of `prompt_…`, its constraints trials of `instruction_…`.
 
-    As in `pipeline.outcomes`: a known fail is a fail; without one every constraint must be decided.
+    As in `pipeline.outcomes`, a known fail is a fail; without one every constraint must be decided.
     """
     duckdb = need("duckdb", extra="parquet")
     statuses = ", ".join(f"count(*) FILTER (status = '{status}')" for status in _STATUSES)
@@ -174,7 +174,7 @@ def _from_parquet(directory: Path, origin: Origin) -> list[Group]:
 def _make_group(
     name: tuple[str, str, str], n_asked: int | None, statuses: Mapping[Status, int], rates: Sequence[int]
 ) -> Group:
-    """`rates` are passed and n of prompts and instructions, strict and then loose."""
+    """Make a group; `rates` are passed and n of prompts and instructions, strict and then loose."""
     counts = [statuses.get(status, 0) for status in _STATUSES]
     missing = None if n_asked is None else n_asked - sum(counts)
     shares = [Share(rates[at], rates[at + 1]) for at in (0, 2, 4, 6)]
@@ -198,7 +198,7 @@ def _count_cell(
 def _group(
     cell: Cell, statuses: Counter[Status], tallies: Sequence[tuple[Key, Tally]], prompts: Sequence[Prompt] | None
 ) -> Group:
-    """Counts as `_from_parquet` does."""
+    """Count a cell from tallies, as `_from_parquet` does."""
     conversations: dict[tuple[str, int], list[Tally]] = defaultdict(list)
     for (prompt_id, _, draw), one in tallies:
         conversations[prompt_id, draw].append(one)
@@ -239,7 +239,7 @@ def _statuses(summary: Summary) -> Counter[Status]:
 
 
 def _summary(run: Path) -> Summary | None:
-    """None: the Run is not finished."""
+    """Return the summary of a Run; None if the Run is not finished."""
     try:
         return decode(read_regular(run / "summary.json"), Summary)
     except FileNotFoundError:

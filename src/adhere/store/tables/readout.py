@@ -1,7 +1,7 @@
-"""A finished Run read in one go, for whoever compares hundreds of them.
+"""Read a finished Run at once, for comparisons of hundreds of Runs.
 
-It holds what `store.run.Run` reads, without what only a writer needs, and a multiple faster. The rows that count are
-the same.
+A Readout holds what `store.run.Run` reads, without what only a writer needs, and is several times faster. The rows that
+count are the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Record)
 
 
 class Mark(Record, frozen=True, forbid_unknown_fields=False, gc=False):
-    """The part of a stored Verdict that comparisons need; `answer` is the hash of the answer that it is about."""
+    """Holds the part of a stored Verdict that comparisons need; `answer` is the hash of the answer that was judged."""
 
     prompt_id: str
     turn: int
@@ -40,16 +40,16 @@ class Mark(Record, frozen=True, forbid_unknown_fields=False, gc=False):
 
 
 class Readout(NamedTuple):
-    """Everything that a finished Run holds.
+    """Holds everything of a finished Run.
 
     Attributes:
-        directory: Where it lies.
-        manifest: What it was made from.
-        summary: Its numbers.
-        prompts: What was asked.
+        directory: The Run's directory.
+        manifest: What the Run was made from.
+        summary: The Run's numbers.
+        prompts: The prompts that were asked.
         responses: The Response of every key that has any; failed calls too.
         strict: The last verdict of every (prompt, turn, draw, constraint's index).
-        loose: The same under the loose view.
+        loose: The same in the loose view.
     """
 
     directory: Path
@@ -62,7 +62,7 @@ class Readout(NamedTuple):
 
 
 class RunReader:
-    """Reads Runs; those that asked the same prompts share them in memory."""
+    """Reads Runs; Runs with the same prompts share them in memory."""
 
     def __init__(self) -> None:
         self._prompts: dict[str, tuple[tuple[Prompt, ...], frozenset[str]]] = {}
@@ -70,11 +70,11 @@ class RunReader:
         self._marks: msgspec.json.Decoder[Mark] = decoder_of(Mark)
 
     def read(self, directory: Path) -> Readout:
-        """The Run in `directory`.
+        """Read the Run in `directory`.
 
         Raises:
-            UsageError: There is none, or it is not finished.
-            IntegrityError: Its manifest, prompts or summary are damaged.
+            UsageError: There is no Run, or it is not finished.
+            IntegrityError: The manifest, prompts or summary are damaged.
         """
         manifest = self._record(directory / "manifest.json", Manifest, "is no Run")
         summary = self._record(directory / "summary.json", Summary, "is an unfinished Run")
@@ -121,7 +121,7 @@ class RunReader:
         return self._prompts[manifest.prompts_sha256]
 
     def _rows(self, folder: Path, decode_all: Callable[[bytes], list[T]], kind: type[T]) -> list[T]:
-        """Every readable row, oldest segment first. Damage is counted in the summary, so here it is only left out."""
+        """Return every readable row, oldest segment first. Damage is counted in the summary, so it is only left out."""
         all_rows: list[T] = []
         for path in sorted(folder.glob("*.jsonl")):
             try:

@@ -69,7 +69,7 @@ def suites_found(
 
 
 def _tables(spec: StudySpec) -> list[Pair]:
-    """Treatment against control, and against the start where that is another arm."""
+    """Return the pairs to compare: treatment against control, and against the start if that is another arm."""
     rule = spec.verdict
     start = spec.start_arm
     against_start = (
@@ -88,7 +88,7 @@ def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary:
 
 
 def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
-    """Return the contrasts in sound or responding answers, where the study counts these."""
+    """Return the contrasts that count sound or responding answers, if the study counts these."""
     counts = spec.verdict.counts
     if counts not in {"sound", "responsive"}:
         return []
@@ -97,9 +97,9 @@ def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
 
 
 def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
-    """Part the suite by what training asked for: every arm's rates, and the contrasts against control and start.
+    """Divide the suite by what training asked for; return every arm's rates, and contrasts against control and start.
 
-    Empty where others trained, for nobody noted here what their training asked for.
+    Empty if others trained, for what their training asked for is unknown.
     """
     if not spec.trains:
         return []
@@ -137,10 +137,10 @@ def _part_rate(arm: str, inside: Evaluations) -> PartRate:
 
 
 def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluations]) -> list[Forgotten]:
-    """Tell for each trained arm what it lost of the kinds that the start kept, here and on each published suite.
+    """Tell for each trained arm what it lost of the kinds that the start kept, on own prompts and published suites.
 
-    Empty without an untrained arm. The start's rates choose the kinds and are compared with, so a little of a fall is
-    their own noise.
+    Empty without an untrained arm. The start's rates both choose the kinds and are compared with, so part of a fall is
+    their noise.
     """
     start = spec.start_arm
     if start is None:
@@ -207,7 +207,7 @@ def _pool_suite(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
 def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list[InstructionDifference]:
     """Compare every kind of instruction over the seeds that both arms have.
 
-    Empty where records do not say which constraint was kept.
+    Empty if the records do not say which constraint was kept.
     """
     sides = _kept_SR(pair, evaluations)
     if sides is None:
@@ -245,7 +245,7 @@ Kept = list[list[list[bool | None]]]  # by seed, prompt and constraint
 
 
 def _kept_SR(pair: Pair, evaluations: Evaluations) -> tuple[Kept, Kept] | None:  # noqa: N802 - the dimensions
-    """Return which constraint each arm kept, by common seed; None where records do not say."""
+    """Return which constraints each arm kept, by common seed; None if the records do not say."""
     seeds = evaluations.common_seeds(*pair)
     sides = [[evaluations.of(arm, seed) for seed in seeds] for arm in pair]
     kept_by_side = [[run.kept if run is not None else [] for run in side] for side in sides]
@@ -253,7 +253,7 @@ def _kept_SR(pair: Pair, evaluations: Evaluations) -> tuple[Kept, Kept] | None: 
 
 
 def _instruction_places(evaluations: Evaluations) -> list[tuple[int, int, str]]:
-    """List every instruction: the place of its prompt, its place in the prompt, its kind."""
+    """List every instruction as (place of the prompt, place in the prompt, kind)."""
     return [
         (place, index, ref.id)
         for place, prompt in enumerate(evaluations.prompts)

@@ -1,7 +1,7 @@
-"""Finding the kinds of a published suite that a study's training asked for, by meaning rather than by name.
+"""Find the kinds of a published suite that a study's training asked for, by meaning rather than by name.
 
-A suite has names of its own for what our kinds ask: IFEval's `change_case:english_lowercase` is our `case:lower`. A
-rate on a suite mixes what was trained, what was not, and what was forgotten; these names take them apart.
+A suite has its own names for what our kinds ask: IFEval's `change_case:english_lowercase` is our `case:lower`. A rate
+on a suite mixes kinds that were trained, not trained, and forgotten; this module separates them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEANS: Mapping[str, tuple[str, ...]] = {
 
 
 def trained_kinds(spec: StudySpec) -> frozenset[str]:
-    """Return every id, ours or published, that asks for something that a stage of the study trained.
+    """Return the ids, ours and published, of all kinds that ask for something that a stage of the study trained.
 
     Kinds of plug-ins that no longer load are left out.
     """

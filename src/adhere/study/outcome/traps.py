@@ -1,7 +1,7 @@
-"""How often each arm of a study keeps the letter of its instructions and not the intent.
+"""Count how often each arm of a study keeps the wording of its instructions and not the intent.
 
-From the answers that its records hold. Nothing of a study's question, keys or verdict hangs on it: the gate may be
-another one tomorrow, the answers stay.
+The counts are of the answers that the records hold. No question, key or verdict of a study depends on them: the gate
+may change, while the answers stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adhere.study.run.records import unpack
 def arm_traps(
     arms: Sequence[str], runs: Iterable[Measurement], prompts: Mapping[str, Prompt], *, mode: Mode = "reference"
 ) -> list[ArmTraps]:
-    """A row for each arm that has an answer, in the order of the arms."""
+    """Return a row for each arm that has an answer, in the order of the arms."""
     rows_by_arm: dict[str, list[ArmTraps]] = {}
     for run in runs:
         for name, answer in run.shown.items():
@@ -58,10 +58,10 @@ def _sum(arm: str, rows: Sequence[ArmTraps]) -> ArmTraps:
 
 
 def traps_of_study(directory: Path) -> list[ArmTraps]:
-    """The arms of a committed study, from DIR/result.json and DIR/records.tar.xz.
+    """Return the rows of the arms of a committed study, from DIR/result.json and DIR/records.tar.xz.
 
     Raises:
-        IntegrityError: One of them is damaged, or the records are of another study.
+        IntegrityError: A file is damaged, or the records are of another study.
     """
     result = decode(read_regular(directory / RESULT), StudyResult)
     with tempfile.TemporaryDirectory() as place:
@@ -72,7 +72,7 @@ def traps_of_study(directory: Path) -> list[ArmTraps]:
 
 
 def write_traps(directory: Path, traps: Sequence[ArmTraps]) -> None:
-    """Put them into DIR/result.json, from which the page is made; everything else there stays as it is."""
+    """Put `traps` into DIR/result.json, from which the page is made; all else in the file stays."""
     result_json = msgspec.json.decode(read_regular(directory / RESULT))
     result_json["traps"] = msgspec.to_builtins(traps)
     write_atomic(directory / RESULT, encode(result_json))

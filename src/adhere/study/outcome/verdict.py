@@ -1,4 +1,4 @@
-"""The rule of the spec, applied to the primary contrast and to what it hangs on."""
+"""Apply the spec's rule to the primary contrast and to what it depends on."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def verdict(
     withheld: Sequence[str],
     minutes_per_seed: float | None,
 ) -> StudyVerdict:
-    """The answer that the spec's rule gives.
+    """Return the answer that the spec's rule gives.
 
     Args:
         spec: The study.
         primary: The primary contrast.
-        evaluations: All of them.
-        hangs_on: What the primary contrast hangs on; None where nothing was measured.
-        withheld: What forbids an answer, e.g. seeds that are not finished.
-        minutes_per_seed: What one seed costs, for the advice.
+        evaluations: All evaluations.
+        hangs_on: On what the primary contrast depends; None if nothing was measured.
+        withheld: Reasons to give no answer, e.g. seeds that are not finished.
+        minutes_per_seed: Minutes that one seed takes, for the advice.
     """
     rule, scope = spec.verdict, scope_of(spec)
     answer, because = answer_to(primary, rule.smallest_effect)
@@ -77,7 +77,7 @@ _COUNTED = {
 
 
 def rule_words(rule: VerdictSpec, scope: Scope) -> str:
-    """Say the rule as a sentence."""
+    """Return the rule as a sentence."""
     worth = 100 * rule.smallest_effect
     without = " and stays there without any one seed or any one kind of constraint" if scope == "method" else ""
     kinds_note = (
@@ -95,14 +95,17 @@ def rule_words(rule: VerdictSpec, scope: Scope) -> str:
 
 
 def _excludes_zero(kinds: OverKinds, difference: float | None) -> bool:
-    """Whether the interval over kinds lies on the side of 0 that the difference lies on."""
+    """Tell whether the interval over kinds lies on the same side of 0 as the difference."""
     if kinds.low is None or kinds.high is None:
         return False
     return kinds.low > 0 if (difference or 0) > 0 else kinds.high < 0
 
 
 def tell_what_decides(because: str, seeds: Sequence[int], kinds: Sequence[str]) -> str:
-    """Tell without which single seeds or kinds the interval holds 0."""
+    """Say which single seeds or kinds of constraint decide: without any one of them the interval holds 0.
+
+    The text begins with `because` up to its first semicolon.
+    """
     without = [f"without {word} {_either(names)}" for word, names in (("seed", seeds), ("kind", kinds)) if names]
     single = " or ".join(word for word, names in (("seed", seeds), ("kind of constraint", kinds)) if names)
     return f"{because.partition(';')[0]}, but {' or '.join(without)} it holds 0: a single {single} decides"
@@ -123,7 +126,7 @@ def _limit_to_kinds(kinds: OverKinds) -> str:
 
 
 def answer_to(primary: Contrast, worth: float) -> tuple[Answer, str]:
-    """Answer by where the interval lies, and say why; what it hangs on is not looked at."""
+    """Return the answer by where the interval lies, and why; what the contrast depends on is not considered."""
     low, high = primary.low, primary.high
     if low is None or high is None:
         return "INCONCLUSIVE", f"there is no interval: {primary.reason}"
@@ -147,13 +150,13 @@ def answer_to(primary: Contrast, worth: float) -> tuple[Answer, str]:
 
 
 NOUNS = {False: "prompts", True: "rules in tasks"}
-"""What a study counts: where it is about rules, each in each task."""
+"""What a study counts, by whether it is about rules."""
 
 
 def headline_of(
     answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool, noun: str = NOUNS[False]
 ) -> str:
-    """The answer as a sentence that says what it is about."""
+    """Return the answer as a sentence that says what it is about."""
     on_these = " on these kinds of constraint" if these_kinds else ""
     what = (
         "the checkpoints of this one seed"
@@ -172,7 +175,7 @@ def headline_of(
 
 
 def what_decides(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | None) -> str:
-    """How many seeds, or prompts, would make the detectable difference as small as the smallest effect worth having."""
+    """Say how many seeds or prompts would bring the detectable difference down to the smallest effect worth having."""
     worth, confidence = rule.smallest_effect, rule.confidence
     per_query = fit.prompts / fit.queries
     now = fit.detectable(confidence)
@@ -199,9 +202,9 @@ def what_decides(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | N
 
 
 def what_settles(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | None) -> str:
-    """How many seeds would keep the interval on its side of 0 without any one of them.
+    """Say how many seeds would keep the interval on its side of 0 without any one of them.
 
-    If the difference stays what it is.
+    The difference is assumed to stay as it is.
     """
     difference, now = abs(fit.value), _points(fit.value)
     for seeds in range(fit.seeds + 1, MOST_SEEDS + 1):
@@ -212,14 +215,14 @@ def what_settles(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | N
 
 
 def _seeds(seeds: int, fit: Crossed, minutes_per_seed: float | None) -> str:
-    """A number of seeds on the prompts of the study, and what those beyond the measured ones cost."""
+    """Describe a number of seeds on the study's prompts, and the cost of those beyond the measured ones."""
     more = seeds - fit.seeds
     hours = f", about {more * minutes_per_seed / 60:.1f} hours like those measured here" if minutes_per_seed else ""
     return f"{seeds} seeds on these {fit.prompts} prompts ({more} more{hours})"
 
 
 def scope_of(spec: StudySpec) -> Scope:
-    """Return what an answer is about: the method, where both compared arms have enough seeds of their own."""
+    """Return `method` if both compared arms have enough seeds of their own, else `checkpoints`."""
     verdict_arms = [spec.arm(name) for name in (spec.verdict.treatment, spec.verdict.control)]
     if any(arm.source is not None for arm in verdict_arms):
         has_seeds = any(arm.source is None or arm.is_seeded for arm in verdict_arms)
@@ -228,7 +231,7 @@ def scope_of(spec: StudySpec) -> Scope:
 
 
 def reach(spec: StudySpec) -> str:
-    """How far the verdict reaches."""
+    """Say for what the verdict holds."""
     scope = scope_of(spec)
     if not spec.trains:
         return _reach_of_others(spec, scope)
@@ -280,5 +283,5 @@ def _bare(difference: float) -> str:
 
 
 def _points(difference: float) -> str:
-    """A difference of rates in points, as the reports print it."""
+    """Return a difference of rates in points, as the reports print it."""
     return f"{100 * difference:+.1f} points".replace("-", "−")

@@ -1,1 +1,1 @@
-"""Doing a study: tasks, processes, trained cells and evaluations on disk, and their records."""
+"""Do the work of a study: tasks, processes, trained cells and evaluations on disk, and their records."""

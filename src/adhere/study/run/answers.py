@@ -1,4 +1,4 @@
-"""Every answer of an evaluation, packed beside its measurement: a later measure can be counted without a model.
+"""Pack every answer of an evaluation beside its measurement, so that a later measure needs no model.
 
 DIR/answers/<evaluation>.jsonl.xz    a line a response: prompt_id, turn, status, text
 """
@@ -16,7 +16,7 @@ FOLDER, ENDING = "answers", ".jsonl.xz"
 
 
 class KeptAnswer(Record, frozen=True):
-    """One response of an evaluation, draw 0."""
+    """Holds one response of an evaluation, of draw 0."""
 
     prompt_id: str
     turn: int
@@ -25,7 +25,7 @@ class KeptAnswer(Record, frozen=True):
 
 
 def keep_answers(directory: Path, name: str, responses: Iterable[Response]) -> Path:
-    """Write the answers of the evaluation `name` in the order of their prompts.
+    """Write the answers of the evaluation `name` in the order of their prompts' ids; return the file.
 
     The same answers give the same bytes.
     """

@@ -1,4 +1,4 @@
-"""Trained cells on disk. A cell is finished when its `cell.json` exists; it is written last, so a killed one is redone.
+"""Store trained cells. A cell is finished when its `cell.json` exists, which is written last; a killed one is redone.
 
 cells/<stages>-s<seed>-<key>/
     model/       weights (fp32 safetensors) and tokenizer, loadable by transformers
@@ -24,11 +24,11 @@ CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 
 
 class CellRecord(Record, frozen=True):
-    """The record of a trained cell. `log` has one row a step (see the stages for their columns).
+    """Records a trained cell. `log` has one row a step (see the stages for their columns).
 
-    `unknown` names what of the ledger a command did not report, which then stands there as 0 and is no measurement.
-    `artefact_sha256` is of the weights that its stage left beside the model, a reward model's; empty: none, or of a
-    version that did not note it.
+    `unknown` names the costs that a command did not report; in the ledger they are 0, which is no measurement.
+    `artefact_sha256` is the hash of a reward model that the stage left beside the model; empty: there is none, or an
+    older version did not note it.
     """
 
     key: str
@@ -47,10 +47,10 @@ class CellRecord(Record, frozen=True):
 
 
 def load_cell(directory: Path, cell: Cell) -> CellRecord | None:
-    """The record of a finished cell, or None where it has yet to be trained.
+    """Return the record of a finished cell, or None if it has yet to be trained.
 
     Raises:
-        IntegrityError: A record is there but cannot be read, or belongs to another cell.
+        IntegrityError: The record cannot be read, or belongs to another cell.
     """
     file = cell_folder(directory, cell) / "cell.json"
     if not file.exists():
@@ -65,13 +65,13 @@ def load_cell(directory: Path, cell: Cell) -> CellRecord | None:
 
 
 def save_cell(directory: Path, record: CellRecord, cell: Cell) -> None:
-    """Write the record of a cell whose weights are already in place: from now on it is finished."""
+    """Write the record of a cell whose weights are stored already; this finishes the cell."""
     write_atomic(cell_folder(directory, cell) / "cell.json", encode(record))
     forget(cell_folder(directory, cell) / CHECKPOINT)
 
 
 def clear_unfinished(directory: Path, cell: Cell) -> Path:
-    """The folder of a cell that is about to be trained; of an interrupted attempt only its checkpoint stays."""
+    """Empty the folder of a cell that is about to be trained, except the checkpoint of a killed attempt; return it."""
     folder = cell_folder(directory, cell)
     folder.mkdir(parents=True, exist_ok=True)
     for entry in folder.iterdir():
@@ -83,7 +83,7 @@ def clear_unfinished(directory: Path, cell: Cell) -> Path:
 
 
 def has_weights(directory: Path, cell: Cell) -> bool:
-    """Whether the trained model of a cell is there, and the reward model of one that trained it."""
+    """Tell whether the trained model of a cell is stored, and its reward model if it trained one."""
     folder, record = cell_folder(directory, cell), load_cell(directory, cell)
     names = [MODEL, *([REWARD_MODEL] if record is not None and record.artefact_sha256 else [])]
     try:
@@ -93,12 +93,12 @@ def has_weights(directory: Path, cell: Cell) -> bool:
 
 
 def trained_weights(directory: Path, cell: Cell, name: str = MODEL) -> Path:
-    """Where a finished cell's model (or the reward model `name`) lies.
+    """Return the directory of a finished cell's model (or of the reward model, by `name`).
 
-    Its bytes are compared with the hash in the cell's record first.
+    The weights are compared with the hash in the cell's record first.
 
     Raises:
-        IntegrityError: The cell is not finished, or its weights are not those that were trained.
+        IntegrityError: The cell is not finished, or its weights were changed.
     """
     folder, record = cell_folder(directory, cell), load_cell(directory, cell)
     if record is None:
@@ -117,6 +117,6 @@ def trained_weights(directory: Path, cell: Cell, name: str = MODEL) -> Path:
 
 
 def drop_weights(directory: Path, cell: Cell) -> None:
-    """Free the disk space of a finished cell; its record stays."""
+    """Delete the weights of a finished cell to free disk space; its record stays."""
     for name in (MODEL, REWARD_MODEL):
         shutil.rmtree(cell_folder(directory, cell) / name, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Trains a cell by somebody's own command, and looks at what it left before anything is built on it.
+"""Train a cell by a user's own command, and check what it left before anything is built on it.
 
 CELL/rows/          sft.jsonl, pairs.jsonl, rl.jsonl in the shape that the stage asks for
 CELL/checkpoint/    {resume}: what the command keeps here outlives a kill
@@ -44,7 +44,7 @@ MOST_ROWS = 100_000  # of metrics
 
 
 class CommandResult(Record, frozen=True):
-    """The result of a command: hash of the weights, what it reported, and what it did not report."""
+    """Holds the result of a command: hash of the weights, what it reported, and what it did not report."""
 
     weights_sha256: str
     ledger: StageLedger
@@ -67,20 +67,19 @@ def run_command(
     """Run the command and keep what it trained in `into`/model.
 
     Args:
-        settings: The stage's.
-        rows: `sft`, `pairs` and `rl`.
+        settings: Settings of the stage.
+        rows: The tables of rows: `sft`, `pairs` and `rl`.
         start: Directory of the weights that it starts from.
         into: The cell's folder.
-        resume: A folder that outlives a kill.
-        seed: Of the study.
-        threads: CPU threads that it should take; None: all.
-        label: Of the cell, in messages.
+        resume: Folder that outlives a kill.
+        seed: Seed of the study.
+        threads: CPU threads for the command; None: all.
+        label: Name of the cell in messages.
         progress: Where to report to.
 
     Raises:
-        AdhereError: It is not there, ends in an error or too late, fills the disk, or leaves nothing, half a folder,
-            the start's own weights, numbers that are not finite, or another tokenizer or template; the message has its
-            last lines.
+        AdhereError: The program is absent, fails, takes too long, fills the disk, or leaves nothing, half a folder, the
+            start's own weights, numbers that are not finite, or another tokenizer or template.
     """
     out = into / "out"
     shutil.rmtree(out, ignore_errors=True)
@@ -117,7 +116,7 @@ def run_command(
 
 
 def _write_rows(settings: CommandSettings, rows: Mapping[str, Sequence[Record]], folder: Path) -> dict[str, Json]:
-    """The files of rows by placeholder; a tool that has no such data gets a path where nothing lies."""
+    """Write the rows and return the files by placeholder; tables without rows in this shape get no file."""
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, Json] = {}
     for table, own in rows.items():
@@ -132,7 +131,13 @@ def _write_rows(settings: CommandSettings, rows: Mapping[str, Sequence[Record]],
 
 
 def _run(command: Sequence[str], settings: CommandSettings, log: Path, *, label: str) -> None:
-    """Run to the end, or to the limit; in a process group of its own, so that its workers end with it."""
+    """Run a command for at most `settings.hours`, and write the end of its output to `log`.
+
+    The command has a process group of its own, so that its workers end with it.
+
+    Raises:
+        AdhereError: The program is absent, failed, or took too long.
+    """
     environment = dict(os.environ)
     if settings.environment:
         python = Path(shutil.which(settings.environment) or settings.environment).absolute()
@@ -170,7 +175,7 @@ def _run(command: Sequence[str], settings: CommandSettings, log: Path, *, label:
 
 
 def _ending(code: int, last_lines: str) -> str:
-    """How a command ended, with what to do where that can be seen."""
+    """Say how a command ended, and what to do if that can be seen."""
     how = f"ended with exit code {code}"
     if code < 0:
         how = f"was ended by {signal.Signals(-code).name}"
@@ -182,14 +187,14 @@ def _ending(code: int, last_lines: str) -> str:
 
 
 def _keep_tail(stream: IO[bytes], tail: bytearray) -> None:
-    """Read to the end and keep the last of it: a command may print a gigabyte."""
+    """Read a stream to its end and keep only the last part, for a command may print a gigabyte."""
     while block := stream.read1(1 << 16):  # type: ignore[attr-defined]
         tail += block
         del tail[:-MOST_OUTPUT]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group of processes: asked first, then at once."""
+    """End the whole process group, first by SIGTERM, then by SIGKILL."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, how)
@@ -200,7 +205,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _look_at(out: Path, start: Path, label: str) -> tuple[Any, Any]:
-    """The model and tokenizer that a command left, if a study can build on them."""
+    """Return the model and tokenizer that a command left.
+
+    Raises:
+        AdhereError: A study cannot build on them.
+    """
     import torch
 
     adapter = out if (out / "adapter_config.json").exists() and not (out / "config.json").exists() else None
@@ -249,7 +258,7 @@ def _load(out: Path) -> Any:
 
 
 def _read_ledger(file: Path, seconds: float, label: str) -> tuple[StageLedger, list[str]]:
-    """Return what the command says that it cost; what it does not say is unknown."""
+    """Return the costs that the command reports, and the names of those that it does not."""
     costs: dict[str, Any] = {}
     if file.exists():
         try:
@@ -265,7 +274,7 @@ def _read_ledger(file: Path, seconds: float, label: str) -> tuple[StageLedger, l
 
 
 def _read_metrics(file: Path, label: str) -> list[LogRow]:
-    """The numbers of each line; what is no number is left out."""
+    """Return the numbers of each line; other values are left out."""
     if not file.exists():
         return []
     rows: list[LogRow] = []

@@ -1,4 +1,4 @@
-"""One arm evaluated at one seed, in one small file: everything that the statistics and the report need of it.
+"""Store one arm's evaluation at one seed in one small file, with all that statistics and report need.
 
 evaluations/<arm>-s<seed>-<key>.json
 
@@ -27,7 +27,7 @@ FOLDER = "evaluations"
 
 
 class ShownAnswer(Record, frozen=True):
-    """One arm's answer to a shown prompt, with the judge's reasons (strict view)."""
+    """Holds one arm's answer to a shown prompt, with the judge's reasons (strict view)."""
 
     arm: str
     text: str
@@ -37,9 +37,9 @@ class ShownAnswer(Record, frozen=True):
 
 
 class DrawOutcomes(Record, frozen=True):
-    """One draw: of every prompt whether its answer passes, passes soundly, and passes and responds.
+    """Holds for one draw whether each prompt's answer passes, passes soundly, and passes and responds.
 
-    None: no measurement. `responding` is empty in records of older versions.
+    None means no measurement. `responding` is empty in records of older versions.
     """
 
     passes: list[bool | None]
@@ -47,39 +47,39 @@ class DrawOutcomes(Record, frozen=True):
     responding: list[bool | None] = []
 
     def counted(self, counts: Counts) -> list[bool | None]:
-        """Return what counts as following (`VerdictSpec.counts`)."""
+        """Return the outcomes that count as following (`VerdictSpec.counts`)."""
         if counts == "responsive":
             return self.responding or [None] * len(self.passes)
         return self.sound if counts == "sound" else self.passes
 
 
 class Measurement(Record, frozen=True):
-    """The findings of one evaluation. Lists have one entry a prompt, in the order of the suite.
+    """Holds the findings of one evaluation. Lists have one entry for each prompt, in the order of the suite.
 
     Args:
         passes: Whether every constraint is kept (strict view); None: no measurement.
-        words: Words of the answer; None where there is no text.
+        words: Number of words of the answer; None where there is no text.
         topic_words: Share of the query's topic words that the answer uses, where it can be measured.
         repetitive: Whether most of the answer was said before.
-        echo: Whether most of it is the prompt's own words in their order. Empty, like the next two, in records of older
-            versions.
-        empty_form: Whether it holds hardly a word that the prompt does not have.
-        kept: Of each constraint of all turns in order, whether it is kept (strict view); None: no measurement.
+        echo: Whether most of the answer is the prompt's own words in their order. `echo`, `empty_form` and `kept` are
+            empty in records of older versions.
+        empty_form: Whether the answer has hardly a word that the prompt does not have.
+        kept: Whether each constraint of all turns, in order, is kept (strict view); None: no measurement.
         responding: Whether the answer passes and responds to its request (`pipeline.responding`); None: nothing was
-            measured, or it cannot be read. Empty in records of older versions.
+            measured, or the measure cannot read the answer. Empty in records of older versions.
         plain: How well the model still predicts plain text.
         shown: Answers to the prompts that the report shows.
         run: Name of the stored Run.
-        seconds: What it took.
+        seconds: How long the evaluation took.
         suite: Name of the published suite; empty: the suite of the verdict.
-        drawn: Where several answers a prompt were drawn, the outcomes of each draw; `passes` and the lists beside it
-            are of the first.
-        answers_sha256: Of all answers, to see that two checkpoints are not one; empty in older records.
+        drawn: Outcomes of each draw, if several answers a prompt were drawn; `passes` and the other lists are of the
+            first draw.
+        answers_sha256: Hash of all answers, which shows whether two checkpoints are one; empty in older records.
         served: The models that an endpoint says answered, or agents and models that logs of sessions name; empty
             elsewhere and in older records.
         untriggered: Whether nothing in the answer asked for the constraint, so that there was nothing to measure;
             empty where every prompt asks.
-        solved: Of sessions, whether the task was solved; empty elsewhere.
+        solved: Whether a session solved the task; empty for other arms.
     """
 
     version: int
@@ -110,7 +110,7 @@ class Measurement(Record, frozen=True):
 
     @property
     def sound(self) -> list[bool | None]:
-        """Whether each answer passes and is more than the letter: not form alone, not an echo, not repetitive.
+        """Whether each answer passes and is more than form alone: no echo, not repetitive.
 
         None where nothing was measured, and in records that are older than these measures.
         """
@@ -123,7 +123,7 @@ class Measurement(Record, frozen=True):
         ]
 
     def outcomes(self, counts: Counts) -> Sequence[float | None]:
-        """Return what counts as following (`VerdictSpec.counts`); the mean over draws where there are several.
+        """Return the outcomes that count as following (`VerdictSpec.counts`), as means over several draws.
 
         None where any draw was not measured.
         """
@@ -133,22 +133,22 @@ class Measurement(Record, frozen=True):
         return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*each, strict=True)]
 
     def counted(self, counts: Counts) -> list[bool | None]:
-        """Return what counts as following, of the first draw."""
+        """Return the outcomes that count as following, of the first draw."""
         return self.responsive if counts == "responsive" else self.sound if counts == "sound" else self.passes
 
     @property
     def responsive(self) -> list[bool | None]:
-        """Tell whether each answer passes and responds; None where nothing was measured, and in older records."""
+        """Whether each answer passes and responds; None where nothing was measured, and in older records."""
         return self.responding or [None] * len(self.passes)
 
     @property
     def gaps(self) -> list[bool]:
-        """Tell of each prompt whether there was nothing to measure."""
+        """Whether there was nothing to measure, for each prompt."""
         return self.untriggered or [False] * len(self.passes)
 
     @property
     def coverage(self) -> float:
-        """Share of the prompts with a measurement, of those where there was something to measure."""
+        """Share of the prompts with a measurement, among those with something to measure."""
         return sum(outcome is not None for outcome in self.passes) / max(1, len(self.passes) - sum(self.gaps))
 
 
@@ -165,7 +165,7 @@ def collect_run(
     seconds: float,
     suite: str = "",
 ) -> Measurement:
-    """Collect a finished Run; `shown_ids` are the ids of prompts whose answers are kept."""
+    """Make the Measurement of a finished Run; answers to the prompts of `shown_ids` are kept."""
     answers = answers_of(run)
     reasons, responds = _reasons(run), responding(answers, run.spec.mode)
     texts = {
@@ -199,7 +199,7 @@ def collect_run(
 
 
 def _guards(answers: Answers, prompts: Sequence[Prompt], draw: int) -> list[Guard | None]:
-    """Return what stands beside the pass rate, of the first turn's answer in one draw; None without a visible text."""
+    """Return the guard of each prompt's first answer in one draw; None without a visible text."""
     texts = [answers.responses.get((prompt.id, 0, draw)) for prompt in prompts]
     return [
         guard(prompt, one.text) if one is not None and one.text.strip() else None
@@ -229,7 +229,7 @@ def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
 
 
 def constraint_words(prompt: Prompt) -> list[str]:
-    """The constraints of a prompt in words; of sessions the rule, as it is written."""
+    """Return the constraints of a prompt in words; for sessions, the rule as it is written."""
     if "rule" in prompt.tags:
         return [prompt.text]
     profile = prompt.tags.get("profile")
@@ -237,12 +237,12 @@ def constraint_words(prompt: Prompt) -> list[str]:
 
 
 def foreign_evaluations(directory: Path, task_names: Collection[str]) -> list[Path]:
-    """Stored evaluations that nothing asks for by name, being of other seeds, settings, code or libraries."""
+    """Return the stored evaluations whose names no task has; they are of other seeds, settings, code or libraries."""
     return [file for file in sorted((directory / FOLDER).glob("*.json")) if file.stem not in task_names]
 
 
 def torch_of(file: Path) -> str:
-    """Return which torch made a stored evaluation, as far as the file says so."""
+    """Return the version of torch behind a stored evaluation, or `unknown`."""
     try:
         return str(decode(file.read_bytes(), Measurement).engine.settings.get("torch", "unknown"))
     except IntegrityError:
@@ -250,10 +250,10 @@ def torch_of(file: Path) -> str:
 
 
 def load_measured(directory: Path, name: str, key: str) -> Measurement | None:
-    """A stored evaluation, or None where it has yet to be made.
+    """Return a stored evaluation, or None if it has yet to be made.
 
     Raises:
-        IntegrityError: It cannot be read or belongs to something else.
+        IntegrityError: The file cannot be read, or its key is another.
     """
     file = directory / FOLDER / f"{name}.json"
     if not file.exists():
@@ -268,7 +268,7 @@ def load_measured(directory: Path, name: str, key: str) -> Measurement | None:
 
 
 def save_measured(directory: Path, name: str, measurement: Measurement) -> None:
-    """Store an evaluation: from now on it is finished."""
+    """Store an evaluation; this finishes it."""
     (directory / FOLDER).mkdir(parents=True, exist_ok=True)
     write_atomic(directory / FOLDER / f"{name}.json", encode(measurement))
 

@@ -1,4 +1,4 @@
-"""A part of what a stage changed: its weights merged with those that it started from."""
+"""Keep a part of what a stage changed: merge its weights with those that it started from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.models.local.transformers import load_weights, weights_sha256
 
 
 def keep_part(trained: Path, start: Path, share: float) -> str:
-    """Replace the weights in `trained` by start + `share` of the change, in fp32; their new hash."""
+    """Replace the weights in `trained` by start + `share` of the change, in fp32; return the new hash."""
     from adhere.train.optim.offline import merge_linear
 
     model, _ = load_weights(trained, "cpu")

@@ -1,6 +1,6 @@
-"""How well a model still predicts plain text, which no stage trains on.
+"""Measure how well a model still predicts plain text, which no stage trains on.
 
-A guard against training that only breaks it.
+This guards against training that only breaks the model.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from adhere.schema import Record
 
 
 class PlainText(Record, frozen=True):
-    """The summed negative log-likelihood of each text in nats, and the tokens that it is over."""
+    """Holds the summed negative log-likelihood of each text in nats, and its number of scored tokens."""
 
     nats: list[float]
     tokens: list[int]
 
     @property
     def perplexity(self) -> float:
-        """Exp of the mean over all tokens."""
+        """Exp of the mean nats a token, over all tokens."""
         return math.exp(sum(self.nats) / sum(self.tokens))
 
 
 @cache
 def plain_texts() -> tuple[str, ...]:
-    """Short paragraphs of plain English, written for this purpose; separated by empty lines in `plain.txt`."""
+    """Return short paragraphs of plain English, written for this purpose (`plain.txt`)."""
     text = resources.files(__package__).joinpath("plain.txt").read_text(encoding="utf-8")
     return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 

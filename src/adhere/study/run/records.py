@@ -1,4 +1,4 @@
-"""A study's records in one small file, to be committed, moved, and carried on elsewhere.
+"""Pack a study's records into one small file, to be committed, moved, and resumed elsewhere.
 
 Packed are the frozen spec, the evaluations, the cells' records, the pools' manifests and the result: everything that
 statistics, report and the rest of the work need. Left out are weights, training rows and, unless the spec keeps them,
@@ -42,10 +42,10 @@ PACK_EVERY_S = 60.0  # a machine that is lent for minutes may go at any of them
 
 
 def pack(directory: Path, file: Path) -> int:
-    """Write the records of the study in `directory` to `file` (tar, xz); the size in bytes.
+    """Write the records of the study in `directory` to `file` (tar, xz); return the size in bytes.
 
     Raises:
-        UsageError: No study is stored there.
+        UsageError: No study is stored in `directory`.
     """
     if not any((directory / name).exists() for name in BEGUN):
         raise UsageError(f"{directory}: no study is stored there (study.json)")
@@ -62,14 +62,14 @@ def pack(directory: Path, file: Path) -> int:
 
 @contextmanager
 def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S) -> Iterator[None]:
-    """Pack the records whenever something is new while the block runs, and when it ends, however it ends.
+    """Pack new records while the block runs, and again when it ends, however it ends.
 
-    A machine that goes away in the middle of a study so takes at most `every_s` seconds of finished work with it.
+    So a machine that disappears in the middle of a study loses at most `every_s` seconds of finished work.
 
     Args:
-        directory: Of the study.
-        file: Where to pack; None: nowhere.
-        every_s: Seconds between two looks.
+        directory: Directory of the study.
+        file: The packed file; None: nothing is packed.
+        every_s: Seconds between two checks for new records.
     """
     if file is None:
         yield
@@ -102,7 +102,7 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Within this SIGTERM, by which schedulers take a machine back, ends the process as an exception does."""
+    """Let SIGTERM, by which schedulers take a machine back, raise SystemExit inside the context."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -118,7 +118,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _state(directory: Path) -> tuple[tuple[str, int], ...]:
-    """Return names and times of the records, which tell whether one came or changed."""
+    """Return names and times of the records, to tell whether one is new or changed."""
     has_begun = any((directory / name).exists() for name in BEGUN)
     return tuple((str(path), path.stat().st_mtime_ns) for path in _records(directory)) if has_begun else ()
 
@@ -129,12 +129,12 @@ def _records(directory: Path) -> Iterator[Path]:
 
 
 def unpack(file: Path, directory: Path) -> int:
-    """Put packed records into `directory`; how many. Records that are there already stay as they are.
+    """Unpack records into `directory`; return their number. Existing records stay as they are.
 
-    Nothing is written before the whole file was read and found good.
+    Nothing is written before the whole file was read and checked.
 
     Raises:
-        IntegrityError: The file is damaged, or holds something that is no record of a study.
+        IntegrityError: The file is damaged, or has an entry that is no record of a study.
     """
     try:
         with lzma.open(file) as stream, tarfile.open(fileobj=_BoundedReader(stream, file), mode="r|") as archive:
@@ -152,7 +152,7 @@ def unpack(file: Path, directory: Path) -> int:
 
 
 class _BoundedReader(io.RawIOBase):
-    """Reads what a packed file unfolds to, and refuses to go on beyond MOST_BYTES.
+    """Reads the decompressed bytes of a packed file, and refuses to read beyond MOST_BYTES.
 
     Headers count as well as contents.
     """
@@ -181,7 +181,7 @@ def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: Path) -> by
 
 
 def _is_record(name: str) -> bool:
-    """Whether a name is one that `pack` writes: every part of it, from the study's directory down."""
+    """Tell whether a name is one that `pack` writes, with all its folders below the study's directory."""
     parts = PurePosixPath(name).parts
     return (
         "/".join(parts) == name

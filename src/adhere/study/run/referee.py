@@ -1,4 +1,4 @@
-"""Measures what others trained: a model by its name, or answers that are there, as a stored Run like any other."""
+"""Measure what others trained, a model by its name or existing answers, as a stored Run like any other."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ UNKNOWN_ENGINE = EngineInfo("answers", "unknown", "unknown")  # of answers that 
 def measure_source(
     study: StudyInputs, source: Source, suite: Suite, name: str, progress: Progress
 ) -> tuple[Run, PlainText | None]:
-    """Ask a model that others trained, or read answers that are there, and judge them.
+    """Ask a model that others trained, or read existing answers, and judge the answers.
 
     Args:
         study: The study.
-        source: What others made.
-        suite: What is asked.
-        name: Of the Run's folder.
+        source: The model or answers of others.
+        suite: The suite that is asked.
+        name: Name of the Run's folder.
         progress: Where to report to.
 
-    Returns:
-        The sealed Run, and how well the model predicts plain text; None where its weights are not here.
+    Returns: The sealed Run, and how well the model predicts plain text; None if its weights are not on this machine.
 
     Raises:
-        AdhereError: It is not there, cannot be read or asked; the message names arm and seed.
+        AdhereError: The model or answers are missing, or cannot be read or asked; the message names arm and seed.
     """
     if source.trouble:
         raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
@@ -69,7 +68,7 @@ def measure_source(
 
 
 def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
-    """The model as `adhere eval` opens it; weights on this machine at the study's precision, on its device."""
+    """Open the model as `adhere eval` does; weights on this machine at the study's precision, on its device."""
     spec = study.spec
     if source.engine != "transformers":
         return open_model(source.name, say=progress.say)
@@ -87,7 +86,7 @@ def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
 
 
 def _damage_of_weights() -> tuple[type[Exception], ...]:
-    """Return what reading damaged weights raises; nothing where the library is not installed that reads any."""
+    """Return the errors that reading damaged weights raises; empty if safetensors is not installed."""
     try:
         from safetensors import SafetensorError
     except ModuleNotFoundError:
@@ -105,7 +104,7 @@ def _unusable(source: Source, error: Exception) -> AdhereError:
 def _read_answers(
     source: Source, suite: Suite, folder: Path, sampling: Sampling, *, draws: int, progress: Progress
 ) -> Run:
-    """The answers of a file as a Run, judged."""
+    """Store the answers of a file as a Run, and judge them."""
     stands_for = _Answerer(source.name)
     spec = EvalSpec(suite, sampling, draws).run_spec(stands_for)
     with alone(folder), Run.open(folder, spec, suite.prompts) as run:
@@ -119,7 +118,7 @@ def _read_answers(
 
 
 class _Answerer:
-    """Names the Run of answers that are there."""
+    """Names the Run of existing answers."""
 
     def __init__(self, path: str) -> None:
         self.name, self.engine = f"answers/{path}", UNKNOWN_ENGINE

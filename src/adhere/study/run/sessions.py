@@ -1,4 +1,4 @@
-"""Measures an arm whose answers are sessions of agents: which rules each session kept, in the order of the suite."""
+"""Measure an arm whose answers are sessions of agents: which rules each session kept, in the order of the suite."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _OUTCOMES: Mapping[str, Outcome] = {"kept": "pass", "broken": "fail"}
 
 
 def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str) -> Measurement:
-    """Hold the sessions of one arm and seed against the rules of a study.
+    """Check the sessions of one arm and seed against the rules of a study.
 
     Args:
         study: The study.
-        source: Whose sessions, and the folder where they lie.
-        name: Of the evaluation.
-        key: Of the evaluation.
+        source: The arm and seed, and the folder of their sessions.
+        name: Name of the evaluation.
+        key: Key of the evaluation.
 
     Raises:
-        AdhereError: They are not there, cannot be read, or two of them are of one task.
+        AdhereError: The sessions are missing, cannot be read, or two are of one task.
     """
     if source.trouble:
         raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
@@ -69,7 +69,7 @@ def _show_rule(arm: str, prompt: Prompt, session: SessionOutcomes) -> ShownAnswe
 
 
 def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
-    """The shares of rules kept, over all tasks and by slice; their intervals count each task once."""
+    """Summarize the shares of rules kept, over all tasks and by slice; intervals count each task once."""
     places = {prompt.id: place for place, prompt in enumerate(suite.prompts)}
 
     def sums(prompts: Sequence[Prompt]) -> SliceSums:
@@ -94,4 +94,4 @@ def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
 
 
 _NO_TEXTS = dict.fromkeys(set(GuardMeans.__struct_fields__) - {"n", "truncated_share"}, (0.0, 0))
-"""Sessions are no texts: nothing stands beside their rates but whether the task was solved."""
+"""Guard sums of sessions, all empty, for sessions are no texts."""

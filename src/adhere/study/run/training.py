@@ -1,10 +1,9 @@
-"""Trains one cell of a study by the runner of stages that recipes have (`train.stage`).
+"""Train one cell of a study by the runner of stages that recipes have (`train.stage`).
 
-Under their guards, by the policy of a comparison.
+The guards are those of recipes; what they do follows the policy of a comparison.
 
 stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's
-                  policy; out of
-                  memory, after a second try with micro-batches of half the size
+                  policy; out of memory, after a second try with micro-batches of half the size
 is noted          answers that are cut, groups without variance: what an arm does to itself is a finding about it
 
 A cell that is stopped has failed: the worker records the reason and goes on with the others.
@@ -53,24 +52,24 @@ def train_cell(
     progress: Progress,
     judge: Path | None = None,
 ) -> CellRecord:
-    """Train `cell` from the weights in `start`, or from where a killed attempt was; what it leaves is stored in `into`.
+    """Train `cell` from the weights in `start`, or resume a killed attempt; the result is stored in `into`.
 
     Args:
         spec: The study.
         cell: What to train.
-        pools: What it may learn from: the start model's answers, and where there are any those of the model after SFT.
+        pools: Data that the cell may learn from: the start model's answers, then those of the model after SFT, if any.
         start: Directory of the parent's weights and tokenizer, which the caller has compared with their hash.
-        origin: Directory of what the study starts from; online merging keeps what was learned since then.
+        origin: Directory of the study's start model; online merging keeps what was learned since.
         into: The cell's folder.
-        matched_ledgers: Ledgers of the cells whose compute this one is given; empty: its settings say how much.
-        precisions: What to compute in where the stage's table leaves it open.
+        matched_ledgers: Ledgers of the cells whose compute this one gets; empty: its settings say how much.
+        precisions: Precisions to use where the stage's table leaves them open.
         progress: Where to report to.
-        judge: Directory of the last reward model before this cell; None: there is none.
+        judge: Directory of the last reward model before this cell, or None.
 
     Raises:
         Divergence: A loss or gradient is not finite.
         GuardStop: A guard that breaks the comparison trips.
-        ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
+        ResourceError: Memory is short even with micro-batches of half the size; the message says what is needed.
     """
     torch = need("torch", extra="train")
     if spec.threads is not None:
@@ -174,7 +173,7 @@ def _with_budget(stage: NamedStage, matched_ledgers: Sequence[StageLedger]) -> O
 
 
 class _Rows(NamedTuple):
-    """The rows that a stage may choose from: SFT rows of all pools, pairs and prompts of the last one."""
+    """Holds the rows that a stage may choose from: SFT rows of all pools, pairs and prompts of the last one."""
 
     sft: list[SftRow]
     pairs: Sequence[PairRow]
@@ -182,7 +181,10 @@ class _Rows(NamedTuple):
 
 
 def _answerable(pool: Pool, long: LongSpec | None, settings: OptimizerSettings) -> Sequence[RlRow]:
-    """The prompts that an online stage may draw answers to: those for long answers only where it draws as long ones."""
+    """Return the prompts that an online stage may answer.
+
+    Those for long answers are left out if the stage's `max_new_tokens` is below that of `long`.
+    """
     if long is None or getattr(settings, "max_new_tokens", 0) >= long.max_new_tokens:
         return pool.rl
     left_out = {prompt.id for prompt in pool.prompts if prompt.tags["slice"].endswith(LONG)}
@@ -190,7 +192,7 @@ def _answerable(pool: Pool, long: LongSpec | None, settings: OptimizerSettings) 
 
 
 def _rate_pairs(rows: Sequence[PairRow], by: str, replies_folder: Path, progress: Progress) -> list[PairRow]:
-    """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them.
+    """Rate pairs by the six criteria, as `adhere build transform six_criteria` does.
 
     Replies of a model are kept in `replies_folder`.
     """

@@ -1,8 +1,8 @@
-"""Doing the tasks of a study: drawing pools, training cells, evaluating arms.
+"""Do the tasks of a study: draw pools, train cells, evaluate arms.
 
 Whether a task is finished is read from disk, and a task is locked while it is done, so any number of processes (--jobs)
-or machines (--shard) may work in one directory. Weights and training rows are made again only where something
-unfinished needs them: a study of which only records are left can be finished and reported.
+or machines (--shard) may work in one directory. Weights and training rows are made again only if an unfinished task
+needs them, so a study of which only records are left can be finished and reported.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FAILURES = "failures"
 
 
 class Failure(Record, frozen=True):
-    """A task that ended in an error; what depends on it was not done."""
+    """Records a task that ended in an error; tasks that need it were not done."""
 
     task: str
     seed: int | None
@@ -62,7 +62,7 @@ class Failure(Record, frozen=True):
 
 
 class State:
-    """The finished work, read from disk once."""
+    """Holds what is finished, read from disk once."""
 
     def __init__(self, directory: Path, tasks: Sequence[Task]) -> None:
         self.directory = directory
@@ -74,7 +74,7 @@ class State:
         self._done: dict[str, bool] = {}
 
     def is_recorded(self, name: str) -> bool:
-        """Whether the task's record is there: what it found, though perhaps not what it made."""
+        """Tell whether the task's record is stored; what the task made (weights, rows) may be gone."""
         task = self.tasks[name]
         match task.item:
             case PoolPlan():
@@ -84,13 +84,13 @@ class State:
         return load_measured(self.directory, task.name, task.key) is not None
 
     def is_done(self, name: str) -> bool:
-        """Whether nothing is left to do: recorded, and what it made is there as far as it is still needed."""
+        """Tell whether nothing is left to do: the task is recorded, and what it made is stored if still needed."""
         if name not in self._done:
             self._done[name] = self.is_recorded(name) and (not self.is_needed(name) or self._has_product(name))
         return self._done[name]
 
     def is_needed(self, name: str) -> bool:
-        """Whether an unfinished task will read what this one makes."""
+        """Tell whether an unfinished task will read what this one makes."""
         task = self.tasks[name]
         readers = [self.tasks[user] for user in self._users[name]]
         if isinstance(task.item, Cell):  # a matched cell is read for its record only
@@ -101,7 +101,7 @@ class State:
         return any(not self.is_done(reader.name) for reader in readers)
 
     def _after(self, cell: Cell) -> list[Task]:
-        """The cells that are trained on top of a cell, and on top of these."""
+        """Return the tasks of all cells that are trained on top of a cell, directly or not."""
         next_ = [task for task in self.tasks.values() if isinstance(task.item, Cell) and task.item.parent == cell.key]
         return [*next_, *(task for one in next_ if isinstance(one.item, Cell) for task in self._after(one.item))]
 
@@ -113,11 +113,11 @@ class State:
 
 
 class Worker:
-    """Does tasks until nothing is left that it can do.
+    """Does tasks until none is left that it can do.
 
     Args:
         study: The study.
-        shard: Which part of the seeds is its own.
+        shard: The part of the seeds that this worker does.
         progress: Where to report.
     """
 
@@ -127,10 +127,10 @@ class Worker:
         self._since = time.time()
 
     def run(self) -> None:
-        """Do all tasks of the shard that can be done; one that fails is recorded, and the others go on.
+        """Do all tasks of the shard that can be done; a failed task is recorded, and the others go on.
 
         Raises:
-            KeyboardInterrupt: Passed on; finished tasks stay.
+            KeyboardInterrupt: The user stopped the run; finished tasks stay.
             ResourceError: The disk is full or read-only.
         """
         # What lives now lives to the end: a collection after each task looks at what the tasks made, not at a million
@@ -164,14 +164,14 @@ class Worker:
         return any(self._is_blocked(by_name[name]) for name in task.needs)
 
     def _has_failed_elsewhere(self, task: Task) -> bool:
-        """Whether another process has failed at it since this one began: it would fail here too, at the same cost."""
+        """Tell whether the task failed in another process since this one began, for it would fail here too."""
         try:
             return _failure_file(self.study.directory, task).stat().st_mtime >= self._since
         except FileNotFoundError:
             return False
 
     def _try(self, task: Task) -> bool:
-        """Do the task if nobody else does it; whether it was this process's turn."""
+        """Do the task unless another process is doing it; return False if one is."""
         with alone(self.study.directory / "locks" / task.name, wait=False) as is_ours:
             if not is_ours:
                 return False
@@ -182,7 +182,7 @@ class Worker:
             return True
 
     def do(self, task: Task) -> None:
-        """Do a task; that it failed is written down.
+        """Do a task; a failure is recorded.
 
         Raises:
             ResourceError: The disk is full or read-only.
@@ -203,14 +203,14 @@ class Worker:
         give_back_memory()
 
     def left(self) -> tuple[list[Task], list[Task]]:
-        """The tasks of the shard that are neither done nor blocked by a failure, and those that can be done now."""
+        """Return the shard's tasks that are neither done nor blocked by a failure, and those that can be done now."""
         state = State(self.study.directory, self.study.tasks)
         self._free(state)
         open_tasks = [task for task in self._own() if not state.is_done(task.name) and not self._is_blocked(task)]
         return open_tasks, [task for task in open_tasks if all(state.is_done(name) for name in task.needs)]
 
     def _free(self, state: State) -> None:
-        """Delete weights that nothing needs any more."""
+        """Delete weights that no task needs any more, unless the study keeps them."""
         if self.study.spec.keep_weights:
             return
         for task in self._own():
@@ -221,8 +221,8 @@ class Worker:
 def give_back_memory() -> None:
     """Give freed memory back to the system where the C library can (glibc).
 
-    Left alone it keeps what a trained model took and takes more for the next one: after ten tasks a process held 8 GB
-    where none of them had needed 6. A GPU's memory, which torch keeps for this process alone, goes back likewise.
+    Otherwise the library keeps what one model took and takes more for the next: after ten tasks a process held 8 GB,
+    though no task needed 6. Unused GPU memory, which torch keeps, is given back too.
     """
     gc.collect()
     torch = sys.modules.get("torch")
@@ -238,13 +238,13 @@ def _failure_file(directory: Path, task: Task) -> Path:
 
 
 def stored_failures(directory: Path, tasks: Sequence[Task]) -> list[Failure]:
-    """The failures of tasks that nobody has finished since."""
+    """Return the stored failures of tasks that were not finished since."""
     files = [_failure_file(directory, task) for task in tasks]
     return [decode(file.read_bytes(), Failure) for file in files if file.exists()]
 
 
 def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
-    """Draw a pool: from the start model, or from a trained one to new prompts."""
+    """Draw a pool: answers of the start model, or of a trained model to new prompts."""
     plan, spec = task.item, study.spec
     assert isinstance(plan, PoolPlan)  # noqa: S101 - by construction of the task
     data, again = spec.data, spec.resample
@@ -315,14 +315,14 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
 
 
 def _load(study: StudyInputs, weights: Path, name: str) -> Model:
-    """A model that draws answers to train on, in the study's precision."""
+    """Open a model that draws answers to train on, in the study's precision."""
     return _open(study, weights, name, study.resolved.rollouts, layout=study.resolved.layout)
 
 
 def _open(
     study: StudyInputs, weights: Path, name: str, precision: AskedPrecision, *, layout: Layout = "columns"
 ) -> Model:
-    """A model whose weights lie here: behind a server where the study says so."""
+    """Open a model by its directory of weights, behind a server if the study says so."""
     if study.spec.served_by == "vllm":
         return VllmModel(str(weights), name=name, precision=precision)
     stop_shared_server()
@@ -378,7 +378,7 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
 
 
 def _judge(study: StudyInputs, cell: Cell) -> Path | None:
-    """Where the last reward model before a cell lies; None: there is none."""
+    """Return the directory of the last reward model before a cell, or None."""
     while cell.parent is not None:
         cell = study.plan.cell(cell.parent)
         yields = study.spec.stage(cell.stage).stage.yields
@@ -388,9 +388,9 @@ def _judge(study: StudyInputs, cell: Cell) -> Path | None:
 
 
 def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
-    """Evaluate one arm, greedy, in fp32, on every prompt of a suite.
+    """Evaluate one arm on every prompt of a suite, and store the measurement.
 
-    With the study's own prompts also score plain text.
+    A model of the study answers greedily; on the study's own prompts its plain text is scored too.
     """
     evaluation, spec = task.item, study.spec
     assert isinstance(evaluation, Evaluation)  # noqa: S101 - by construction of the task
