@@ -21,8 +21,7 @@ _MOST = 1e6
 
 
 def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """Return the standard deviation of the variants' means (over variants, divisor V), with an interval for the true
-    one.
+    """Return the standard deviation of the variants' means (over variants, divisor V), and an interval of the true one.
 
     Chance alone spreads the observed means, so the observed spread is too large on average; the interval is not. With S
     the observed spread and λ the mean square of the interaction of groups and variants,

@@ -1,1 +1,1 @@
-"""Every model behind an endpoint: list, see who lives, ask, judge, count (`stages`), and rank them (`leaderboard`)."""
+"""Measure every model of an endpoint: list, see which answer, ask, judge, count (`stages`), rank (`leaderboard`)."""

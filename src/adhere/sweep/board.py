@@ -1,4 +1,4 @@
-"""The content of a leaderboard, as `leaderboard.json` stores it. It is computed by `sweep.leaderboard`."""
+"""Define the content of a leaderboard, as `leaderboard.json` stores it and `sweep.leaderboard` computes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TestNoun = Literal["test", "family", "slice"]
 
 
 class Example(Record, frozen=True):
-    """One real answer behind a number; `prompt` and `answer` may be cut, and then say so.
+    """Holds one real answer behind a number; `prompt` and `answer` may be cut, and then say so.
 
     `status` is the Response's.
     """
@@ -27,12 +27,12 @@ class Example(Record, frozen=True):
 
 
 class Failure(Record, frozen=True):
-    """One way in which a model failed: `count` times of `of`, with up to three answers.
+    """Describes one way in which a model failed: `count` times of `of`, with up to three answers.
 
-    Of `test` and `constraint`, `name` is which, and `of` how often it was judged. `format wrapping`: constraints that
-    pass once quotes, stars or a first or last line are removed (loose), of those that fail strictly. The others are
-    statuses of answers, of all that were asked for; `error` has one row a reason, which `name` gives, and leaves
-    time-outs out.
+    For the modes `test` and `constraint`, `name` is the test or constraint, and `of` how often it was judged. `format
+    wrapping` counts constraints that pass once quotes, stars or a first or last line are removed (loose), of those that
+    fail strictly. The other modes are statuses of answers, of all that were asked for. `error` has one row for each
+    reason (`name`), without time-outs.
     """
 
     mode: ModeOfFailure
@@ -43,7 +43,7 @@ class Failure(Record, frozen=True):
 
 
 class Spread(Record, frozen=True):
-    """Seconds of `n` answers: their mean and percentiles; None where none was timed."""
+    """Holds the mean and percentiles of the seconds of `n` answers; None where none was timed."""
 
     n: int
     mean: float | None = None
@@ -53,7 +53,10 @@ class Spread(Record, frozen=True):
 
 
 class Cost(Record, frozen=True):
-    """USD. A number is None, with the `reason`, where nobody said what answers cost, or where none was correct."""
+    """Holds a cost in USD.
+
+    A number is None, with the `reason`, where the cost of answers is unknown, or where none was correct.
+    """
 
     total_usd: float | None
     per_correct_usd: float | None
@@ -61,7 +64,7 @@ class Cost(Record, frozen=True):
 
 
 class Tokens(Record, frozen=True):
-    """Tokens of all answers that report them (`n`); None where none does. Reasoning is part of the completion."""
+    """Counts the tokens of all answers that report them (`n`); None if none does. `completion` includes reasoning."""
 
     n: int
     prompt: int | None
@@ -70,7 +73,7 @@ class Tokens(Record, frozen=True):
 
 
 class Cell(Record, frozen=True):
-    """One model on one test: `passed` of `n` measured (strict) and the interval; None where nothing was measured.
+    """Holds one model on one test: `passed` of `n` measured (strict) with interval; None where nothing was measured.
 
     `partial` is the mean closeness of the `n_partial` verdicts that carry one; it is never part of the rate.
     """
@@ -86,11 +89,11 @@ class Cell(Record, frozen=True):
 
 
 class Row(Record, frozen=True):
-    """One model on one suite.
+    """Holds one model on one suite.
 
-    `rank` is by `prompt_strict.of_all`; [rank_low, rank_high] holds its true rank with 95 %. All three are None where
+    `rank` is by `prompt_strict.of_all`; [rank_low, rank_high] holds the true rank with 95 %. All three are None where
     `unranked` says why. [bound_low, bound_high] is that rate if everything that was not measured had failed, or passed.
-    `timeouts` are among `accounting.error`. `run` is where its answers lie. `floor` is its suite's.
+    `timeouts` are among `accounting.error`. `run` is the directory of the answers. `floor` is the suite's.
     """
 
     model: str
@@ -126,7 +129,7 @@ class Row(Record, frozen=True):
 
 
 class Difficulty(Record, frozen=True):
-    """How hard a test is: the share passed over all models together; the interval treats each model as one cluster."""
+    """Says how hard a test is: the share passed over all models; the interval treats each model as one cluster."""
 
     test: str
     n_models: int
@@ -138,7 +141,7 @@ class Difficulty(Record, frozen=True):
 
 
 class SuiteFacts(Record, frozen=True):
-    """One suite of the board.
+    """Describes one suite of the board.
 
     `tests` are the columns of the matrix, in the suite's order, and `noun` says what they are: templates (`test`),
     families of constraints, or slices. `easiest`, `median`, `hardest` are among them. `resolvable` is the smallest
@@ -163,9 +166,9 @@ class SuiteFacts(Record, frozen=True):
 
 
 class Dead(Record, frozen=True):
-    """A model that was wanted and was not measured to the end.
+    """Names a wanted model that was not measured to the end, and why.
 
-    It did not answer the small question, or was set aside.
+    The model did not answer the small question, or was set aside.
     """
 
     model: str
@@ -173,11 +176,12 @@ class Dead(Record, frozen=True):
 
 
 class Leaderboard(Record, frozen=True):
-    """Rows of each suite in turn, those with a rank first. Counts of models are None where no endpoint was swept.
+    """Holds the rows of each suite in turn, ranked ones first. Counts of models are None where no endpoint was swept.
 
     listed >= wanted = alive + dead + unknown (not yet asked). `left_out` counts the reasons why listed models were not
-    wanted. `set_aside` are living models that were not asked to the end, with the reason. `stopped` says why asking
-    ended early. `min_coverage` is what a rank takes, `confidence` belongs to every interval.
+    wanted. `alive` models answered the small question, `dead` ones did not. `set_aside` are alive models that were not
+    asked to the end, with the reason. `stopped` says why asking ended early. A rank needs at least `min_coverage`;
+    `confidence` is that of every interval.
     """
 
     suites: tuple[SuiteFacts, ...]

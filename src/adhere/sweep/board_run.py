@@ -1,4 +1,4 @@
-"""One finished Run -> what a leaderboard says about it, apart from its rank."""
+"""Compute what a leaderboard says about one finished Run, apart from its rank."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ LONGEST_PROMPT, LONGEST_ANSWER, LONGEST_REASON = 600, 1_000, 300
 
 
 class MeasuredRun(NamedTuple):
-    """A Run's row without a rank, and what each prompt's conversations made.
-
-    The share that passed, NaN if unmeasured.
-    """
+    """Holds a Run's row without a rank, and by prompt the share of conversations that passed (NaN if not measured)."""
 
     row: Row
     passes: dict[str, float]
 
 
 def noun_of(prompts: Sequence[Prompt]) -> TestNoun:
-    """Tell what the columns of the matrix are: templates where every prompt names one, else families of constraints.
+    """Return what the columns of the matrix are.
 
-    Slices, where there is but one family and every prompt has a slice.
+    They are templates (`test`) if every prompt names one. Else they are families of constraints, or slices if there is
+    one family and every prompt has a slice.
     """
     if all("test" in prompt.tags for prompt in prompts):
         return "test"
@@ -45,7 +43,7 @@ def noun_of(prompts: Sequence[Prompt]) -> TestNoun:
 
 
 def tests_of(prompts: Sequence[Prompt], noun: TestNoun) -> list[str]:
-    """The columns of the matrix, in the order in which the suite first asks them."""
+    """Return the columns of the matrix, in the order in which the suite first asks them."""
     if noun == "family":
         names = (_family(ref.id) for prompt in prompts for turn in prompt.turns for ref in turn.constraints)
     else:
@@ -54,7 +52,7 @@ def tests_of(prompts: Sequence[Prompt], noun: TestNoun) -> list[str]:
 
 
 def test_of(prompt: Prompt, constraint_id: str, noun: TestNoun) -> str:
-    """Return the column of the matrix in which a verdict belongs."""
+    """Return the test, a column of the matrix, to which a verdict on this constraint belongs."""
     return _family(constraint_id) if noun == "family" else prompt.tags[noun]
 
 
@@ -62,7 +60,7 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
     """Return what a leaderboard says about a Run.
 
     Raises:
-        AssertionError: Its rows and its summary disagree, which is a bug of ours.
+        AssertionError: The Run's rows and summary disagree, which is a bug of ours.
     """
     spec, score = run.manifest.spec, run.summary.overall
     units = list(_units(run))
@@ -114,7 +112,7 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
 
 
 class _Unit(NamedTuple):
-    """One conversation; `passed` is None where that was not measured."""
+    """Names one conversation; `passed` is None if it was not measured."""
 
     prompt: Prompt
     draw: int
@@ -205,7 +203,7 @@ def _tokens(answers: Sequence[Response]) -> Tokens:
 
 
 def _failures(run: Readout, noun: TestNoun) -> tuple[Failure, ...]:
-    """The worst tests or kinds of constraint, answers that pass once unwrapped, then what was no finished answer."""
+    """Return the worst tests or kinds, answers that pass once unwrapped, then answers that were not finished."""
     prompts = {prompt.id: prompt for prompt in run.prompts}
     n_judged: Counter[str] = Counter()
     failed: dict[str, list[Mark]] = defaultdict(list)
@@ -252,7 +250,7 @@ def _failures_of(run: Readout, prompts: dict[str, Prompt]) -> Iterator[Failure]:
 
 
 def _kind_of_error(answer: Response) -> str:
-    """The start of the message; numbers that differ from call to call would make every error a kind of its own."""
+    """Return the start of an error's message, without long numbers, which differ from call to call."""
     return re.sub(r"\d{4,}", "…", (answer.error or "no reason was recorded").strip())[:100]
 
 
@@ -277,7 +275,7 @@ def _example(prompt: Prompt, answer: Response, reason: str) -> Example:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text, or its beginning and how long it was."""
+    """Return the text, or its beginning and its length if it is longer than `longest`."""
     return text if len(text) <= longest else f"{text[:longest]} […cut, {len(text):,} characters in all]"
 
 

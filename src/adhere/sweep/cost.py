@@ -1,4 +1,4 @@
-"""Say what a sweep may cost before anything is sent, and what becomes of models whose price nobody says."""
+"""Estimate what a sweep may cost before anything is sent, and handle models without a known price."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NO_PRICE = "its price is not said, so --max-cost cannot be kept: state it with -
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate of what a sweep will ask, and cost at most.
+    """Estimates what a sweep will ask, and cost at most.
 
     Attributes:
-        requests: Answers still to be asked for.
-        models: From so many models.
-        most_usd: If every answer used all its tokens.
-        unpriced: Models whose price is not said; they count as 0.
-        credit_usd: What the endpoint says is left; None: it does not.
-        spent_usd: What this sweep cost before.
+        requests: Number of answers still to be asked for.
+        models: Number of models that are asked.
+        most_usd: Cost in USD if every answer used all its tokens.
+        unpriced: Number of models without a known price; they count as 0.
+        credit_usd: Credit left, by the endpoint; None: it does not say.
+        spent_usd: Cost of this sweep so far.
     """
 
     requests: int
@@ -36,16 +36,16 @@ class Estimate:
 
 
 Confirm = Callable[[Estimate], float | None]
-"""Called before anything is sent; returns the cap on the cost of the whole sweep (None: none), or raises to refuse."""
+"""Function called before anything is sent; returns the cap on the sweep's cost (None: no cap), or raises to refuse."""
 
 
 class Tariff:
-    """The highest cost of requests to the models of a sweep.
+    """Computes the highest cost of requests to the models of a sweep.
 
     Args:
         listed: Prices that the endpoint lists, by model.
-        stated: The price of the others; None: nobody says it.
-        samplings: Of the suites, by place.
+        stated: The price of the other models; None: unknown.
+        samplings: Samplings of the suites, by place.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Tariff:
         self.listed, self.stated, self.samplings = listed_prices, stated_price, samplings
 
     def price(self, model: str) -> Prices | None:
-        """USD a token; None: nobody says it."""
+        """Return a model's price in USD a token; None: unknown."""
         return self.listed.get(model, self.stated)
 
     def most_usd(self, model: str, request: Request) -> float:
@@ -62,20 +62,20 @@ class Tariff:
         return most_cost_usd(self.price(model), text_of(request), self.samplings[request.suite].max_new_tokens)
 
     def most_tokens(self, _model: str, request: Request) -> int:
-        """How many tokens one request may use."""
+        """Return how many tokens one request may use."""
         return most_tokens(request, self.samplings[request.suite].max_new_tokens)
 
     def unpriced(self, models: Iterable[str]) -> list[str]:
-        """The models whose price nobody says."""
+        """Return the models without a known price."""
         return [model for model in models if self.price(model) is None]
 
 
 def refuse_dear(estimate: Estimate, *, max_cost_usd: float | None) -> None:
-    """Refuse what costs more than is allowed or left.
+    """Refuse a sweep that may cost more than is allowed or left.
 
     Raises:
         OutOfCredit: The endpoint says that less is left than this may cost.
-        UsageError: It may cost more than `max_cost_usd`, with what was spent before.
+        UsageError: The sweep may cost more than `max_cost_usd`, with what was spent before.
     """
     less = "ask for less (--models, --limit, --max-new-tokens)"
     if estimate.credit_usd is not None and estimate.most_usd > estimate.credit_usd:
@@ -92,7 +92,7 @@ def refuse_dear(estimate: Estimate, *, max_cost_usd: float | None) -> None:
 
 
 def estimate_line(estimate: Estimate) -> str:
-    """The estimate in a line. An upper bound is of all models or is none: one without a price may cost anything."""
+    """Return the estimate in a line; without a price of every model there is no upper bound."""
     cost = f"at most {dollars(estimate.most_usd)}" if estimate.most_usd else "no price is said"
     if estimate.most_usd and estimate.unpriced:
         cost = (

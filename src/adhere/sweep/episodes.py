@@ -1,9 +1,9 @@
-"""Episodes in worlds within a sweep: every model's steps as they came, and the worlds that are being acted in just now.
+"""Keep the episodes in worlds of a sweep: every model's stored steps, and the worlds that are open.
 
     steps/           every answer within an episode and what the world said to it, append-only
 
-An ended episode is one answer in the journal. One that was begun goes on before another begins, so that a model has no
-more worlds open than requests under way; and from its last stored step, whoever was killed meanwhile.
+An ended episode is one answer in the journal. An episode that was begun goes on before another begins, so that a model
+has no more worlds open than requests under way. It goes on from its last stored step even if a process was killed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from adhere.store.run import EpisodeStep, in_order
 from adhere.store.segments import Damage, SegmentWriter, read_segments
 
 Which = tuple[str, int, str, int]
-"""(model, place of the suite, prompt, draw)."""
+"""Name of an episode: (model, place of the suite, prompt, draw)."""
 SEEN = 1_500
-"""Characters that a world is taken to say to an action, for what an episode may cost: rather too many."""
+"""Characters that a world is assumed to say to an action, for the cost of an episode; rather too many."""
 
 
 class StepRow(Record, frozen=True):
-    """One step of an episode: whose, of which suite (its place in the spec), and the step."""
+    """Holds one step of an episode: the model, the suite (its place in the spec), and the step."""
 
     model: str
     suite: int
@@ -32,10 +32,10 @@ class StepRow(Record, frozen=True):
 
 
 class Episodes:
-    """Those of one sweep.
+    """Keeps the episodes of one sweep.
 
     Args:
-        directory: Of the sweep.
+        directory: Directory of the sweep.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -45,7 +45,7 @@ class Episodes:
         self._under_way: dict[Which, Play] = {}
 
     def read(self, damage: Damage) -> None:
-        """Look up what earlier processes stored."""
+        """Read the steps that earlier processes stored."""
         rows: dict[tuple[str, int], list[EpisodeStep]] = {}
         for row in read_segments(self.directory, StepRow, damage):
             rows.setdefault((row.model, row.suite), []).append(row.step)
@@ -54,7 +54,7 @@ class Episodes:
         }
 
     def ended(self, which: Which, prompt: Prompt) -> Response | None:
-        """The episode where its stored steps end it: a process was killed before it could say so."""
+        """Return the whole episode if its stored steps end it, as when a process was killed at the end; else None."""
         steps = self._stored.get(which)
         if not steps:
             return None
@@ -62,10 +62,10 @@ class Episodes:
         return play.response(play.ended) if play.ended else None
 
     def request(self, which: Which, prompt: Prompt, sampling: Sampling) -> Request:
-        """For the next answer of an episode that is not over.
+        """Return the request for the next answer of an episode that is not over.
 
         Raises:
-            IntegrityError: The world says something else than is stored.
+            IntegrityError: The world says something other than what is stored.
         """
         play = self._under_way.get(which)
         if play is None:
@@ -73,7 +73,7 @@ class Episodes:
         return play.request(sampling)
 
     def take(self, which: Which, answer: Response) -> tuple[StepRow | None, Response | None]:
-        """Act as the model answered: the step, where one was made, and the whole episode, where this ends it."""
+        """Act as the model answered; return the step, unless the call failed, and the whole episode if it ends."""
         play = self._under_way[which]
         over = play.go_on(settle(answer), None)
         step_row = None if answer.status == "error" else StepRow(which[0], which[1], play.steps[-1])
@@ -85,7 +85,7 @@ class Episodes:
 
 
 def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:
-    """The requests of an episode in which every answer is as long as it may be, for what it may cost.
+    """Return the requests of an episode whose every answer is as long as possible, for its highest cost.
 
     They are never sent.
     """

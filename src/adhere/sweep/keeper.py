@@ -1,9 +1,9 @@
-"""Everything of a sweep that is on disk.
+"""Keep everything of a sweep on disk.
 
-The pinned list, the journal of answers, what was spent, and the Runs made of them. Rows wait in memory for half a
-second at most, and are then written by a thread, so that asking never waits for the disk. Answers are kept in memory
-only until they are written: what is known of them afterwards is where they lie. What counts of several rows on one
-answer is decided as in a Run (`store.run.replaces`).
+This is the pinned list, the journal of answers, what was spent, and the Runs made from the answers. Rows wait in memory
+for half a second at most, and are then written by a thread, so that asking never waits for the disk. Answers are kept
+in memory only until they are written; after that only their places are. Which of several rows on one answer counts is
+decided as in a Run (`store.run.replaces`).
 """
 
 from __future__ import annotations
@@ -45,60 +45,60 @@ from adhere.sweep.spec import SweepSpec
 FLUSH_S = 0.5
 HALT_S = 5.0
 JUDGES = 2
-"""Threads that judge while others are asked.
+"""Number of threads that judge while other models are asked.
 
 They mostly wait for the disk, and share the processor with the event loop.
 """
 Name = tuple[int, str, int, int]
-"""(place of the suite, prompt, turn, draw)."""
+"""Name of an answer: (place of the suite, prompt, turn, draw)."""
 
 
 class JudgingStop(AdhereError):
-    """Judging was interrupted; what was judged is stored."""
+    """Says that judging was interrupted; what was judged is stored."""
 
 
 class _Identity:
-    """The facts about a model that a Run's spec needs."""
+    """Holds the facts about a model that a Run's spec needs."""
 
     def __init__(self, spec: SweepSpec, model: str) -> None:
         self.name, self.engine = spec.model_name(model), spec.engine
 
 
 class _Answers:
-    """The answers of one model: texts that are not written yet, and where the others lie."""
+    """Holds the answers of one model: texts that are not written yet, and the places of the others."""
 
     def __init__(self) -> None:
         self.fresh: dict[Name, Response] = {}
         self.spots: dict[Name, Spot] = {}
 
     def status(self, name: Name) -> tuple[Status, Failure | None] | None:
-        """Return the status and failure of the row that counts; None: there is none."""
+        """Return the status and failure of the row that counts, or None if there is none."""
         row = self.fresh.get(name) or self.spots.get(name)
         return None if row is None else (row.status, row.failure)
 
     def response(self, name: Name) -> Response | None:
-        """The row that counts, read from the journal where it is not in memory."""
+        """Return the row that counts, read from the journal if it is not in memory, or None."""
         if (fresh := self.fresh.get(name)) is not None:
             return fresh
         spot = self.spots.get(name)
         return None if spot is None else next(iter(at([spot])))[1]
 
     def everything(self) -> dict[Name, Response]:
-        """Every row that counts."""
+        """Return every row that counts, by name."""
         by_rank = {spot.rank: name for name, spot in self.spots.items() if name not in self.fresh}
         journal_rows = at(spot for name, spot in self.spots.items() if name not in self.fresh)
         return {by_rank[rank]: response for rank, response in journal_rows} | self.fresh
 
 
 class Keeper:
-    """The disk of one sweep.
+    """Keeps one sweep on disk.
 
     Args:
-        directory: Of the sweep.
-        spec: What is asked.
-        suites: In the order of the spec.
+        directory: Directory of the sweep.
+        spec: The spec of the sweep.
+        suites: The suites, in the order of the spec.
         progress: Where to report to.
-        recheck: Ask again for what failed for good, and who is dead for good.
+        recheck: Ask again for answers that failed for good, and models that are dead for good.
     """
 
     def __init__(
@@ -128,11 +128,11 @@ class Keeper:
         self.damage = Damage()
 
     def open(self) -> None:
-        """Start in the directory, or make sure that it holds this very sweep; then look up what is answered.
+        """Start in the directory, or check that it holds this very sweep; then look up what is answered.
 
         Raises:
-            RunMismatch: It holds another sweep.
-            ResourceError: It cannot be written.
+            RunMismatch: The directory holds another sweep.
+            ResourceError: The directory cannot be written.
         """
         file = self.directory / "sweep.json"
         if not file.exists():
@@ -160,11 +160,11 @@ class Keeper:
         return self._answers.setdefault(model, _Answers())
 
     async def snapshot(self, endpoint: Endpoint) -> Snapshot:
-        """Return what the endpoint listed when this sweep began; fetched if it begins now.
+        """Return the models that the endpoint listed when this sweep began; fetch them if it begins now.
 
         Raises:
-            Unreachable: It lists no models, and none is named in full.
-            UsageError: None of them is wanted.
+            Unreachable: The endpoint lists no models, and none is named in full.
+            UsageError: None of the listed models is wanted.
         """
         file = self.directory / "models.json"
         if file.exists():
@@ -199,7 +199,7 @@ class Keeper:
         return snapshot
 
     def liveness(self) -> dict[str, Liveness]:
-        """Return who lived and who did not, by model; of several rows on a model the last."""
+        """Return which models answered the small question and which did not, by model; the last row of each counts."""
         return {row.model: row for row in read_segments(self.directory / "liveness", Liveness, self.damage)}
 
     def alive(self, row: Liveness) -> None:
@@ -207,9 +207,9 @@ class Keeper:
         self._waiting.append((self._alive, row))
 
     def wanting(self, model: str) -> list[tuple[Name, bool]]:
-        """List what a model has yet to answer.
+        """List the answers that a model lacks, each as (name, whether it can be asked now).
 
-        (name, whether it can be asked now; later turns wait for the earlier ones).
+        Later turns wait for the earlier ones.
         """
         answers = self._of(model)
         open_names = []
@@ -224,7 +224,7 @@ class Keeper:
         return open_names
 
     def _has_ended(self, model: str, name: Name) -> bool:
-        """Whether it is an episode whose stored steps end it; then it is an answer now."""
+        """Tell whether this is an episode whose stored steps end it; if so, store it as an answer."""
         place, prompt_id, _, draw = name
         over = self._episodes.ended((model, place, prompt_id, draw), self._by_id[place][prompt_id])
         if over is not None:
@@ -233,18 +233,18 @@ class Keeper:
         return over is not None
 
     def _is_settled(self, row: tuple[Status, Failure | None] | None) -> bool:
-        """Whether asking again makes no sense: it is answered, or failed for good."""
+        """Tell whether asking again makes no sense: it is answered, or failed for good."""
         return row is not None and (row[0] != "error" or (row[1] == "final" and not self.recheck))
 
     def requests(self, model: str, names: Sequence[Name]) -> Iterator[Request]:
-        """The requests of these names, made one by one."""
+        """Yield the requests of these names, made one by one."""
         for name in names:
             request = self._request(model, name)
             if request is not None:
                 yield request
 
     def _request(self, model: str, name: Name) -> Request | None:
-        """The request of one turn; None while an earlier turn has no answer."""
+        """Return the request of one turn; None while an earlier turn has no answer."""
         place, prompt_id, turn, draw = name
         answers, prompt, sampling = self._of(model), self._by_id[place][prompt_id], self.spec.sampling_of(place)
         if is_episode(prompt):
@@ -258,9 +258,9 @@ class Keeper:
         return request._replace(suite=place) if isinstance(request, Request) else None
 
     def priced(self, model: str, names: Sequence[tuple[Name, bool]]) -> Iterator[tuple[Request, int]]:
-        """Requests as long as those of these names may become, and how many there are of each, for what they may cost.
+        """Yield requests as long as those of these names may become, each with its number, for what they may cost.
 
-        They are never sent. Of the episodes of a suite, those of its longest prompt stand for each.
+        They are never sent. For each episode of a suite, the requests of the longest prompt's episode are counted.
         """
         episodes_by_place = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
         for place, count in episodes_by_place.items():
@@ -275,7 +275,7 @@ class Keeper:
         return self._by_id[name[0]][name[1]]
 
     def _later_turn(self, name: Name) -> Request:
-        """A request as long as that of a later turn may become."""
+        """Return a request as long as that of a later turn may become."""
         place, prompt_id, turn, draw = name
         whole = Response(prompt_id, 0, draw, text="x" * 3 * self.spec.sampling_of(place).max_new_tokens, status="ok")
         request = request_of(
@@ -285,7 +285,7 @@ class Keeper:
         return request._replace(suite=place)
 
     def answer(self, model: str, request: Request, raw: Response) -> list[Request]:
-        """Take one answer; what can be asked now that it is there."""
+        """Take one answer; return the requests that can be made now."""
         place, prompt_id, draw = request.suite, request.prompt_id, request.draw
         if is_episode(self._by_id[place][prompt_id]):
             step_row, over = self._episodes.take((model, place, prompt_id, draw), raw)
@@ -303,7 +303,7 @@ class Keeper:
         return list(self.requests(model, [following]))
 
     def _keep(self, model: str, place: int, response: Response) -> None:
-        """Put an answer where the row that counts is looked up, and into the journal."""
+        """Store an answer in memory if it counts, and in the journal."""
         name: Name = (place, *response.key)
         answers = self._of(model)
         before = answers.status(name)
@@ -313,12 +313,12 @@ class Keeper:
         self._waiting.append((self._journal, Entry(model, place, response)))
 
     def trouble(self, model: str, request: Request, attempt: Attempt) -> None:
-        """Log an attempt that was no answer."""
+        """Log an attempt that brought no answer."""
         row = Trouble(time.time(), model, request.prompt_id, attempt.kind, attempt.reason)
         self._waiting.append((self._troubles, row))
 
     def spent_before(self) -> float:
-        """USD that earlier processes spent on this sweep; what was under way when one was killed counts as spent."""
+        """Return the USD that earlier processes spent on this sweep; requests under way when one was killed count."""
         folder, total = self.directory / FOLDER, read_spent(self.directory, self.damage)
         if not folder.exists() and (self.directory / "journal").exists():  # of a version that did not store it
             costs = (row.response.usage.cost_usd for row in read_segments(self.directory / "journal", Entry, Damage()))
@@ -329,16 +329,16 @@ class Keeper:
         return total
 
     def pay(self, dispatcher: Dispatcher | None) -> None:
-        """From now on what this dispatcher spends is written down; None: the last one has ended."""
+        """Record from now on what this dispatcher spends; None: the last dispatcher has ended."""
         if self._dispatcher is not None:
             self._spent_usd += self._dispatcher.counts.spent_usd
         self._dispatcher = dispatcher
 
     @asynccontextmanager
     async def flushing(self) -> AsyncIterator[Callable[[], None]]:
-        """Make what came safe, twice a second, and all of it at the end.
+        """Write new rows to the disk twice a second, and all of them at the end.
 
-        Gives a function that raises if the disk is full.
+        The context's value is a function that raises if the disk is full.
 
         Raises:
             ResourceError: The disk is full; what was flushed before is safe.
@@ -364,7 +364,7 @@ class Keeper:
             await flusher
 
     async def flush(self) -> None:
-        """Make what came safe.
+        """Write new rows to the disk.
 
         Raises:
             ResourceError: The disk is full; what was flushed before is safe.
@@ -380,7 +380,7 @@ class Keeper:
             self._submit(model)
 
     def _store(self, rows: list[tuple[SegmentWriter[Any], Any]]) -> list[tuple[Entry, tuple[Path, int, int]]]:
-        """Write and flush, in a thread; where each answer lies."""
+        """Write and flush rows, in a thread; return each answer's place."""
         with self._disk:
             places = [(row, writer.append(row)) for writer, row in rows]
             for writer in dict.fromkeys(writer for writer, _ in rows):
@@ -397,7 +397,7 @@ class Keeper:
             rows.insert(0, (self._spending, SpentSoFar(time.time(), spent_usd, reserved_usd)))
 
     def _stored(self, entry: Entry, path: Path, offset: int, length: int) -> None:
-        """The text of an answer that is on disk need not stay in memory."""
+        """Replace an answer in memory by its place on disk."""
         response = entry.response
         name: Name = (entry.suite, *response.key)
         answers = self._of(entry.model)
@@ -407,7 +407,7 @@ class Keeper:
             del answers.fresh[name]
 
     def write_when_complete(self, model: str) -> None:
-        """Judge a model that has all its answers while the others are still asked: that takes the disk, and time."""
+        """Have a model that has all its answers judged while others are still asked, for judging takes time."""
         if model not in self._written and not self._open[model]:
             self._complete.add(model)
 
@@ -421,10 +421,10 @@ class Keeper:
         return not self._complete and all(future.done() for future in self._written.values())
 
     def collect(self) -> None:
-        """Take note of the Runs that are written by now.
+        """Note the Runs that are written by now.
 
         Raises:
-            AdhereError: One could not be written.
+            AdhereError: A Run could not be written.
         """
         for model, future in self._written.items():
             is_new = future.done() and not future.cancelled() and (model, 0) not in self.runs
@@ -437,11 +437,11 @@ class Keeper:
         return self._halt.is_set()
 
     def halt(self) -> None:
-        """Stop judging: the answer that is being judged is the last one."""
+        """Stop judging after the answer that is being judged."""
         self._halt.set()
 
     async def finish(self, sweep: Sweep) -> None:
-        """Write a Run for every living model and suite, judged and counted, or as many as there are until `halt`."""
+        """Write a Run, judged and counted, for every alive model and suite, or as many as are done until `halt`."""
         await self.flush()
         for model in sweep.alive:
             if model not in self._written:
@@ -473,7 +473,7 @@ class Keeper:
             self.progress.say(f"{self.directory}: left out {self.damage}")
 
     def close(self) -> None:
-        """Let go of files and threads; what waits is written if it can be."""
+        """Close files and threads; waiting rows are written if possible."""
         self._judging.shutdown(wait=False, cancel_futures=True)
         rows, self._waiting = self._waiting, []
         self.pay(None)
@@ -485,7 +485,7 @@ class Keeper:
                 writer.close()
 
     def _runs(self, model: str, answers: _Answers) -> list[Path]:
-        """The Runs of one model, one a suite."""
+        """Return the Runs of one model, one for each suite."""
         responses = answers.everything()
         return [self._run(model, place, responses) for place in range(len(self.suites))]
 
@@ -515,14 +515,14 @@ class Keeper:
 
 
 class _Haltable(Silent):
-    """Says nothing, and ends the work at its next step once it is told to."""
+    """Reports nothing, and ends the work at its next step once `halt` is set."""
 
     def __init__(self, halt: threading.Event) -> None:
         self.halt = halt
 
     @contextmanager
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
-        """A Step that raises Halted when it is advanced after `halt`."""
+        """Yield a Step that raises when it is advanced after `halt`."""
         yield _HaltableStep(self.halt)
 
 
@@ -536,7 +536,7 @@ class _HaltableStep:
 
 
 def _adds(earlier: Response | None, response: Response) -> bool:
-    """Whether a Run lacks it: an answer that was judged stays, should another process have got one too."""
+    """Tell whether a Run lacks this answer; an answer that was judged stays, even if another process got one too."""
     return earlier is None or (earlier.status == "error" and earlier != response)
 
 

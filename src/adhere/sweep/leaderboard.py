@@ -1,6 +1,6 @@
-"""Many Runs of one set of prompts -> one Leaderboard.
+"""Rank many Runs of one set of prompts in one Leaderboard.
 
-Who ranks where, how surely, and what stands behind the numbers.
+It says who ranks where, how surely, and what stands behind the numbers.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CONFIDENCE = 0.95
 
 
 def leaderboard(sweep: Sweep, *, min_coverage: float = MIN_COVERAGE) -> Leaderboard:
-    """The leaderboard of a sweep; it is stored as `leaderboard.json` in its directory.
+    """Return the leaderboard of a sweep, and store it as `leaderboard.json` in the sweep's directory.
 
     Args:
-        sweep: Finished or interrupted; models whose Run is not there have no row.
-        min_coverage: A model with a smaller share of its answers measured gets no rank.
+        sweep: The sweep, finished or interrupted; models without a Run have no row.
+        min_coverage: Share of its answers that must be measured for a model to get a rank.
 
     Raises:
         UsageError, IntegrityError: A Run cannot be read.
@@ -76,7 +76,7 @@ def leaderboard(sweep: Sweep, *, min_coverage: float = MIN_COVERAGE) -> Leaderbo
 
 
 def _when(seconds: float) -> str:
-    """A time as a person reads it, in UTC."""
+    """Return a time as a person reads it, in UTC."""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):
@@ -84,7 +84,7 @@ def _when(seconds: float) -> str:
 
 
 def leaderboard_of_runs(directories: Iterable[Path], *, min_coverage: float = MIN_COVERAGE) -> Leaderboard:
-    """The leaderboard of any finished Runs, e.g. of `adhere eval`. Those on the same prompts are ranked together.
+    """Return the leaderboard of any finished Runs, e.g. of `adhere eval`. Runs on the same prompts are ranked together.
 
     Oracles, whose answers were chosen by the verifiers that score them, are ranked among themselves.
 
@@ -99,7 +99,7 @@ def leaderboard_of_runs(directories: Iterable[Path], *, min_coverage: float = MI
 
 
 class _Group:
-    """Runs that were asked the same prompts in the same way, oracles apart, in the order in which they came."""
+    """Holds Runs that were asked the same prompts in the same way, oracles apart, in order of arrival."""
 
     def __init__(self, name: str, spec: RunSpec, prompts: tuple[Prompt, ...]) -> None:
         self.name, self.spec, self.prompts = name, spec, prompts
@@ -110,7 +110,10 @@ class _Group:
 def _suites_and_rows(
     runs: Iterable[tuple[Readout, str]], min_coverage: float, base: Path | None
 ) -> tuple[tuple[SuiteFacts, ...], tuple[Row, ...]]:
-    """Reads one Run at a time, and keeps of it what the board needs."""
+    """Group Runs that were asked the same, and return the facts and ranked rows of each group.
+
+    One Run is read at a time.
+    """
     groups: dict[tuple[object, ...], _Group] = {}
     uses_of_name: Counter[str] = Counter()
     labels: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""A sweep as it lies on disk, finished or not: what reports are made of."""
+"""Read a sweep from disk, finished or not, as reports need it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:  # reports read a sweep and never talk to an endpoint
 
 @dataclass
 class Sweep:
-    """A finished or interrupted sweep.
+    """Holds a finished or interrupted sweep.
 
     Attributes:
-        directory: Where it lies.
-        spec: What was asked.
-        snapshot: What the endpoint listed.
-        liveness: By model.
+        directory: Directory of the sweep.
+        spec: The spec of the sweep.
+        snapshot: The models that the endpoint listed.
+        liveness: By model, whether it answered the small question.
         runs: Directories of the Runs, by (model, place of the suite).
-        set_aside: Living models that were not asked to the end by the last process, with the reason.
-        stopped: Why asking ended before everything was answered; empty: it did not.
-        stopped_for: The same in a word.
+        set_aside: Alive models that the last process did not ask to the end, with the reason.
+        stopped: Why asking ended before everything was answered; empty if it did not.
+        stopped_for: The reason of `stopped` in a word.
     """
 
     directory: Path
@@ -49,7 +49,7 @@ class Sweep:
 
     @property
     def dead(self) -> dict[str, str]:
-        """The others, with the reason."""
+        """Models that did not answer the small question, with the reason."""
         return {
             model: self.liveness[model].reason
             for model in self.snapshot.wanted
@@ -58,11 +58,11 @@ class Sweep:
 
 
 def load_sweep(directory: Path) -> Sweep:
-    """A stored sweep, without its endpoint.
+    """Read a stored sweep, without its endpoint.
 
     Raises:
-        UsageError: There is none.
-        IntegrityError: Its files cannot be read.
+        UsageError: `directory` holds no sweep.
+        IntegrityError: A file cannot be read.
     """
     if not (directory / "sweep.json").is_file() or not (directory / "models.json").is_file():
         raise UsageError(f"{directory} is no sweep: it has no sweep.json and models.json")

@@ -1,4 +1,4 @@
-"""Records that a sweep keeps on disk beside its spec: the pinned list, and rows that are only ever appended."""
+"""Define the records that a sweep keeps on disk beside its spec: the pinned list, and rows that are only appended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adhere.store.tables.cells import Entry
 
 
 class Snapshot(Record, frozen=True):
-    """The list of an endpoint at one time. `wanted` are ids, `left_out` the reasons for the others."""
+    """Holds the list of an endpoint at one time. `wanted` are ids, `left_out` has the reasons for the others."""
 
     fetched: float
     base_url: str
@@ -18,7 +18,7 @@ class Snapshot(Record, frozen=True):
 
 
 class Liveness(Record, frozen=True):
-    """The outcome of the small question to one model; `reason` says why it is dead.
+    """Records the outcome of the small question to one model; `reason` says why the model is dead.
 
     `is_final`: asking again would bring the same (the model is gone, the key has no access to it). A model that timed
     out or was overloaded is asked again by the next run.
@@ -32,7 +32,7 @@ class Liveness(Record, frozen=True):
 
 
 class Trouble(Record, frozen=True):
-    """One attempt that was no answer."""
+    """Records one attempt that brought no answer."""
 
     at: float
     model: str

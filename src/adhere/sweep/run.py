@@ -1,4 +1,4 @@
-"""A sweep as a command runs it: opens the endpoint, names the directory, asks before spending, stops on Ctrl-C."""
+"""Run a sweep as a command does: open the endpoint, name the directory, ask before spending, stop on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,28 +24,26 @@ from adhere.sweep.spec import Filter, sweep_spec
 from adhere.sweep.stages import Control, NoWatcher, Watcher, sweep
 
 SWITCH_S = 0.0005
-"""How long a judging thread may keep the event loop waiting for the interpreter; Python's own 5 ms would be measured as
-latency of the models."""
+"""Seconds for which a judging thread may hold the interpreter; Python's 5 ms would count as latency of the models."""
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A person's request for a sweep.
+    """Describes a person's request for a sweep.
 
     Args:
         where: A base URL or a provider's name.
-        suites: Names, as `suites.load` takes them.
-        seed: Of generated suites and of sampled answers; None: the suites' own public one, and 0.
-        wanted: Which models.
+        suites: Names of suites, as `suites.load` takes them.
+        seed: Seed of generated suites and of sampled answers; None: the suites' own public seed, and 0.
+        wanted: Which models are asked.
         max_new_tokens, temperature, top_p: How answers are drawn; None: as each suite says.
-        draws: Answers per prompt.
-        limit: Prompts of each suite.
-        mode: Semantics of published kinds.
-        options: How the endpoint is talked to. Above `max_cost_usd` a person has to agree; without that nothing is sent
-            that could exceed it.
+        draws: Answers to each prompt.
+        limit: Number of prompts asked of each suite; None: all.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        options: Options of the endpoint. Nothing is sent that could exceed `max_cost_usd` unless a person agrees.
         recheck: Ask models that are dead for good, and requests that failed for good, once more.
-        out: Below it the sweep has a directory named by its spec.
-        shard: Which part of the models this process does.
+        out: Folder of the sweep's directory, which is named by the spec.
+        shard: The part of the models that this process does.
     """
 
     where: str
@@ -71,20 +69,20 @@ def run_sweep(
     progress: Progress | None = None,
     agree: Callable[[str], bool] = lambda _question: False,
 ) -> Sweep:
-    """Measure; see `sweep.stages.sweep`.
+    """Measure the models; see `sweep.stages.sweep`.
 
-    Ctrl-C waits for what is under way, a second one does not; then what was answered is judged, and Ctrl-C ends that.
-    All of them keep every answer.
+    The first Ctrl-C waits for requests under way, the second does not; then the answers are judged, and a further
+    Ctrl-C ends that. No answer is lost.
 
     Args:
-        request: See SweepRequest.
-        watcher: Who looks at it while it runs.
+        request: What to measure.
+        watcher: Is told of what happens while it runs.
         progress: Where to report to.
         agree: Asks a person whether to spend more than the cap.
 
     Raises:
         UsageError, OutOfCredit, Unreachable, RunMismatch, ResourceError: See `sweep`.
-        KeyboardInterrupt: Ctrl-C before anything was asked.
+        KeyboardInterrupt: The user pressed Ctrl-C before anything was asked.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, SWITCH_S))
@@ -155,9 +153,9 @@ async def _run(request: SweepRequest, watcher: Watcher, progress: Progress, agre
 
 
 async def _guess_dialect(endpoint: Endpoint) -> None:
-    """Guess by who owns the models what kind of server it is; the spec names it.
+    """Guess by the owners of the models what kind of server the endpoint is; the spec names it.
 
-    One without a list is a general one.
+    A server without a list of models is a general one.
     """
     try:
         await endpoint.models()
@@ -167,7 +165,7 @@ async def _guess_dialect(endpoint: Endpoint) -> None:
 
 
 class _Signals:
-    """SIGINT and SIGTERM stop what is at work; where signals cannot be caught, nothing changes."""
+    """Lets SIGINT and SIGTERM stop what is at work; where signals cannot be caught, nothing changes."""
 
     def __init__(self) -> None:
         self.control = Control()
@@ -176,7 +174,7 @@ class _Signals:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Within this they stop what is at work, or cancel the task that has nothing at work yet."""
+        """Let signals stop what is at work, inside the context, or cancel the task if nothing is at work yet."""
         task = asyncio.current_task()
 
         def stop() -> None:
@@ -192,7 +190,7 @@ class _Signals:
 
     @contextmanager
     def left_alone(self) -> Iterator[None]:
-        """Within this, while a person is asked, Ctrl-C raises KeyboardInterrupt as anywhere else."""
+        """Let Ctrl-C raise KeyboardInterrupt as usual, inside the context, while a person is asked."""
         self._release()
         try:
             yield

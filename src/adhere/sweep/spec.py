@@ -1,4 +1,4 @@
-"""The spec that makes a sweep this sweep: everything that can change an answer or how it is judged."""
+"""Describe the spec of a sweep: everything that can change an answer or how it is judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # reports read a spec and never talk to an endpoint
 
 
 class Filter(Record, frozen=True):
-    """The conditions that the wanted ones of the listed models meet; see `models.http.discover.select`."""
+    """Holds the conditions that wanted models meet among the listed ones; see `models.http.discover.select`."""
 
     globs: tuple[str, ...] = ()
     max_price: float | None = None
@@ -25,10 +25,10 @@ class Filter(Record, frozen=True):
 
 
 class SweepSpec(Record, frozen=True):
-    """Everything that can change an answer or how it is judged. Two sweeps with one spec are one sweep.
+    """Holds everything that can change an answer or how it is judged. Two sweeps with one spec are one sweep.
 
     `suites` are (name, version, sha256). `limit` is how many prompts of each suite are asked. `samplings` has one for
-    each suite; empty: all of them have `sampling`.
+    each suite; empty: all suites have `sampling`.
     """
 
     base_url: str
@@ -43,9 +43,9 @@ class SweepSpec(Record, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """The hash of what can change an answer.
+        """Hash of what can change an answer.
 
-        Without `samplings` where they are alike, so that older sweeps go on.
+        `samplings` is left out if empty, so that older sweeps can be resumed.
         """
         fields = identity(self)
         if not self.samplings:
@@ -53,7 +53,7 @@ class SweepSpec(Record, frozen=True):
         return content_hash(fields)
 
     def sampling_of(self, place: int) -> Sampling:
-        """How answers to the suite at this place are drawn."""
+        """Return how answers to the suite at this place are drawn."""
         return self.samplings[place] if self.samplings else self.sampling
 
     def model_name(self, model: str) -> str:
@@ -61,7 +61,7 @@ class SweepSpec(Record, frozen=True):
         return f"{self.base_url}#{model}"
 
     def directory(self, out: Path) -> Path:
-        """Where this sweep lies below `out`, or would: named by the endpoint's host and the start of the hash."""
+        """Return the directory of this sweep below `out`, existing or not, named by host and hash."""
         parts = urlsplit(self.base_url)
 
         def sha256_of(folder: Path) -> str:
@@ -80,7 +80,7 @@ def sweep_spec(
     limit: int | None = None,
     mode: Mode = "reference",
 ) -> SweepSpec:
-    """The spec of asking the wanted models of an endpoint these suites; `samplings` has one for each suite."""
+    """Return the spec of asking an endpoint's wanted models these suites; `samplings` has one for each suite."""
     are_alike = len(set(map(content_hash, samplings))) == 1
     return SweepSpec(
         base_url=endpoint.base_url,

@@ -1,4 +1,4 @@
-"""Measuring every model of an endpoint, on one page: list, see who lives, estimate, ask, judge, count.
+"""Measure every model of an endpoint, on one page: list, see which answer, estimate, ask, judge, count.
 
     models.json      what the endpoint listed when the sweep began, and which of it was wanted: the pinned snapshot
     liveness/        stage 1: a small question to each; dead models stay in the report, with the reason
@@ -50,50 +50,47 @@ At most so many seconds, unless the limit of an answer is longer.
 LIVENESS_PATIENCE_S = 60.0
 TICK_S = 1.0
 WAITING_S = 3.0
-"""When nothing has been under way for so long, whoever watches is told who is waited for."""
+"""Seconds without a request under way after which the watcher is told which models are waited for."""
 
 
 class Watcher(Protocol):
-    """Whoever looks at a running sweep."""
+    """Is told of what happens in a running sweep."""
 
     def stage(self, name: str, dispatcher: Dispatcher, total: int) -> None:
-        """A stage begins: `alive` or `ask`, with so many requests."""
+        """Hear that a stage begins: `alive` or `ask`, with `total` requests."""
 
     def tick(self) -> None:
-        """Something happened, or a second passed."""
+        """Hear that something happened, or that a second passed."""
 
     def waiting(self, sweep: Sweep, lanes: Sequence[LaneWait]) -> None:
-        """Every other model is done, and its Run in `sweep`; these are waited for.
+        """Hear that only the models in `lanes` are still waited for.
 
-        Called in a thread, once for each set of them.
+        The Runs of all others are in `sweep`. It is called in a thread, once for each set of lanes.
         """
 
 
 class NoWatcher:
-    """Nobody looks."""
+    """Ignores what happens in a running sweep."""
 
     def stage(self, name: str, dispatcher: Dispatcher, total: int) -> None:
-        """Drop it."""
+        """Do nothing."""
 
     def tick(self) -> None:
-        """Drop it."""
+        """Do nothing."""
 
     def waiting(self, sweep: Sweep, lanes: Sequence[LaneWait]) -> None:
-        """Drop it."""
+        """Do nothing."""
 
 
 @dataclass
 class Control:
-    """How a person stops a running sweep: whatever is at work says what stopping means.
-
-    False: nothing is at work yet.
-    """
+    """Lets a person stop a running sweep: what is at work sets in `at_work` how it is stopped."""
 
     at_work: Callable[[], None] | None = None
     is_stopped: bool = False
 
     def stop(self) -> bool:
-        """Stop what is at work."""
+        """Stop what is at work; False if nothing is at work yet."""
         self.is_stopped = True
         if self.at_work is not None:
             self.at_work()
@@ -114,26 +111,26 @@ async def sweep(
     control: Control | None = None,
     shard: Shard = WHOLE,
 ) -> Sweep:
-    """Measure the wanted models of an endpoint on some suites; a sweep that is there is continued.
+    """Measure the wanted models of an endpoint on some suites; a sweep in `directory` is resumed.
 
     Args:
-        endpoint: Open.
-        suites: What is asked, in the order of the spec.
+        endpoint: The open endpoint.
+        suites: The suites to ask, in the order of the spec.
         spec: See `sweep_spec`.
-        directory: Of this one sweep.
+        directory: Directory of this one sweep.
         policy: Caps and patience.
         confirm: See Confirm.
         recheck: Ask models that are dead for good, and requests that failed for good, once more.
         progress: Where to report to.
-        watcher: Who looks at it while it runs.
-        control: Stops it.
-        shard: Which part of the models is this process's; the parts may be at work at once, in one directory.
+        watcher: Is told of what happens while it runs.
+        control: Stops the sweep.
+        shard: The part of the models that this process does; all parts may be at work at once, in one directory.
 
     Raises:
         RunMismatch: `directory` holds another sweep.
         UsageError: No model is wanted, or a cap is set and no model says its price.
         Unreachable: The endpoint lists no models.
-        OutOfCredit: It has less credit left than this may cost.
+        OutOfCredit: The endpoint has less credit left than the sweep may cost.
         ResourceError: The disk is full; what was acknowledged is safe.
     """
     progress, control = progress or Silent(), control or Control()
@@ -160,7 +157,7 @@ async def sweep(
 
 
 class _Stages:
-    """The stages of one sweep, in their order."""
+    """Runs the stages of one sweep, in order."""
 
     def __init__(self, keeper: Keeper, endpoint: Endpoint, sweep: Sweep, watcher: Watcher, control: Control) -> None:
         self.keeper, self.endpoint, self.sweep, self.watcher, self.control = keeper, endpoint, sweep, watcher, control
@@ -173,7 +170,7 @@ class _Stages:
         self.question_sampling = Sampling(max_new_tokens=max(64, *(one.max_new_tokens for one in samplings)))
 
     async def run(self, policy: Policy, confirm: Confirm, parts: int = 1) -> None:
-        """Estimate, see who lives, ask, judge. Of what a cap leaves, each of several parts may spend its share."""
+        """Estimate, see which models answer, ask, judge. Each of several `parts` may spend its share of a cap."""
         keeper, sweep = self.keeper, self.sweep
         unknown = self._unknown()
         wanting = {model: keeper.wanting(model) for model in [*sweep.alive, *unknown]}
@@ -194,7 +191,7 @@ class _Stages:
         self.control.at_work = None
 
     def _unknown(self) -> list[str]:
-        """Wanted models that have not answered the small question, except those that never will."""
+        """Return the wanted models that have not answered the small question, except those that never will."""
         liveness, again = self.sweep.liveness, self.keeper.recheck
         return [
             model
@@ -203,7 +200,11 @@ class _Stages:
         ]
 
     def _priced(self, models: Sequence[str]) -> list[str]:
-        """The models whose price is known: under a cap the others are set aside."""
+        """Return the models whose price is known; the others are set aside, for a cap could not be kept.
+
+        Raises:
+            UsageError: No model has a known price.
+        """
         unpriced = set(self.tariff.unpriced(self.sweep.snapshot.wanted))
         if unpriced >= set(self.sweep.snapshot.wanted):
             raise UsageError(
@@ -235,10 +236,7 @@ class _Stages:
 
     @asynccontextmanager
     async def _dispatching(self, name: str, dispatcher: Dispatcher, total: int) -> AsyncIterator[Callable[[], None]]:
-        """A stage is at work.
-
-        What it spends is written down, what comes is flushed, and somebody may watch or stop it.
-        """
+        """Run a stage inside the context: record its spending, flush its rows, and let it be watched or stopped."""
         self.control.at_work = lambda: dispatcher.stop("interrupted")
         self.keeper.pay(dispatcher)
         self.watcher.stage(name, dispatcher, total)
@@ -255,7 +253,7 @@ class _Stages:
             self.watcher.tick()
 
     async def _keep_ticking(self, dispatcher: Dispatcher) -> None:
-        """Once a second, answers or not: a sweep that waits says for whom."""
+        """Tick once a second, answers or not, and report which models a waiting sweep waits for."""
         last_names: frozenset[str] = frozenset()
         idle_s, since_s, n_answered = 0.0, 0.0, -1
         while True:
@@ -276,7 +274,7 @@ class _Stages:
                 await asyncio.to_thread(self.watcher.waiting, so_far, lanes)
 
     async def _see_who_lives(self, unknown: Sequence[str], policy: Policy) -> None:
-        """Ask every model that is unknown the small question."""
+        """Ask the small question to every model in `unknown`."""
         if not unknown:
             return
         options, sampling = self.endpoint.options, self.question_sampling
@@ -307,7 +305,7 @@ class _Stages:
         self.sweep.stopped, self.sweep.stopped_for = dispatcher.stopped, dispatcher.stopped_for
 
     def _probe(self, models: Sequence[str]) -> tuple[str, Request] | None:
-        """The small question to a model that was answered before, and is not asked now."""
+        """Return the small question to a model that answered before and is not asked now, or None."""
         return (models[0], _question()) if models else None
 
     def _lives(self, model: str, response: Response, lane: Lane) -> None:
@@ -318,7 +316,10 @@ class _Stages:
         self.keeper.alive(row)
 
     async def _ask(self, wanting: Mapping[str, Sequence[tuple[Name, bool]]], policy: Policy) -> None:
-        """Ask every living model every prompt that it has not answered."""
+        """Ask every model that is not set aside every prompt that it has not answered.
+
+        `wanting` holds the names that each model still lacks, each with whether it can be asked now.
+        """
         keeper, sweep = self.keeper, self.sweep
         names_by_model = {model: names for model, names in wanting.items() if model not in sweep.set_aside}
         dispatcher = Dispatcher(

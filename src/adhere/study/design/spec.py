@@ -57,7 +57,7 @@ class NamedStage(NamedTuple):
 
     @property
     def key(self) -> list[Json]:
-        """What the stage's cells depend on beside method and settings."""
+        """Settings, beside method and its settings, on which the stage's cells depend."""
         part = [] if self.kept == 1 else [self.kept]
         return [self.reward if self.stage.online else "", msgspec.to_builtins(self.lora), self.rated_by, *part]
 

@@ -65,7 +65,7 @@ def _validate_finals(spec: StudySpec) -> None:
     """Check the second round of [tune].
 
     Raises:
-        SpecError: The seeds are used elsewhere, or `tune.tokens` is missing.
+        SpecError: The seeds are used elsewhere, or trials have no common budget (`tokens`).
     """
     tune_spec = spec.tune
     if tune_spec is None or tune_spec.finals is None:
