@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class WrongColumn(SpecError):
-    """A line is a JSON object, but a column has another type than it should, or is missing."""
+    """Says that a line is a JSON object, but a column is missing or has another type than it should."""
 
 
 class Block(NamedTuple):

@@ -1,4 +1,4 @@
-"""The judge from Python, as `import adhere` offers it: one prompt, many prompts, or constraints alone.
+"""Judge from Python, as `import adhere` offers it: one prompt, many prompts, or constraints alone.
 
 For example:
 
@@ -42,7 +42,7 @@ def judge(
     random_seed: int | None = None,
     keep_reasoning: bool = False,
 ) -> list[Verdict]:
-    """Return the verdicts on one answer, for each constraint of the turn one for each view, in that order.
+    """Return the verdicts on one answer: a verdict for each constraint of the turn and each view, in that order.
 
     Args:
         prompt: What was asked.
@@ -138,7 +138,7 @@ def check(
     views: Sequence[View] = VIEWS,
     keep_reasoning: bool = True,
 ) -> list[Verdict]:
-    """Return the verdicts on a text without a prompt, for each constraint one for each view, in that order.
+    """Return the verdicts on a text without a prompt: a verdict for each constraint and each view, in that order.
 
     `judge` sets the reasoning of a model's answer aside. `check` judges the whole text unless `keep_reasoning` is
     False.

@@ -24,7 +24,7 @@ def check(
     mode: Mode = "reference",
     random_seed: int | None = None,
 ) -> list[Verdict]:
-    """Return the verdicts on one answer, for each constraint of its turn one for each view, in that order.
+    """Return the verdicts on one answer: a verdict for each constraint of its turn and each view, in that order.
 
     A failed call (status `error`) has no verdicts, because nothing was measured. An empty answer fails everything.
 

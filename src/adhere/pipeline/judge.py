@@ -186,7 +186,7 @@ class Judge:
         reasoning: str | None = None,
         whole: Callable[[], str] | None = None,
     ) -> list[Verdict]:
-        """Return the findings as Verdicts, for each constraint one for each view, in that order.
+        """Return the findings as Verdicts: a verdict for each constraint and each view, in that order.
 
         Args:
             text: See `findings`.

@@ -62,7 +62,6 @@ class _RowStep(Step):
     """Makes rows from rows, one at a time; a row that is no JSON object is broken."""
 
     def sort(self, block: Block) -> SortedBlock:
-        """See Step."""
         new_lines: list[bytes] = []
         kept_numbers: list[int] = []
         dropped_rows: list[BrokenRow] = []
@@ -116,7 +115,6 @@ class Transform(_RowStep):
         self._one = transform.apply
 
     def rows(self, row: Row, number: int) -> list[Row]:
-        """See _RowStep."""
         table = self.spec.table
         return self._one.of(in_trl_columns(row, table) if table in SIDES else row, number, self._settings)
 
@@ -136,7 +134,6 @@ class Score(_RowStep):
     kind = "score"
 
     def rows(self, row: Row, number: int) -> list[Row]:
-        """See _RowStep."""
         spec: ScoreSpec = self.spec
         refs = refs_of(row["instruction_id_list"], row["kwargs"])
         if not refs:
@@ -172,7 +169,6 @@ class Draw(Step):
         return open_model(spec.model, endpoint=spec.endpoint if is_endpoint(spec.model) else None)
 
     def sort(self, block: Block) -> SortedBlock:
-        """See Step."""
         prompts, broken_rows = [], []
         decoder = decoder_of(Row)
         for number, line in block.lines():

@@ -554,10 +554,10 @@ def answer_hash(response: Response) -> str:
 
 
 def check_prompts(prompts: Sequence[Prompt], spec: RunSpec) -> None:
-    """Refuse what no Run can ask: no prompts, no draws, or one id twice.
+    """Refuse what no Run can ask.
 
     Raises:
-        UsageError: It is so.
+        UsageError: There are no prompts or no draws, or two prompts have one id.
     """
     if not prompts:
         raise UsageError(f"Suite {spec.suite!r} has no prompts to ask")

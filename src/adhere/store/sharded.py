@@ -161,17 +161,14 @@ class ShardedRun(Run):
 
     @property
     def n_asked(self) -> int:
-        """See Run."""
         return self.sharding.n_asked
 
     @property
     def is_sealed(self) -> bool:
-        """See Run."""
         return (self.directory / SUMMARY).exists() and all((shard / SUMMARY).exists() for shard in self.shards)
 
     @property
     def state(self) -> Word:
-        """See Run."""
         if self.is_sealed:
             counts = self.summary().accounting
             n_answered, failed = counts.n - counts.missing, counts.error
@@ -185,7 +182,6 @@ class ShardedRun(Run):
 
     @property
     def damage(self) -> Damage:
-        """See Run."""
         return self._damage
 
     def prompts(self) -> tuple[Prompt, ...]:
@@ -197,7 +193,6 @@ class ShardedRun(Run):
         return list(chain.from_iterable(part.responses() for part in self.parts()))
 
     def missing(self, *, again: bool = False) -> list[Key]:
-        """See Run."""
         return list(chain.from_iterable(part.missing(again=again) for part in self.parts()))
 
     def verdicts(self) -> list[Verdict]:
@@ -205,7 +200,6 @@ class ShardedRun(Run):
         return list(chain.from_iterable(part.verdicts() for part in self.parts()))
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
-        """See Run."""
         return {name: steps for part in self.parts() for name, steps in part.steps().items()}
 
     def append_response(self, response: Response) -> Never:

@@ -207,7 +207,7 @@ def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
 
 
 def compare_data(spec: StudySpec, plan: Plan) -> list[str]:
-    """List the contrasts in which both arms train on after SFT, but only one on answers drawn anew."""
+    """List the contrasts in which both arms train on after a first stage, but only one on answers drawn anew."""
     lines = []
     for contrast in (spec.verdict.primary, *spec.verdict.secondary):
         names = {}  # arm -> the stage after which its answers were drawn anew, "" for none

@@ -110,7 +110,7 @@ class Measurement(Record, frozen=True):
 
     @property
     def sound(self) -> list[bool | None]:
-        """Whether each answer passes and is more than form alone: no echo, not repetitive.
+        """Whether each answer passes and says something: not form alone, no echo, not repetitive.
 
         None where nothing was measured, and in records that are older than these measures.
         """
