@@ -1,4 +1,4 @@
-"""The command line: one file a command, no logic.
+"""The command line: one file for each command, no logic.
 
 Commands are imported when they run, so `adhere --help` stays instant.
 """
@@ -81,16 +81,16 @@ OTHER_WORDS = {
 }
 """Options of other tools, and the words for them here."""
 DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
-"""Not our bugs, wherever they arise: the disk is full, read-only, closed to us or broken."""
+"""Errors that are not our bugs, wherever they arise: the disk is full, read-only, closed to us or broken."""
 PATH_TROUBLE = frozenset({errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR})
-"""A path that somebody gave cannot be what it should be: a file stands where a folder goes, or its name is too long."""
+"""Errors of a path that somebody gave: a file stands where a folder is needed, or the name is too long."""
 
 
 @contextlib.contextmanager
 def _readers_may_leave() -> Iterator[None]:
-    """End as a program that SIGPIPE ended where who reads our output (head, less) went away.
+    """Exit as a program ended by SIGPIPE does, if the reader of our output (head, less) has gone away.
 
-    click would end with 1, which here means that something was found.
+    click would exit with 1, which here means that something was found.
     """
     try:
         yield
@@ -107,12 +107,12 @@ READER_LEFT = 128 + 13
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported on use."""
+    """Imports the commands of a group when they are used."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Make the context as click does; `--help` prints here."""
+        """Make the context as click does, and survive a reader that leaves; `--help` prints here."""
         with _readers_may_leave():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
                 formatter.write(f"  {command:<{width}}  {why}\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands first: they are what people look for."""
+        """Write the commands before the options, since people look for them."""
         self.format_commands(ctx, formatter)
         click.Command.format_options(self, ctx, formatter)
 
@@ -156,7 +156,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command as click does, and name the nearest where one is misspelt."""
+        """Resolve a command as click does; an unknown name fails with the nearest known one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from adhere.errors import nearest
 
@@ -191,7 +191,7 @@ def adhere() -> None:
 
 
 def main() -> None:
-    """Entry point. Users' mistakes print without a traceback; our own bugs keep it."""
+    """Run the command line. Users' mistakes print without a traceback; our own bugs keep it."""
     # Threads that spin while they wait make a busy laptop three times slower (docs/LOG.md, 2026-11-21). Torch reads
     # this once. With libgomp a spin of microseconds keeps what spinning buys on an idle machine
     # (benchmarks/training/threads.py).
@@ -226,7 +226,7 @@ def main() -> None:
 
 
 def _in_our_words(error: click.ClickException) -> click.ClickException:
-    """The same error, with our word where it is about an option that another tool has."""
+    """Return the error, with our word for an option that other tools have under another name."""
     ours = OTHER_WORDS.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
     if ours is None or not isinstance(error, click.NoSuchOption):
         return error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Default(click.Group):
-    """A group in which anything that is no command is the argument of `data`."""
+    """Takes anything that is no command for an argument of `data`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -29,7 +29,7 @@ class _Default(click.Group):
         return super().resolve_command(ctx, args if args and args[0] in self.commands else ["data", *args])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """An option before anything else is an option of `data`, but for --help."""
+        """Take a leading option for an option of `data`, except --help."""
         if args and args[0].startswith("-") and args[0] not in {"-h", "--help"}:
             args = ["data", *args]
         return super().parse_args(ctx, args)
@@ -41,10 +41,10 @@ def command() -> None:
 
 
 def endpoint_of(spec: DataSpec | ChecksSpec) -> EndpointOptions | None:
-    """Return how the model of a spec is talked to; None: as every endpoint, or it runs here.
+    """Return the options of a spec's endpoint; None if the spec sets none.
 
     Raises:
-        UsageError: A field cannot be added or left out, or the model is behind no endpoint.
+        UsageError: A field cannot be added or left out, or the model runs on this machine.
     """
     from adhere.errors import UsageError
     from adhere.models.catalog import is_endpoint

@@ -91,7 +91,7 @@ def _tables(
     tsv: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Check the numbers of tables; print and write what came out."""
+    """Check the numbers of tables; print and write the findings."""
     from adhere.evidence.examine import examine
     from adhere.report.claims.answer import answer_markdown, answer_text, panel_text, runs_text
     from adhere.report.claims.html import claims_html
@@ -139,7 +139,7 @@ def _statements(
     tsv: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Hold statements against sources; print and write what came out."""
+    """Compare statements with sources; print and write the findings."""
     from adhere.evidence.examine import examine
     from adhere.evidence.statements.examine import examine_statements
     from adhere.report.claims.statements import statements_html, statements_markdown, statements_text, statements_tsv

@@ -135,7 +135,7 @@ def _not_worse(comparisons: list[Comparison], margin: float) -> list[Gate]:
 
 
 def _below(paths: tuple[Path, ...], least: float, view: View, suite_name: str | None, score: str | None) -> list[Gate]:
-    """Hold each but the last against a rate, or the one that is there."""
+    """Return the gates of all paths except the last (or of the only one) against the rate `least`."""
     from adhere import suites
     from adhere.pipeline.gates import gate_below, gate_rates_below
     from adhere.store.sharded import load_run

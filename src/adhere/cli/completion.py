@@ -1,4 +1,4 @@
-"""`adhere --install-completion`: what a shell completes, written where it looks."""
+"""`adhere --install-completion`: the scripts of completion, written where shells look for them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OF_THIS_SHELL = "this"
 
 
 def install(shell: str, home: Path) -> list[str]:
-    """Write the script of one shell below `home`, and what makes the shell read it; a line for each file that changed.
+    """Write the completion script of one shell below `home`, and make the shell read it.
 
-    Doing it again changes nothing.
+    Returns a line for each file that changed. Doing it again changes nothing.
     """
     from adhere.cli import adhere
 
@@ -41,10 +41,10 @@ def install(shell: str, home: Path) -> list[str]:
 
 
 def run(context: click.Context, _option: click.Parameter, shell: str | None) -> None:
-    """The option: install for the shell that was named, or that runs here, and leave.
+    """Install completion for the shell that was named, or that runs here, and exit; this is the option's callback.
 
     Raises:
-        UsageError: The shell that runs here is none of those that click completes for.
+        UsageError: click has no completion for the shell that runs here.
     """
     if shell is None or context.resilient_parsing:
         return

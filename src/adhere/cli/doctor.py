@@ -64,7 +64,7 @@ def command(directories: tuple[Path, ...], trainer: str | None, as_json: bool) -
 
 
 def _examine(directories: tuple[Path, ...], *, as_json: bool) -> None:
-    """Say of every Run what was changed; exit 5 if anything was."""
+    """Print for every Run what was changed; exit 5 if anything was."""
     from adhere.errors import IntegrityError, UsageError
     from adhere.schema import encode
     from adhere.store.seals.examine import examine
@@ -94,7 +94,7 @@ def _version(name: str) -> str | None:
 
 
 def _available_gb() -> float | None:
-    """Memory that a new process may take, in GB; None where the system does not say."""
+    """Return the memory that a new process may take, in GB; None if the system does not say."""
     meminfo = Path("/proc/meminfo")
     if not meminfo.exists():
         return None
@@ -111,7 +111,7 @@ def _models() -> dict[str, str]:
 
 
 def _sandbox() -> dict[str, Any]:
-    """Tell what isolates code that a model wrote, and what became of each attempt to get out of it."""
+    """Return what isolates code that a model wrote, and the outcome of each attempt to get out."""
     from adhere.sandbox import backend
     from adhere.sandbox.escapes import ESCAPES, attempt_escape, is_contained, next_call_is_unharmed
 
@@ -156,7 +156,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _command(extra: str) -> str:
-    """How to install an extra: in a checkout with the versions that were tested, elsewhere from the registry."""
+    """Return the command that installs an extra: in a checkout with tested versions, else from the registry."""
     root = Path(__file__).parents[3]
     if (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file():
         return f"pip install -e '{root}[{extra}]' -c {root / 'constraints.txt'}"

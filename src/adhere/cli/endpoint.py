@@ -1,4 +1,4 @@
-"""The options of an endpoint, the same for every command that talks to one."""
+"""The options of an endpoint, the same for every command that asks one."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ _NAMES = (
 
 
 def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a click command these options; it receives them as one `endpoint: EndpointOptions`.
+    """Give a click command the options of an endpoint; it receives them as one `endpoint: EndpointOptions`.
 
-    `endpoint_given(endpoint)` says whether a person gave any of them.
+    `endpoint_given(endpoint)` tells whether a person gave any of them.
     """
 
     @wraps(command)
@@ -95,7 +95,7 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def endpoint_given(endpoint: object) -> bool:
-    """Whether any of these options was given a value of its own."""
+    """Tell whether any option of the endpoint was given a value of its own."""
     from adhere.models.http.options import EndpointOptions
 
     return endpoint != EndpointOptions()

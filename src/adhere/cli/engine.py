@@ -1,4 +1,4 @@
-"""The options with which a command runs on an engine, and what they come to."""
+"""The options with which a command runs on an engine, and the run itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENGINES = ("local", "ray", "datatrove")
 
 
 def engine_options(command: Command) -> Command:
-    """`--engine`, `--shard-mb`."""
+    """Add `--engine` and `--shard-mb` to a command."""
     options = (
         option("--engine", type=click.Choice(ENGINES),
             help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
@@ -33,7 +33,7 @@ def engine_options(command: Command) -> Command:
 
 
 def parts_options(command: Command) -> Command:
-    """`--emit`, `--parts`: the command as an array of jobs."""
+    """Add `--emit` and `--parts` to a command, which run it as an array of jobs."""
     options = (
         option("--emit", type=click.Choice(["slurm"]),
             help="Write a job file in which an array of jobs shares the work, and stop."),
@@ -43,16 +43,16 @@ def parts_options(command: Command) -> Command:
 
 
 def emit_array(name: str, emit: str | None, parts: int | None, *, gpus: int = 0) -> bool:
-    """Write NAME.slurm, in which each job does one --shard of the command that was typed; whether it was asked for.
+    """Write NAME.slurm, in which each job does one --shard of the typed command; return whether this was asked for.
 
     Args:
-        name: Of the command.
-        emit: For what the file is; None: it was not asked for.
+        name: The command's name.
+        emit: The scheduler that the file is for; None: no file was asked for.
         parts: How many jobs share the work.
-        gpus: That a job is given.
+        gpus: How many GPUs a job is given.
 
     Raises:
-        UsageError: Nobody says how many jobs, or a part was asked for already.
+        UsageError: The number of jobs is missing, or one shard was asked for as well.
     """
     if emit is None:
         if parts is not None:
@@ -78,7 +78,7 @@ def emit_array(name: str, emit: str | None, parts: int | None, *, gpus: int = 0)
 
 
 def _arguments_of(context: click.Context, without: set[str]) -> list[str]:
-    """The arguments that a person gave to a command."""
+    """Return the arguments that a person gave to a command, except the options named in `without`."""
     words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
@@ -105,10 +105,10 @@ def run_on(
     shard_mb: float,
     option: str,
 ) -> Manifest:
-    """Run a step over files, with what a terminal says about it.
+    """Run a step over files, with progress on the terminal.
 
     Raises:
-        UsageError: There is nowhere to write.
+        UsageError: No folder to write to was given, or it is a file.
     """
     from adhere.lines.workers import cores
     from adhere.steps.run import run_shards

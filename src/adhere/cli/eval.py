@@ -161,7 +161,7 @@ def command(
 
 
 def insist_on_time(model: Model, spec: EvalSpec, directory: Path, progress: Progress, *, is_agreed: bool) -> None:
-    """Say what answering will take on this machine, and ask before a CPU is kept busy for long.
+    """Say how long answering will take on this machine, and ask before a CPU is kept busy for long.
 
     Raises:
         UsageError: It takes more than half an hour on a CPU, and nobody agreed.
@@ -198,7 +198,7 @@ def insist_on_time(model: Model, spec: EvalSpec, directory: Path, progress: Prog
 
 
 def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
-    """How answers are drawn, and who said so."""
+    """Say how answers are drawn, and who decided so."""
     from adhere.report.pieces.numbers import plural
     from adhere.report.run.view import sampling_line
 

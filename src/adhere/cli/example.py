@@ -16,9 +16,9 @@ from adhere.errors import UnknownName, UsageError, nearest
 from adhere.terminal import columns, show
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-"""The repository's `examples/`, which the wheel carries."""
+"""The folder of examples: the repository's `examples/`, which the wheel includes."""
 NEEDS = {"qwen2.5-smoke": "smoke-data", "read-a-study": "notebooks/read-a-study.json"}
-"""Files that a spec or notebook reads and finds beside itself, by their place in `EXAMPLES`."""
+"""Files that a spec or notebook reads from its own folder, by their place in `EXAMPLES`."""
 
 
 @click.command("example")
@@ -50,7 +50,7 @@ def command(name: str | None, out: Path) -> None:
 
 
 def _about(file: Path) -> str:
-    """The first sentence of a spec's comment, the heading of a notebook, what a folder holds."""
+    """Return the first sentence of a spec's comment, the heading of a notebook, or what a folder holds."""
     if file.is_dir():
         return "A rule file and two sessions of agents, for adhere rules."
     if file.suffix == ".ipynb":

@@ -20,17 +20,17 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class GateFiles(NamedTuple):
-    """`--junit`, `--gates` and `--undecided`: where gates are written, and whether one that cannot be told passes."""
+    """Holds `--junit`, `--gates` and `--undecided`: files for the gates, and whether an undecided gate passes."""
 
     junit: Path | None
     summary: Path | None
     undecided: str
 
     def refuse_without_gate(self, gates: str) -> None:
-        """Refuse files without a gate.
+        """Refuse files of gates if there is no gate; `gates` names the options that make one.
 
         Raises:
-            UsageError: Files of gates are wanted.
+            UsageError: A file of gates is wanted.
         """
         if self.junit or self.summary:
             from adhere.errors import UsageError
@@ -48,11 +48,11 @@ class GateFiles(NamedTuple):
                 file.write(markdown(gates))
 
     def insist(self, gates: list[Gate]) -> None:
-        """End a command whose gates are not all shown to hold.
+        """End a command if one of its gates is not shown to hold.
 
         Raises:
-            GateError: One does not hold.
-            Incomplete: One cannot be told, and `undecided` is not `pass`.
+            GateError: A gate does not hold.
+            Incomplete: A gate cannot be decided, and `undecided` is not `pass`.
         """
         from adhere.errors import GateError, Incomplete
 
@@ -69,7 +69,7 @@ class GateFiles(NamedTuple):
 
 
 def gate_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The options of every command with gates, handed over as one `gate_files`."""
+    """Give a command the options of gates; it receives them as one `gate_files`."""
 
     @option("--junit", type=_FILE, help="Write the gates as JUnit's XML.")
     @option(
@@ -93,13 +93,13 @@ def gate_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Gates:
-    """The gates that were asked for, and what came of them.
+    """Holds the gates that were asked for, and their results.
 
     Args:
-        least: Of --fail-below.
-        baseline: Of --fail-if-worse-than.
-        margin: Of --margin.
-        files: Where they are written.
+        least: The value of --fail-below.
+        baseline: The value of --fail-if-worse-than.
+        margin: The value of --margin.
+        files: Where the gates are written.
 
     Raises:
         UsageError: Files of gates are wanted, and no gate.
@@ -112,7 +112,7 @@ class Gates:
             files.refuse_without_gate("--fail-below or --fail-if-worse-than")
 
     def hold(self, run: Run, progress: Progress) -> None:
-        """Hold one run against them, and say what came of it."""
+        """Check one run against the gates, and say the results."""
         from adhere.pipeline.gates import gate_below, gate_worse
         from adhere.store.sharded import load_run
 
@@ -127,10 +127,10 @@ class Gates:
         """Write the files, and end with the exit code that fits.
 
         Args:
-            lacking: Why too little was measured, a text a run.
+            lacking: Why too little was measured, a text for each run.
 
         Raises:
-            Incomplete: Too little was measured, or too little to tell a gate.
+            Incomplete: Too little was measured, or too little to decide a gate.
             GateError: A gate does not hold.
         """
         from adhere.errors import Incomplete

@@ -126,7 +126,7 @@ def command(
 
 
 def _responding_words(directory: Path, report: RespondingReport) -> str:
-    """Say what passes, what of it responds by words and by the judge, and how often the judge is right on labels."""
+    """Say how many prompts pass and respond, by words and by the judge, and how often the judge is right on labels."""
     low, high = report.bounds
     share = f"{100 * low:.1f} %" if low == high else f"between {100 * low:.1f} and {100 * high:.1f} %"
     lines = [
@@ -149,7 +149,7 @@ def _responding_words(directory: Path, report: RespondingReport) -> str:
 
 
 def _agreement_words(report: JudgeReport) -> str:
-    """Say what the judge did, and how it agrees with programs."""
+    """Say what the judge did, and how far it agrees with programs."""
     one = report.calibration
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
     verdicts = one.statements - one.abstained

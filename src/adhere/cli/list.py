@@ -19,7 +19,7 @@ from adhere.terminal import columns, one_line, show
 WHAT = ("constraints", "suites", "models", "stages", "transforms", "runs")
 WIDEST, LEAST = 26, 24
 COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
-"""What a table shows of rows that hold more; --json has all of it."""
+"""The columns that a table shows of rows with more; --json has all of them."""
 
 
 @click.command("list")
@@ -77,7 +77,7 @@ def command(what: str, pattern: str | None, directory: Path, problems_of: str | 
 
 
 def _matching(rows: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
-    """The rows whose name (their first column) has the pattern in it, or matches it."""
+    """Return the rows whose first column contains the pattern, or matches it as a glob, in any case."""
     from fnmatch import fnmatchcase
 
     text = pattern.lower()
@@ -86,7 +86,7 @@ def _matching(rows: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
 
 
 def _lines(rows: list[dict[str, Any]]) -> str:
-    """A line a row, its columns aligned and the last one as long as it is."""
+    """Write a line for each row, with aligned columns; the last column is not cut."""
     cells = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]) - 1)] + [0]
     return "\n".join(
@@ -113,7 +113,7 @@ def _constraints() -> list[dict[str, Any]]:
 
 
 def _list_published() -> list[dict[str, Any]]:
-    """The kinds of published suites; their part says of which."""
+    """List the kinds of published suites, each with the suites that have it."""
     from adhere.constraints.published.shared import registry as published
 
     rows: dict[str, dict[str, Any]] = {}
@@ -141,7 +141,7 @@ def _suites(*, hashes: bool) -> list[dict[str, Any]]:
 
 
 def _problems(name: str) -> list[dict[str, Any]]:
-    """List the known problems of a suite; with a path, those of the keys in that file, and what rules find there."""
+    """List the known problems of a suite; with a path, only those of prompts in the file, and what rules find there."""
     from msgspec import to_builtins
 
     from adhere.suites import load
@@ -213,7 +213,7 @@ def _runs(directory: Path) -> list[dict[str, Any]]:
 
 
 def _table(rows: list[dict[str, Any]], width: int) -> str:
-    """Columns no wider than their widest value that fit into `width` together.
+    """Write a table no wider than `width`; no column is wider than its widest value.
 
     Cells wrap, and the last column takes the rest. A name is never broken: one that is longer than its column stands on
     a line of its own.

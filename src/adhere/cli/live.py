@@ -1,6 +1,6 @@
-"""Show a running sweep: a live table on a terminal, plain lines elsewhere, or one JSON object a line.
+"""Show a running sweep: a live table on a terminal, plain lines elsewhere, or JSON lines.
 
-Where everything that is not done waits for a model in trouble, the leaderboard of what is done is shown, with who is
+If all work that is left waits for models in trouble, the leaderboard so far is shown, with the models that are
 waited for and until when.
 """
 
@@ -22,7 +22,7 @@ LABELS = {"alive": "who answers", "ask": "asking"}
 
 
 def watcher_for(form: str, out: TextIO) -> Watcher:
-    """The watcher of a `--progress` value: auto, lines, jsonl or none."""
+    """Return the watcher of a `--progress` value: auto, lines, jsonl or none."""
     if form == "none":
         return NoWatcher()
     if form == "jsonl":
@@ -32,7 +32,7 @@ def watcher_for(form: str, out: TextIO) -> Watcher:
 
 @contextmanager
 def watching(form: str, out: TextIO) -> Iterator[Watcher]:
-    """`watcher_for`, and a terminal that is left as it was found, whatever ends the sweep."""
+    """Provide the watcher of `watcher_for`, and restore the terminal in the end, whatever ends the sweep."""
     watcher = watcher_for(form, out)
     try:
         yield watcher
@@ -42,7 +42,7 @@ def watching(form: str, out: TextIO) -> Iterator[Watcher]:
 
 
 class _Watching:
-    """Knows the dispatcher at work, and when something was last shown."""
+    """Watches the dispatcher at work, and knows when the state was last shown."""
 
     every_s = 10.0
 
@@ -69,7 +69,7 @@ class _Watching:
             self.show()
 
     def waiting(self, sweep: Sweep, waits: Sequence[LaneWait]) -> None:
-        """Show the leaderboard of what is done, and who is waited for."""
+        """Show the leaderboard so far, and the models that are waited for."""
         from adhere.report.leaderboard.text import leaderboard_text
         from adhere.sweep.leaderboard import leaderboard
 
@@ -85,7 +85,7 @@ class _Watching:
         return self.dispatcher.counts
 
     def state(self) -> dict[str, Any]:
-        """Return what there is to show, as JSON values."""
+        """Return the state to be shown, as JSON values."""
         counts, elapsed_s = self._counts(), max(1e-9, time.monotonic() - self.start)
         dispatcher = self.dispatcher
         assert dispatcher is not None  # noqa: S101
@@ -110,7 +110,7 @@ class _Watching:
         raise NotImplementedError
 
     def end(self) -> None:
-        """Nothing more will be shown."""
+        """Stop: nothing more will be shown."""
 
 
 class _Json(_Watching):
@@ -132,7 +132,7 @@ class _Lines(_Watching):
 
 
 class _Table(_Watching):
-    """rich's Live: one line of totals, then the models that still have something to do."""
+    """Shows a live table by rich: one line of totals, then the models that still have work."""
 
     every_s = 0.3
 
@@ -185,7 +185,7 @@ class _Table(_Watching):
 
 
 def state_line(state: dict[str, Any]) -> str:
-    """The state as one line for a person."""
+    """Return the state as one line for a person."""
     models = ", ".join(f"{count} {name}" for name, count in sorted(state["models"].items()))
     time_left = (
         f", {state['left_s']:.0f} s left" if state["left_s"] is not None and state["done"] < state["total"] else ""

@@ -1,6 +1,6 @@
 """Offer help on a terminal.
 
-Offered are an embedded model on its first use, and the names of suites and models to a shell that completes.
+An embedded model is offered on its first use, and names of suites and models to a shell that completes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def fetch_and_use(use: Callable[[], T], progress: Progress) -> T:
-    """`use()`, and once more after fetching the embedded model that it lacks, if a person at the terminal agrees.
+    """Call `use`; if it lacks an embedded model and a person at the terminal agrees, fetch the model and call it again.
 
     Raises:
         MissingModel: The model cannot be fetched by name, nobody is there to ask, or the person declined.
@@ -40,14 +40,14 @@ def fetch_and_use(use: Callable[[], T], progress: Progress) -> T:
 
 
 def suite_names(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
-    """The suites whose names begin so."""
+    """Return the suites whose names begin with `prefix`."""
     from adhere.suites import names
 
     return [name for name in names() if name.startswith(prefix)]
 
 
 def model_names(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
-    """The embedded models whose names begin so, and how the names of others begin."""
+    """Return the embedded models, and the prefixes of other models' names, that begin with `prefix`."""
     from adhere.models.local.fetch import EMBEDDED
 
     return [name for name in (*EMBEDDED, *PREFIXES) if name.startswith(prefix)]

@@ -26,20 +26,20 @@ EXISTING_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 
 
 def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
-    """An option as click's, which shows its default where it has one."""
+    """Make an option as click does, which shows its default if it has one."""
     return click.option(*names, show_default="default" in settings, **settings)
 
 
 def flag(*names: str, **settings: Any) -> Callable[[Command], Command]:
-    """An option that takes no value."""
+    """Make an option that takes no value."""
     return click.option(*names, is_flag=True, **settings)
 
 
 class Number(click.FloatRange):
-    """A finite number in a range. Click's own takes `nan`, which no limit ever stops: a cap of `nan` is none."""
+    """Accepts finite numbers in a range. Click's own type accepts `nan`, with which no limit ever stops anything."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number, or a usage error."""
+        """Return the number; fail as click does if it is not finite or out of range."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
@@ -47,7 +47,7 @@ class Number(click.FloatRange):
 
 
 def spreading(option: str) -> type[click.Command]:
-    """Return a class of commands whose `option` takes every argument behind it, up to the next option."""
+    """Return a class of commands whose `option` takes every argument after it, up to the next option."""
 
     class Spreading(click.Command):
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -65,14 +65,14 @@ def spreading(option: str) -> type[click.Command]:
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """A click command with these options, in their order."""
+    """Give a click command these options, in their order."""
     for option in reversed(options):
         command = option(command)
     return command
 
 
 class Asking(NamedTuple):
-    """The suites to ask and how to ask them; None: as each suite says."""
+    """Names the suites to ask and how to ask them; None: as each suite says."""
 
     suites: tuple[str, ...]
     draws: int
@@ -86,11 +86,11 @@ class Asking(NamedTuple):
 
 
 def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command], Command]:
-    """Give a command what says what is asked; it receives one `asking: Asking`.
+    """Give a command the options on what is asked; it receives one `asking: Asking`.
 
     Args:
-        suite: Asked where nobody names one.
-        seed: Where nobody gives one; None: the suites' public one.
+        suite: The suite to ask if none is named.
+        seed: The seed if none is given; None: the suites' public one.
     """
     options = (
         click.option(
@@ -132,7 +132,7 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
 
 
 class Sides(NamedTuple):
-    """Files with what a harness scored on other tasks, and how they are read."""
+    """Names files with a harness's scores on other tasks, and how they are read."""
 
     paths: tuple[Path, ...]
     side_scores: tuple[str, ...]
@@ -141,7 +141,7 @@ class Sides(NamedTuple):
     called: tuple[str, ...]
 
     def options(self, **margins: float) -> SideOptions:
-        """For `verify.sides`.
+        """Return the options for `verify.sides`; `margins` are passed on.
 
         Raises:
             UsageError: A pair is not NAME=NAME.
@@ -161,7 +161,7 @@ def side_options(*, side: str, called_help: tuple[str, str]) -> Callable[[Comman
     """Give a command the options of side measures; it receives one `sides: Sides`.
 
     Args:
-        side: What `--side` does there.
+        side: The help of `--side`.
         called_help: Metavar and help of `--called`.
     """
     options = (
@@ -186,10 +186,10 @@ def side_options(*, side: str, called_help: tuple[str, str]) -> Callable[[Comman
 
 
 def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    """Read what was given as NAME=NAME.
+    """Read values of an option that have the form NAME=NAME.
 
     Raises:
-        UsageError: It was given otherwise.
+        UsageError: A value has another form.
     """
     from adhere.errors import UsageError
 

@@ -79,7 +79,7 @@ def command(
 
 
 def _of_file(word: str, files: tuple[Path, ...], model: str | None) -> None:
-    """`compile` and `list`."""
+    """Run `adhere rules compile` or `list`."""
     from adhere.errors import UsageError
     from adhere.report.rules.text import rule_list
     from adhere.rules.checks.spec import rules_toml
@@ -100,7 +100,7 @@ def _of_file(word: str, files: tuple[Path, ...], model: str | None) -> None:
 
 
 def _propose(rules: tuple[Rule, ...], name: str) -> tuple[Rule, ...]:
-    """Let a model propose checks for what is left, and say what was not taken."""
+    """Let a model propose checks for rules without one, and say which were not accepted."""
     from adhere.models.catalog import open_model
     from adhere.rules.compile.propose import propose
 
@@ -120,7 +120,7 @@ def _examine(
     file: Path, sessions: tuple[Path, ...], against: tuple[Path, ...], repo: Path | None, *, as_json: bool,
     html: Path | None, least: float | None, junit: Path | None,
 ) -> None:  # fmt: skip
-    """Read, judge, print; last the gate."""
+    """Read sessions, judge them and print the findings; check the gate last."""
     from adhere.errors import GateError, UsageError
     from adhere.pipeline.gates import junit as junit_xml
     from adhere.report.rules.html import rules_html

@@ -143,7 +143,7 @@ def command(
 
 
 def _unpack(places: Sequence[Place]) -> None:
-    """Unpack the records that lie where they are to be packed: what another machine has done is not done again."""
+    """Unpack records from where they are to be packed, so that work of another machine is not repeated."""
     from adhere.study.design.disk import writing
     from adhere.study.run.records import unpack
 
@@ -154,7 +154,10 @@ def _unpack(places: Sequence[Place]) -> None:
 
 
 def _settle(first: Place, jobs: int | None, *, is_collected: bool) -> StudySpec:
-    """The study with the settings that are tuned once for all its seeds; tuned here unless it is only collected."""
+    """Return the study with its tuned settings; tune them now unless the study is only collected.
+
+    They are tuned once for all seeds.
+    """
     from adhere.study.design.disk import writing
     from adhere.study.run.records import packing
     from adhere.study.tune import require_choice, tune
@@ -170,7 +173,7 @@ def _settle(first: Place, jobs: int | None, *, is_collected: bool) -> StudySpec:
 def _publish_together(
     together: StartsResult | DrawnResult, directory: Path, html: str, text: str, *, as_json: bool
 ) -> None:
-    """Write the page of several studies together and print what they say."""
+    """Write the page of several studies together and print their answer."""
     from adhere.schema import encode, write_atomic
 
     page = directory / "report.html"
@@ -188,10 +191,11 @@ def _only(paths: tuple[Path, ...]) -> Path:
 
 
 def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
-    """Tell the power of designs, by the variances of the studies in these folders.
+    """Print the power of designs, by the variances of the studies in these folders.
 
-    A spec adds its own design, and its variances where it has finished: a pilot. Without any, those of our committed
-    studies are a guess.
+    A spec adds its own design, and its variances if it has finished as a pilot. Without any variances, those of our
+    committed
+    studies are used as a guess.
     """
     import msgspec
 
@@ -219,7 +223,7 @@ def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> 
 
 
 def _with_options(study: StudySpec, *, start: str | None, device: str | None, across_engines: bool) -> StudySpec:
-    """The study with what the command line says otherwise."""
+    """Return the study with the changes of the command line."""
     import msgspec
 
     if start is not None:
@@ -294,7 +298,7 @@ def _tell_plan(one: Place, jobs: int) -> None:
 def _run(
     one: Place, *, jobs: int | None, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
 ) -> StudyResult:
-    """Tune and do the study from one start, and publish what it found.
+    """Tune and run the study from one start, and publish the result.
 
     `jobs` None: as many processes as a probe finds best.
     """
@@ -319,7 +323,7 @@ def _run(
 
 
 def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
-    """Put together what is stored of the study from one start, wherever it was made, and publish it."""
+    """Collect what is stored of the study from one start, wherever it was made, and publish the result."""
     from adhere.study.design.disk import writing
     from adhere.study.prepared import prepare
     from adhere.study.tune import require_choice
@@ -335,7 +339,10 @@ def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
 def _publish(
     result: StudyResult, directory: Path, records: Path | None, *, as_json: bool, is_part: bool = False
 ) -> None:
-    """Pack the records, write the page and print the answer; of one start among several only as text."""
+    """Pack the records, write the page and print the answer.
+
+    One of several studies (`is_part`) prints no JSON, since all of them print one answer together.
+    """
     from adhere.report.study.html import study_html
     from adhere.report.study.text import study_text
     from adhere.schema import encode, write_atomic

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 TIMEOUT_S = 10.0
-"""For a whole answer, where nobody says otherwise: the limit of the published sweep."""
+"""Seconds for a whole answer, if none are given: the limit of the published sweep."""
 
 
 @click.command("sweep")
@@ -125,10 +125,10 @@ def command(
 
 
 def raise_if_incomplete(sweep: Sweep, board: Leaderboard, min_coverage: float) -> None:
-    """End with the exit code that says why something is missing, and with what to do about it.
+    """Raise the error whose exit code says why something is missing; its message says what to do.
 
     Raises:
-        KeyboardInterrupt: It was interrupted.
+        KeyboardInterrupt: The sweep was interrupted.
         OutOfCredit: The endpoint has no credit left.
         Incomplete: Models were set aside, or too few of their answers were measured.
     """
@@ -157,10 +157,10 @@ def raise_if_incomplete(sweep: Sweep, board: Leaderboard, min_coverage: float) -
 
 
 def insist_writable(path: Path) -> None:
-    """Find out now, rather than after hours of asking, that a report cannot be written.
+    """Make sure before hours of asking that a report can be written.
 
     Raises:
-        UsageError: It cannot.
+        UsageError: The report cannot be written.
     """
     import tempfile
 
@@ -177,6 +177,6 @@ def insist_writable(path: Path) -> None:
 
 
 def _with_items(name: str, items: int | None) -> str:
-    """`diagnostic` with so many items of each template; other suites as they are."""
+    """Return `diagnostic` with `items` items of each template; other suites' names stay as they are."""
     prefix, colon, _ = name.partition(":")
     return f"diagnostic:x{items}" if items is not None and prefix == "diagnostic" and not colon else name

@@ -1,4 +1,4 @@
-"""`adhere eval --track`: the main numbers of each measurement, to trackers."""
+"""`adhere eval --track`: log the main numbers of each measurement to trackers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Trackers:
-    """The trackers that were asked for; none of their packages is imported where none was.
+    """Holds the trackers that were asked for; no tracker's package is imported if none was.
 
     Args:
-        names: As `--track` has them.
-        directory: Where those write that write here.
+        names: The values of `--track`.
+        directory: Where trackers write that write to disk.
 
     Raises:
-        UsageError: There is none of that name, or it refuses to begin.
-        MissingExtra: It is not installed.
+        UsageError: There is no tracker of a name, or it refuses to begin.
+        MissingExtra: A tracker is not installed.
     """
 
     def __init__(self, names: Sequence[str], directory: Path) -> None:

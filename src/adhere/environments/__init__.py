@@ -2,10 +2,10 @@
 
 environment.py  one definition: prompts, score, metrics, rows
 worlds.py       likewise for episodes
-command.py      what servers of it share
+command.py      the command line of environments that are servers
 
-What each trainer takes lies in `adhere.integrations`, a folder a house. The other files here are doors to it, by the
-paths that trainers' files name.
+The adapters of trainers are in `adhere.integrations`, a folder for each. The other files here only forward to them,
+under the paths that trainers' files name.
 
 Every adapter scores with the same `Environment`, and none downloads anything.
 """

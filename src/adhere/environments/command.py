@@ -1,4 +1,4 @@
-"""The command line of the environments that are servers: which suite, judged how, on which port."""
+"""The command line of environments that are servers: the suite, how it is judged, and the port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adhere.suites import load
 
 
 class ServedEnvironment(NamedTuple):
-    """The environment to be served, and where."""
+    """Holds the environment to be served, and where; `rows` is a file for the prompts, written instead of serving."""
 
     environment: Environment | WorldEnvironment
     host: str
@@ -22,10 +22,10 @@ class ServedEnvironment(NamedTuple):
 
 
 def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> ServedEnvironment:
-    """Read the arguments of `python -m MODULE`, which leads episodes where it takes `worlds`.
+    """Read the arguments of `python -m MODULE`; with `worlds`, a suite of episodes is accepted as such.
 
     Raises:
-        SystemExit: They are wrong, with the reason; or `--help` was asked.
+        SystemExit: The arguments are wrong (the reason is printed), or `--help` was asked.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("suite", help="as `adhere eval --suite` takes it: core:x20+seed7, ifeval:input_data.jsonl")

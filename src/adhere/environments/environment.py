@@ -1,4 +1,4 @@
-"""One environment: the prompts of a suite, and what an answer to one of them earns.
+"""An environment: the prompts of a suite, and what an answer to one of them earns.
 
     environment = adhere.environments.env("core:x20")
     for prompt in environment.prompts:
@@ -28,18 +28,18 @@ from adhere.suites import Suite, load
 from adhere.text.reasoning import split_answer
 
 Answer = str | None | Sequence[Any]
-"""One answer (a text, or None: there is none), one for each turn of the prompt, or a conversation as messages."""
+"""A text (None: there is no answer), a text for each turn of the prompt, or a conversation as messages."""
 
 
 class Undecided(AdhereError):
-    """An answer could not be judged, and the trainer's interface has no place for a missing score."""
+    """Says that an answer could not be judged, and that the trainer's interface has no place for a missing score."""
 
 
 class JudgedEpisode(NamedTuple):
-    """The result of one episode.
+    """Holds the judgement of one episode.
 
     Attributes:
-        score: In [0, 1]; None where no measurement was made.
+        score: In [0, 1]; None: no measurement was made.
         metrics: `prompt_strict`, `prompt_loose` (0 or 1) and a pass rate for each kind of constraint. What was not
             decided has no entry.
         reasons: Why each constraint failed or stayed undecided (strict), one line each.
@@ -51,18 +51,18 @@ class JudgedEpisode(NamedTuple):
 
 
 class Environment:
-    """The prompts of a suite with their score. `env` makes it from a suite's name.
+    """Scores answers to the prompts of a suite. `env` makes it from a suite's name.
 
     Args:
-        suite: Whose prompts are asked.
-        mode: Whose semantics published kinds have.
-        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        suite: The suite whose prompts are asked.
+        mode: Which semantics published kinds have.
+        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
         cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands; None: as the
             suite says.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0.
+        traps: Whether an answer that meets a constraint's wording but not its intent (`pipeline.intent.gate`) gets 0.
 
     Raises:
-        UsageError: One of the words is unknown, or a prompt occurs twice.
+        UsageError: `reward` or another word is unknown, or a prompt occurs twice.
         UnknownName, BadParameter: A prompt names a constraint that cannot be judged.
     """
 
@@ -92,10 +92,10 @@ class Environment:
         return self.suite.prompts
 
     def prompt(self, id: str | int) -> Prompt:  # noqa: A002 - the field's word
-        """The prompt of an id.
+        """Return the prompt of an id.
 
         Raises:
-            UnknownName: There is none.
+            UnknownName: There is no such prompt.
         """
         prompt = self._by_id.get(str(id))
         if prompt is None:
@@ -107,15 +107,17 @@ class Environment:
         return self.judge(prompt, answer, is_cut=is_cut).score
 
     def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> JudgedEpisode:
-        """Judge an answer: its reasoning is set aside, the strict view counts.
+        """Judge an answer without its reasoning; the score is of the strict view.
 
-        A prompt of several turns takes one answer a turn. Where the conversation broke off, the constraints of the
+        A prompt of several turns takes one answer a turn. If the conversation broke off, the constraints of the
         turns that were not answered count as failed.
 
         Args:
             prompt: One of `prompts`, or its id.
-            answer: What the model wrote, reasoning and all; for several turns a list. Of messages the model's own are
-                judged, the last before each of the user's. None: there is no answer, so nothing is measured.
+            answer: What the model wrote, reasoning included; for several turns a list. Of a list of messages the
+            model's own
+                are judged, the last one before each message of the user. None: there is no answer, so nothing is
+                measured.
             is_cut: Whether the last answer was cut at its token limit.
 
         Raises:
@@ -133,9 +135,11 @@ class Environment:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The prompts as trainers' data: `prompt` (messages), `id`, IFEval's two columns of the last turn, and `turns`.
+        """Return the prompts as trainers' data: `id`, `prompt` (messages), `turns`, and IFEval's two columns.
 
-        `turns` holds the texts of all user turns, for environments that lead the conversation themselves.
+        `turns` holds the texts of all user turns, for environments that lead the conversation themselves. IFEval's
+        columns
+        (`instruction_id_list`, `kwargs`) are those of the last turn.
         """
         return [
             {
@@ -164,10 +168,10 @@ class Environment:
 
 
 def _insist_on_judge(prompt: Prompt, mode: Mode) -> None:
-    """Refuse a prompt whose answers nobody can judge when the environment is made, not in the middle of a training.
+    """Refuse a prompt that cannot be judged, when the environment is made and not in the middle of a training.
 
     Raises:
-        UnknownName, BadParameter: Naming the prompt.
+        UnknownName, BadParameter: A constraint cannot be judged; the error names the prompt.
     """
     for turn in prompt.turns:
         try:
@@ -186,7 +190,7 @@ def judge_episode(
     cut_answers: CutAnswers = "judge",
     traps: bool = False,
 ) -> JudgedEpisode:
-    """Judge as `Environment.judge`, for adapters that hold a prompt and no environment. Arguments as there.
+    """Judge like `Environment.judge`, for adapters that have a prompt and no environment. Arguments as there.
 
     Raises:
         UsageError: There are more answers than turns.
@@ -221,7 +225,7 @@ def judge_episode(
 
 
 def _texts_of(answer: Answer) -> list[str | None]:
-    """One text a turn."""
+    """Return one text for each turn; None where there is no answer."""
     if answer is None or isinstance(answer, str):
         return [answer]
     if is_message(answer):
@@ -250,7 +254,7 @@ def judged_of(
 
 
 def _gate(episode: JudgedEpisode, traps: Sequence[str]) -> JudgedEpisode:
-    """Apply the intent gate: a score becomes 0 where a trap was taken, and there is a metric `traps`."""
+    """Apply the intent gate: the score becomes 0 if a trap was taken, and a metric `traps` is added."""
     return JudgedEpisode(
         0.0 if traps and episode.score is not None else episode.score,
         episode.metrics | {"traps": float(bool(traps))},
@@ -282,19 +286,19 @@ def env(
     cut_answers: CutAnswers | None = None,
     traps: bool = False,
 ) -> Environment:
-    """The environment of a suite.
+    """Make the environment of a suite.
 
     Args:
         suite: A name as `adhere eval --suite` takes it (`core:x20+seed7`, `ifeval:PATH`), or a Suite.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
-        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
-        limit: At most so many prompts, an even share of each slice.
+        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
+        limit: The most prompts, an even share of each slice.
         seed: For generated suites.
         cut_answers: See `Environment`.
         traps: See `Environment`.
 
     Raises:
-        UnknownName, UsageError: There is no such suite, or one of the words is unknown.
+        UnknownName, UsageError: There is no such suite, or `reward` or another word is unknown.
     """
     loaded_suite = load(suite, limit=limit, seed=seed) if isinstance(suite, str) else suite
     loaded_suite.insist_on_no_episodes("adhere.environments.worlds.world_env leads them")

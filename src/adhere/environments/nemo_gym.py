@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.nemo_gym.server`, which files of NeMo Gym name by this path."""
+"""Forwards to `adhere.integrations.nemo_gym.server`; files of NeMo Gym name this path."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.open_instruct.verifier`, which files of open-instruct name by this path."""
+"""Forwards to `adhere.integrations.open_instruct.verifier`; files of open-instruct name this path."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.openenv.server`, which files of OpenEnv name by this path."""
+"""Forwards to `adhere.integrations.openenv.server`; files of OpenEnv name this path."""
 
 from typing import Any
 

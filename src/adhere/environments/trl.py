@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.trl.environment`, which files of TRL name by this path."""
+"""Forwards to `adhere.integrations.trl.environment`; files of TRL name this path."""
 
 from typing import Any
 

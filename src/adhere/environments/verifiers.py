@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.verifiers.environment`, which files of verifiers and prime-rl name by this path."""
+"""Forwards to `adhere.integrations.verifiers.environment`; files of verifiers and prime-rl name this path."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Door to `adhere.integrations.verl.advantages`, which files of verl name by this path."""
+"""Forwards to `adhere.integrations.verl.advantages`; files of verl name this path."""
 
 from typing import Any
 

@@ -35,12 +35,13 @@ _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 class WorldEnvironment:
-    """The episodes of a suite of one world.
+    """Holds the episodes of a suite of one world.
 
     Args:
-        suite: Of worlds, with a script as the user.
-        reward: `dense` is the goal (or, of an episode that ended by itself, half of the way towards it, as the world's
-            state says) times the share of rules kept; `binary` is 1.0 only where the goal is reached and every rule
+        suite: A suite of worlds with a scripted user.
+        reward: `dense` is the goal times the share of rules kept; an episode that ended by itself without the goal gets
+            half of the way towards it, as the world's state says. `binary` is 1.0 only if the goal is reached and every
+            rule
             kept. Neither pays for keeping rules alone, nor for an episode that a limit ended without the goal.
 
     Raises:
@@ -58,7 +59,7 @@ class WorldEnvironment:
         self._by_id = {prompt.id: prompt for prompt in suite.prompts}
 
     def begin(self, prompt: Prompt | str) -> Rollout:
-        """A rollout over one of `prompts`, or its id.
+        """Begin a rollout of a prompt, given as one of `prompts` or its id.
 
         Raises:
             UnknownName: There is no such prompt.
@@ -70,10 +71,10 @@ class WorldEnvironment:
 
 
 class Rollout:
-    """One episode under way.
+    """Runs one episode.
 
     Args:
-        prompt: How it begins.
+        prompt: The prompt that the episode begins with.
         reward: See WorldEnvironment.
     """
 
@@ -83,16 +84,16 @@ class Rollout:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation so far, as the policy is sent it."""
+        """The conversation so far, as it is sent to the policy."""
         return (*self.prompt.messages(), *self._play.messages)
 
     @property
     def done(self) -> bool:
-        """Whether it is over: by itself, or at its limit."""
+        """Whether the episode is over: by itself, or at a limit."""
         return self._play.ended is not None
 
     def step(self, answer: str | Message) -> tuple[Message, ...]:
-        """Act; what the world says. Of a text the reasoning is set aside, as everywhere.
+        """Take the policy's answer (a text without its reasoning) and return what the world says.
 
         Raises:
             UsageError: The episode is over.
@@ -117,10 +118,10 @@ class Rollout:
         return episode._replace(score=self._dense(episode.metrics))
 
     def _dense(self, rates: Mapping[str, float]) -> float:
-        """The goal, or half of the way towards it, times the share of rules kept.
+        """Return the goal, or the world's progress towards it, times the share of rules kept.
 
         Args:
-            rates: Of `world:solved` and `world:keeps`, both decided.
+            rates: The rates of `world:solved` and `world:keeps`, both decided.
         """
         goal = rates["world:solved"]
         if not goal and self._play.ended == DONE:
@@ -129,7 +130,7 @@ class Rollout:
 
 
 def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> JudgedEpisode:
-    """Judge an episode in the form `text` whose policy answered this; answers after its end count nothing."""
+    """Judge an episode in the form `text` with these answers of the policy; answers after its end are ignored."""
     rollout = Rollout(prompt, reward)
     for answer in answers:
         if not rollout.done:
@@ -138,7 +139,7 @@ def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "
 
 
 def is_world(suite: Suite) -> bool:
-    """Whether the prompts of a suite are episodes."""
+    """Tell whether the prompts of a suite are episodes."""
     return any(map(is_episode, suite.prompts))
 
 
@@ -158,16 +159,16 @@ def insist_on_no_gate(suite: Suite) -> None:
 def world_env(
     suite: str | Suite, *, reward: RewardKind = "dense", limit: int | None = None, seed: int | None = None
 ) -> WorldEnvironment:
-    """The environment of a suite of worlds; arguments as in `adhere.environments.env`.
+    """Make the environment of a suite of worlds; arguments as in `adhere.environments.env`.
 
     Raises:
-        UnknownName, UsageError: There is no such suite, or it is none of worlds.
+        UnknownName, UsageError: There is no such suite, or its prompts are no episodes.
     """
     return WorldEnvironment(load(suite, limit=limit, seed=seed) if isinstance(suite, str) else suite, reward=reward)
 
 
 def dataset(environment: WorldEnvironment) -> Any:
-    """The episodes as a `datasets.Dataset` for `factory`: the first messages, and `prompt_id`.
+    """Return the episodes as a `datasets.Dataset` for `factory`: the first messages, and `prompt_id`.
 
     Raises:
         MissingExtra: The package datasets is not installed.
@@ -180,7 +181,7 @@ def dataset(environment: WorldEnvironment) -> Any:
 
 
 def factory(environment: WorldEnvironment) -> Callable[[], Any]:
-    """Return what TRL's `environment_factory` takes: a class with a method for each tool, which makes one episode.
+    """Return a class for TRL's `environment_factory`: an instance is one episode, with a method for each tool.
 
     Raises:
         UsageError: The suite's form is `text`.
@@ -195,7 +196,7 @@ def factory(environment: WorldEnvironment) -> Callable[[], Any]:
 
 
 class _Episode:
-    """One rollout of TRL's; its class has the tools."""
+    """Is one rollout of TRL's; subclasses made by `factory` have the tools as methods."""
 
     environment: WorldEnvironment
 
@@ -215,7 +216,7 @@ class _Episode:
 
 
 class _Talking(_Episode):
-    """With a user."""
+    """Adds a user, to whom the policy can speak."""
 
     def say(self, text: str) -> str:
         """Say something to the user, and read the reply.
@@ -227,7 +228,7 @@ class _Talking(_Episode):
 
 
 def _method(tool: Tool) -> Callable[..., str]:
-    """A tool as a method with a signature and a docstring, from which trainers make its schema again."""
+    """Return a tool as a method with a signature and a docstring, from which trainers make the tool's schema."""
     properties: Any = tool.parameters.get("properties", {})
     names: Sequence[str] = [str(name) for name in properties]
 

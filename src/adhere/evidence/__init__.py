@@ -1,4 +1,4 @@
-"""Claims: what documents print about models on benchmarks, whether it agrees, and what may be concluded.
+"""Claims: what documents print about models on benchmarks, whether the numbers agree, and what may be concluded.
 
 Start with `check.py`.
 """

@@ -1,7 +1,7 @@
-"""Read first: the whole of `adhere claims` in one function, document by document, then all of them together.
+"""Read first: the whole of `adhere claims` in one function, document by document, then all documents together.
 
 read → sheets (every number named) → checks (within a document, across documents) → hypotheses (swaps, rotations)
-     → conflicts → a verdict per claim
+     → conflicts → a verdict for each claim
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass(slots=True)
 class Evidence:
-    """Everything known about some documents: the numbers, what was asked of them, and what came out."""
+    """Holds everything known about some documents: their numbers, the checks of the numbers, and the results."""
 
     documents: list[Document]
     sheets: list[Sheet] = field(default_factory=list)
@@ -58,11 +58,11 @@ class Evidence:
     _by_name: dict[str, Document] = field(default_factory=dict)
 
     def values(self) -> list[Value]:
-        """Every number of every table."""
+        """Return every number of every table."""
         return [value for sheet in self.sheets for value in sheet.values()]
 
     def quote(self, document: str, line: int) -> Line:
-        """A line as it stands in its document."""
+        """Return a line of a document, cut to `MAX_QUOTED` characters."""
         if not self._by_name:
             self._by_name = {source.name: source for source in self.documents}
         text = self._by_name[document].line(line)
@@ -70,7 +70,7 @@ class Evidence:
 
 
 def check_files(paths: Sequence[Path]) -> Findings:
-    """Read documents and report every number, every conflict and a verdict per claim.
+    """Read documents and report every number, every conflict and a verdict for each claim.
 
     Raises:
         UsageError: A document cannot be read, or is given twice.
@@ -79,7 +79,7 @@ def check_files(paths: Sequence[Path]) -> Findings:
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:
-    """The documents under distinct names: the file's name, with its directory where two files share it."""
+    """Read the documents; a document is named after its file, or by its path where two files share a name."""
     if len({path.resolve() for path in paths}) < len(paths):
         raise UsageError("A document is given twice: " + ", ".join(map(str, paths)))
     if [str(path) for path in paths].count("-") == 1 and len(paths) == 1:
@@ -90,7 +90,7 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def gather(documents: list[Document]) -> Evidence:
-    """Ask every check of every document and look for what explains several failures at once."""
+    """Run every check on every document, then search for explanations of several failures at once."""
     evidence = Evidence(documents)
     by_document = [sheets_of(document) for document in documents]
     evidence.sheets = [sheet for sheets in by_document for sheet in sheets]
@@ -114,9 +114,9 @@ def gather(documents: list[Document]) -> Evidence:
 
 
 def _leave_what_follows(checks: Iterable[Check]) -> None:
-    """A share of a total that is wrong itself is no second error.
+    """Mark failed arithmetic checks as absorbed where a number that they use is itself found wrong.
 
-    What is computed from an accused number accuses nobody.
+    A share of a total that is wrong is no second error.
     """
     failed = [check for check in checks if check.failed and check.kind == "arithmetic"]
     check_by_subject = {id(value): check for check in failed for value in check.subjects}
@@ -129,7 +129,7 @@ def _leave_what_follows(checks: Iterable[Check]) -> None:
 
 
 def findings_of(evidence: Evidence) -> Findings:
-    """The stored form of what was gathered."""
+    """Return the evidence in the form that is stored."""
     conflicts = _number(_conflicts(evidence))
     claims = claims_of(evidence.values(), evidence.checks, evidence.compared, conflicts)
     check_counts: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
@@ -204,7 +204,7 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
 
 
 def _number(conflicts: list[Conflict]) -> list[Conflict]:
-    """Most serious first, then by place; ids by position, so that the same documents give the same ids."""
+    """Sort conflicts, most serious first and then by place, and number them: the same documents give the same ids."""
     import msgspec
 
     sorted_conflicts = sorted(
@@ -242,7 +242,7 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 
 
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
-    """One conflict per failed check; those of two tables that are doubted to be one measurement are one."""
+    """Return a conflict for each failed check; those of two tables that seem to measure differently are one."""
     conflicts = []
     doubted_checks: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in failed:

@@ -1,4 +1,4 @@
-"""Everything that one call of `adhere claims` found: what the reports are made of."""
+"""Everything that one call of `adhere claims` found; the reports are made of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_LISTED = (
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Everything found. `answer`, `tested` and `panel` are None where they were not asked for."""
+    """Holds everything found. `answer`, `tested` and `panel` are None if they were not asked for."""
 
     findings: Findings
     answer: Answer | None
@@ -31,24 +31,26 @@ class Examination:
     panel: Panel | None
 
     def as_json(self) -> dict[str, Any]:
-        """The findings' own keys, and `answer`, `tested`, `panel` where they were asked for.
+        """Return the findings' own keys, and `answer`, `tested`, `panel` if they were asked for.
 
-        What most claims share is left out: an empty `unit`, `higher` as direction, `printed` where it is the value as
-        JSON writes it, the basis of unsupported claims; and what was assumed stands once, in `assumptions`, to whose
-        places a claim's `assumed` points. Beyond 5,000 claims only those stand in `claims` that a conflict names; all
-        others are in `grids` (see `grids.claims_in`), and places that print the same are only counted (`agreeing`).
+        Common values are left out of claims: an empty `unit`, `higher` as direction, `printed` if it is the value as
+        JSON writes it, the basis of unsupported claims. Assumptions stand once, in `assumptions`; a claim's `assumed`
+        holds
+        their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in `grids`
+        (see
+        `grids.claims_in`), and places that print the same are only counted (`agreeing`).
         """
         report, grids = self._parts()
         return report | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})
 
     def encoded(self) -> bytes:
-        """`as_json` as JSON, without a record in memory for each of very many claims."""
+        """Encode `as_json` as JSON, without a record in memory for each of very many claims."""
         report, grids = self._parts()
         text = encode(report)
         return text[:-1] + b',"grids":[' + b",".join(grids) + b"]}" if grids else text
 
     def _parts(self) -> tuple[dict[str, Any], list[bytes]]:
-        """The keys of the report but for `grids`, and those, each as JSON."""
+        """Return the keys of the report without `grids`, and the grids, each as JSON."""
         claims, grids = self.findings.claims, list[bytes]()
         rest = msgspec.structs.replace(self.findings, claims=())
         places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""One call of `adhere claims`: documents, and optionally a question, stored Runs and reviewers."""
+"""Run one call of `adhere claims`: documents, and optionally a question, stored Runs and reviewers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adhere.evidence.reviewers import open_reviewers, review
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Millions of small objects that all stay alive.
+    """Turn the garbage collector off for a while.
 
-    Looking for cycles among them again and again takes a third of the time.
+    Searching millions of small objects that all stay alive for cycles, again and again, takes a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The findings of `adhere claims`, as stored and printed: claims, conflicts, and the lines they rest on."""
+"""The findings of `adhere claims`, as stored and printed: claims, conflicts, and the lines that they rest on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Status = Literal["confirmed", "contradicted", "unsupported", "not comparable"]
 
 
 class Line(Record, frozen=True):
-    """One line of a document, quoted as it stands there."""
+    """Quotes one line of a document."""
 
     document: str
     line: int
@@ -20,7 +20,7 @@ class Line(Record, frozen=True):
 
 
 class Claim(Record, frozen=True):
-    """One printed number about a model on a benchmark.
+    """Holds one printed number about a model on a benchmark.
 
     `table`, `row` and `column` are as printed. `basis` says what the status rests on,
     `guesses` what was assumed to read the names.
@@ -48,7 +48,10 @@ class Claim(Record, frozen=True):
 
 
 class Conflict(Record, frozen=True):
-    """Something that cannot all be right. `documents[i]` and `lines[i]` name one line; `evidence` quotes them."""
+    """Describes numbers that cannot all be right.
+
+    `documents[i]` and `lines[i]` name one line; `evidence` quotes these lines.
+    """
 
     id: str
     type: str
@@ -62,7 +65,10 @@ class Conflict(Record, frozen=True):
 
 
 class Reconciliation(Record, frozen=True):
-    """One number in two places. `difference` is second minus first; `allowed` what sampling of both allows (95 %)."""
+    """Compares one number in two places.
+
+    `difference` is second minus first; `allowed` is the difference that sampling of both allows (95 %).
+    """
 
     first: str
     second: str
@@ -73,7 +79,7 @@ class Reconciliation(Record, frozen=True):
 
 
 class Unread(Record, frozen=True):
-    """Something of a document that could not be read as meant."""
+    """Names something in a document that could not be read as meant."""
 
     document: str
     line: int
@@ -81,11 +87,13 @@ class Unread(Record, frozen=True):
 
 
 class TableReading(Record, frozen=True):
-    """How a table of numbers was read, to be looked over: one that is misread is so as a whole, and one line tells.
+    """Tells how a table of numbers was read, so that a person can look it over: a table is usually misread as a whole.
 
-    It begins at `line`. `models_in` is the axis on which models stand, empty where one is named for all. `models` and
-    `benchmarks` are the first of them, as claims name them, with how many there are. `is_corrected`: `--corrections`
-    says something of it.
+    The table begins at `line`. `models_in` is the axis on which models stand, empty if one model is named for all.
+    `models`
+    and `benchmarks` are the first of them, as claims name them, with their numbers in `model_count` and
+    `benchmark_count`.
+    `is_corrected` says that `--corrections` mentions the table.
     """
 
     document: str
@@ -103,12 +111,12 @@ class TableReading(Record, frozen=True):
 
     @property
     def label(self) -> str:
-        """The name by which the document calls it; empty where it has none, and `name` is only its place."""
+        """The document's own name of the table; empty if it has none, and `name` is only its place."""
         return "" if self.name == f"table at line {self.line}" else self.name
 
 
 class DocumentFacts(Record, frozen=True):
-    """The facts read of one document; `numeric_tables` counts those of its tables that hold numbers.
+    """Holds the facts read of one document; `numeric_tables` counts the tables that hold numbers.
 
     `partly_read` names tables of scores of which less than nine tenths were read; `unread` lists what is missing.
     """
@@ -126,7 +134,7 @@ class DocumentFacts(Record, frozen=True):
 
 
 class Findings(Record, frozen=True):
-    """Everything that one call of `adhere claims` found."""
+    """Holds everything that one call of `adhere claims` found."""
 
     version: int
     documents: tuple[DocumentFacts, ...]
@@ -149,5 +157,5 @@ class Findings(Record, frozen=True):
 
     @property
     def errors(self) -> int:
-        """Conflicts of severity `error`."""
+        """Number of conflicts of severity `error`."""
         return sum(conflict.severity == "error" for conflict in self.conflicts)

@@ -1,8 +1,8 @@
-"""The JSON of very many claims: what a row or a column of a table has in common is said once.
+"""The JSON of very many claims: what a row or a column of a table has in common is stored once.
 
 A grid is one table: `rows` and `columns` hold the keys of a claim that are the same all along them, `kinds` those that
 several cells share (`setting`, `status`, …), and `cells` of a row are `[column, value]` or `[column, value, kind]`,
-where kind 0 is meant if none is said. `claims_in` gives back what the list of claims would have held.
+where a missing kind is 0. `claims_in` restores the claims.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _BENCHMARK = ("benchmark", "metric", "variant", "direction", "assumed")
 
 
 def grids_of(claims: Claims, claim_ids: set[str], places: dict[str, int]) -> tuple[list[bytes], list[Value]]:
-    """The grids of all claims, each as JSON, and the cells that do not fit in or that a conflict names.
+    """Return the grids of all claims, each as JSON, and the cells that no grid holds.
 
-    `places` collects the assumptions, as for single claims.
+    No grid holds a cell that does not fit in or that a conflict names. `places` collects the assumptions, as for single
+    claims.
     """
     tables = {name.rpartition(":")[0] for name in claim_ids}
     grids, single_values = [], list[Value]()
@@ -36,7 +37,7 @@ def grids_of(claims: Claims, claim_ids: set[str], places: dict[str, int]) -> tup
 
 
 class _Grid:
-    """One table; `left` are the cells that do not fit in. Rows are encoded one by one: a table may have very many."""
+    """Encodes one table row by row, since it may have very many rows; `left` are the cells left out."""
 
     def __init__(self, claims: Claims, claim_ids: set[str], places: dict[str, int]) -> None:
         self.claims, self.claim_ids, self.places = claims, claim_ids, places
@@ -46,7 +47,7 @@ class _Grid:
         self._benchmarks: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def encoded(self, sheet: str, values: list[Value]) -> bytes:
-        """The grid of a table's values, row by row."""
+        """Return the grid of a table's values as JSON."""
         is_down = len({(v.column, v.model) for v in values}) > len({(v.row, v.model) for v in values})
         across, down = (_MODEL, _BENCHMARK) if is_down else (_BENCHMARK, _MODEL)
         rows = [
@@ -107,7 +108,7 @@ def _plainly(value: Value) -> str:
 
 
 def _short(value: Value) -> float | int | str:
-    """The number; as printed where JSON would drop a zero (`61.20`)."""
+    """Return the number; as text where JSON would drop a printed zero (`61.20`)."""
     number, text = value.printed.value, value.printed.text
     if text == repr(number) or text.rstrip("%") == repr(number):
         return number
@@ -127,7 +128,7 @@ def _kind(kind: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def claims_in(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every claim of a JSON report of `adhere claims`, those of `grids` included, with the keys of a listed one."""
+    """Yield every claim of a JSON report of `adhere claims`, also those of `grids`, with the keys of a listed claim."""
     yield from report["claims"]
     for grid in report.get("grids", ()):
         columns = {column["n"]: column for column in grid["columns"]}

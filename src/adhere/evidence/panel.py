@@ -1,4 +1,4 @@
-"""The votes of a panel of reviewers, as stored and printed. `reviewers.py` asks them."""
+"""The votes of a panel of reviewers, as stored and printed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Vote = Literal["conflict", "no conflict", "cannot say"]
 
 
 class Ballot(Record, frozen=True):
-    """The vote of one reviewer on one conflict.
+    """Holds the vote of one reviewer on one conflict.
 
-    `vote` is None, with the reason, where an answer failed, could not be read, or changed with the order of the lines.
+    `vote` is None, with the reason, if an answer failed, could not be read, or changed with the order of the lines.
     """
 
     conflict: str
@@ -23,7 +23,7 @@ class Ballot(Record, frozen=True):
 
 
 class Panel(Record, frozen=True):
-    """All ballots.
+    """Holds all ballots.
 
     `agreement` is the share of pairs of valid votes on one conflict that are equal; None without a pair.
     """

@@ -1,4 +1,4 @@
-"""Answers a question only as far as printed numbers reach: effects with intervals, what changed together, and no cause.
+"""Answer a question only as far as printed numbers reach: effects with intervals, what changed together, and no cause.
 
 The question is a TOML file that names a contrast of two series of models, the measures, and what a causal reading would
 have to hold fixed. The answer is computed from the claims; sentences that name what else changed are quoted from the
@@ -26,7 +26,7 @@ MAX_QUOTES = 6
 
 
 class Contrast(Record, frozen=True):
-    """Two series compared model by model at equal size. `sizes` empty: every size that both have."""
+    """Names two series of models that are compared at equal size. `sizes` empty: every size that both have."""
 
     treatment: str
     control: str
@@ -35,7 +35,7 @@ class Contrast(Record, frozen=True):
 
 
 class Measure(Record, frozen=True):
-    """One benchmark, as names.toml calls it; `in_house` names the heading of sets that only their authors have."""
+    """Names one benchmark, as names.toml does; `in_house` is the heading of sets that only their authors have."""
 
     benchmark: str
     variant: str = ""
@@ -45,7 +45,7 @@ class Measure(Record, frozen=True):
 
 
 class Confounder(Record, frozen=True):
-    """Something that may have changed together with what the question asks about.
+    """Names something that may have changed together with what the question asks about.
 
     `patterns` find the sentences that say so.
     """
@@ -55,7 +55,7 @@ class Confounder(Record, frozen=True):
 
 
 class Cause(Record, frozen=True):
-    """The cause that the question names, and what would have to be held fixed to call it that.
+    """Names the cause that the question asks about, and what must be held fixed to call it the cause.
 
     `ablation` finds sentences that report such a comparison; without any, no causal verdict is given.
     """
@@ -66,7 +66,7 @@ class Cause(Record, frozen=True):
 
 
 class Question(Record, frozen=True):
-    """A question file."""
+    """Holds a question file."""
 
     version: int
     title: str
@@ -79,7 +79,7 @@ class Question(Record, frozen=True):
 
 
 class Place(Record, frozen=True):
-    """One place that prints a number of the contrast; `note` says what is wrong with it."""
+    """Names one place that prints a number of the contrast; `note` says what is wrong with the number."""
 
     document: str
     line: int
@@ -88,11 +88,11 @@ class Place(Record, frozen=True):
 
 
 class Effect(Record, frozen=True):
-    """Treatment minus control at one size on one measure.
+    """Holds treatment minus control at one size on one measure.
 
-    Where places differ, `low_effect` and `high_effect` are the extremes over the numbers that are printed; they are
-    equal else. [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason,
-    where the number of items is not known or the score is no proportion.
+    If places print different numbers, `low_effect` and `high_effect` are the extreme differences; else they are equal.
+    [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason, if the number of
+    items is not known or the score is no proportion.
     """
 
     measure: str
@@ -112,14 +112,14 @@ class Effect(Record, frozen=True):
 
 
 class ConfounderLines(Record, frozen=True):
-    """A confounder with the sentences that name it; empty where none does."""
+    """Holds a confounder with the sentences that name it; empty if none does."""
 
     name: str
     lines: tuple[Line, ...]
 
 
 class Answer(Record, frozen=True):
-    """The answer that the documents allow, and what they leave open."""
+    """Holds the answer that the documents allow, and what they leave open."""
 
     title: str
     question: str
@@ -147,7 +147,7 @@ def load_question(path: Path) -> Question:
     """Read a question file.
 
     Raises:
-        SpecError: Naming file, line and key; or a pattern that is no regular expression.
+        SpecError: The file is invalid (the message names file, line and key), or a pattern is no regular expression.
     """
     try:
         question = load_toml(path, Question)
@@ -167,7 +167,7 @@ def load_question(path: Path) -> Question:
 
 
 def answer(question: Question, evidence: Evidence) -> Answer:
-    """The effects, confounders and limits that the documents hold for a question."""
+    """Return the effects, confounders and limits that the documents hold for a question."""
     notes = _notes(evidence)
     effects = [
         effect for measure in question.measure for effect in _effects(question.contrast, measure, evidence, notes)
@@ -191,7 +191,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
 
 
 def _missing(question: Question, effects: Sequence[Effect], evidence: Evidence) -> list[str]:
-    """For every measure without a difference: which claims it would need, and what the documents print that is near."""
+    """Say, for every measure without a difference, which claims it needs, and which similar ones are printed."""
     contrast = question.contrast
     lines = []
     for measure in question.measure:
@@ -366,9 +366,9 @@ def _variance(percent: float) -> float:
 
 
 def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
-    """The numbers to reckon with.
+    """Return the numbers to calculate with.
 
-    A cell that looks exchanged counts as what stands in the cell it was exchanged with.
+    Where two cells look exchanged, each takes the number of the other.
     """
     partners = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
     return [partners.get(value.id, value).printed.value for value in values]
@@ -422,7 +422,7 @@ def _range(effect: Effect) -> str:
 
 
 def _format_signed(number: float) -> str:
-    """With a sign, and two decimals where one would not do."""
+    """Write a number with its sign and one decimal, or two if one does not show it exactly."""
     digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
     return f"{number:+.{digits}f}".replace("-", "−")
 

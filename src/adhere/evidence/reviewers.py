@@ -1,6 +1,6 @@
 """An optional panel: Models say whether a conflict is one. The checks never depend on it.
 
-Each conflict is put to each reviewer twice, its source lines in one order and in the other. Only an exact JSON answer
+Each conflict is put to each reviewer twice, with its source lines in both orders. Only an exact JSON answer
 counts; a reviewer that changes its mind with the order has no vote on that conflict. Agreement is reported, nothing is
 averaged away.
 """
@@ -26,7 +26,7 @@ Reply with exactly one JSON object: {"vote": "conflict" | "no conflict" | "canno
 
 
 class Reply(Record, frozen=True):
-    """The reply of a reviewer."""
+    """Holds the reply of a reviewer."""
 
     vote: Vote
     reason: str
@@ -68,7 +68,7 @@ def _ballots(model: Model, conflicts: Sequence[Conflict], seed: int) -> list[Bal
 def ask_all(
     model: Model, questions: Mapping[tuple[str, int], Question[T]], rubric: str, *, seed: int, most_tokens: int
 ) -> dict[tuple[str, int], tuple[T | None, str]]:
-    """Put questions to a model, each under a name and an order, and read its replies; None where there is none."""
+    """Put questions to a model, each under a name and an order, and read the replies; (None, reason) without one."""
     requests = [
         Request(
             name,

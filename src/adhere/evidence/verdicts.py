@@ -1,4 +1,4 @@
-"""Verdicts on every printed number, with the claim that states it, made when it is asked for."""
+"""Verdicts on every printed number; the claim that states the number is made when it is asked for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BASIS = (
 
 
 class Verdict(NamedTuple):
-    """A claim's status and what it rests on."""
+    """Holds a claim's status and what it rests on."""
 
     status: Status
     basis: str
@@ -35,10 +35,11 @@ _APART = Verdict("not comparable", "its only counterpart is of another version, 
 
 
 class Claims(Sequence[Claim]):
-    """The claims of some documents.
+    """Holds the claims of some documents.
 
-    Each is made from its cell when it is asked for: of half a million none need be kept. `values` are the cells, in the
-    order of the claims.
+    A claim is made from its cell when it is asked for, so that half a million need not be kept. `values` are the cells,
+    in
+    the order of the claims.
     """
 
     def __init__(self, values: list[Value], verdicts: dict[int, Verdict]) -> None:
@@ -65,7 +66,7 @@ class Claims(Sequence[Claim]):
         return self._verdicts.get(id(value), _UNSUPPORTED)
 
     def claim(self, value: Value) -> Claim:
-        """Return what a cell states."""
+        """Return the claim that a cell makes."""
         verdict = self.verdict(value)
         return Claim(
             id=value.id,
@@ -93,7 +94,7 @@ class Claims(Sequence[Claim]):
 def claims_of(
     values: Iterable[Value], checks: Iterable[Check], comparisons: Iterable[Comparison], conflicts: Iterable[Conflict]
 ) -> Claims:
-    """Every number about a model on a benchmark, and every other number that a conflict names."""
+    """Return a claim for every number about a model on a benchmark, and for every other number in a conflict."""
     verdicts: dict[int, Verdict] = {}
     for item in comparisons:
         if item.standing == "not comparable":
@@ -121,7 +122,7 @@ def claims_of(
 
 
 def reading_of(sheet: Sheet) -> TableReading | None:
-    """How a table was read; None where it makes no claim."""
+    """Return how a table was read; None if it makes no claim."""
     values = [value for value in sheet.values() if is_claim(value)]
     if not values:
         return None
@@ -149,7 +150,7 @@ def reading_of(sheet: Sheet) -> TableReading | None:
 
 
 def _without_claims(numbers: Sequence[Value], claims: Sequence[Value]) -> tuple[str, ...]:
-    """The columns, and then the rows, that print numbers of which none is a claim."""
+    """Return the labels of the columns, and then of the rows, that print numbers but no claim."""
     columns = {value.column for value in claims}
     rows = {value.row for value in claims}
     left_columns = (value.column_label for value in numbers if value.column not in columns)
@@ -180,7 +181,7 @@ def _find_support(checks: Iterable[Check]) -> dict[int, Verdict]:
 
 
 def variant_of(value: Value) -> str:
-    """The variant; of an average over many sets the first and the last of them."""
+    """Return the variant of a value's benchmark; of an average over many sets only the first and the last set."""
     variant = value.benchmark.variant if value.benchmark else ""
     if value.role != "aggregate":
         return variant
@@ -189,13 +190,13 @@ def variant_of(value: Value) -> str:
 
 
 def metric_of(value: Value) -> str:
-    """The metric; where none is named, what the number is."""
+    """Return the metric of a value; if none is named, the value's role ("average", "difference", "share", "score")."""
     metric = value.benchmark.metric if value.benchmark else ""
     return metric or {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
 
 
 def model_of(value: Value) -> str:
-    """The model's name; what a row adds to the model above it (`+ LoRA`) is part of it: it is another one."""
+    """Return the model's name; an addition in a row below a model (`+ LoRA`) is part of it and makes another model."""
     name = value.model.name if value.model else ""
     return f"{name}{_PLUS.sub(' + ', value.setting)}" if _adds(value) else name
 
@@ -208,7 +209,7 @@ def _adds(value: Value) -> bool:
 
 
 def setting_of(value: Value) -> str:
-    """Everything that is said of how a number came about, besides its names."""
+    """Return everything that is said of how a number came about, besides its names."""
     own = "" if _adds(value) else value.setting
     if not value.shots and not value.beside:
         return own

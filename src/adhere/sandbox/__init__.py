@@ -1,9 +1,9 @@
-"""Runs code that a model wrote, isolated from this machine.
+"""Run code that a model wrote, isolated from this machine.
 
-    run.py         `run`: one call of one function; `Outcome`: what came of it
+    run.py         `run`: one call of one function; `Outcome`: its result
     workers.py     the processes that are started beforehand, one for each hash seed, and how to talk to them
     bubblewrap.py  the command that wraps a worker in namespaces, where that works
-    worker.py      what runs in the worker: one fork a call (this file and lockdown.py are sent to it as text)
+    worker.py      what runs in the worker: a fork for each call (this file and lockdown.py are sent to it as text)
     lockdown.py    what a call gives up before the code runs: privileges, files, system calls, memory, time
     escapes.py     the attempts to get out that `adhere doctor` and the tests make
 

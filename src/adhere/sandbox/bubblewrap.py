@@ -1,6 +1,6 @@
 """The command that puts a worker into namespaces of its own, where bubblewrap is installed.
 
-It has no network, no processes and a root of its own.
+The worker then has no network, sees no other processes, and has a root folder of its own.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 
 
 def wrap_command(command: list[str], *, hash_seed: int) -> list[str] | None:
-    """`command`, whose first word is the interpreter, inside bubblewrap; None where bubblewrap is not installed.
+    """Wrap `command`, whose first word is the interpreter, in bubblewrap; None if bubblewrap is not installed.
 
-    Whether the kernel lets it make namespaces shows when it is started.
+    Whether the kernel allows the namespaces is found out only when the command is started.
     """
     program = shutil.which("bwrap")
     if program is None:

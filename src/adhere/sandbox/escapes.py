@@ -1,7 +1,7 @@
-"""Attempts to get out of the sandbox, and what each must come to. `adhere doctor` and the tests make them all.
+"""Attempts to get out of the sandbox, and how each must end. `adhere doctor` and the tests make them all.
 
-An attempt returns `"escaped: …"` where it got what it wanted. It is contained where it did not, and where its outcome
-is one of those that the attempt allows: a loop that ends as an `error` was not stopped by the clock.
+An attempt returns `"escaped: …"` if it got what it wanted. It is contained if it did not, and if its outcome
+is one that the attempt allows: a loop that ends as an `error` was not stopped by the clock.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ TIMEOUT_S = 0.25  # of an attempt whose end is the clock
 
 
 class Escape(NamedTuple):
-    """One attempt.
+    """Describes one attempt to escape.
 
     Attributes:
-        name: What it is after.
+        name: What it tries to get.
         source: Code with a function `attempt`, without arguments.
-        allowed: The statuses that it may come to; `ok` means that it ran to its end and got nothing.
+        allowed: The statuses in which it may end; `ok` means that it ran to its end and got nothing.
     """
 
     name: str
@@ -28,12 +28,15 @@ class Escape(NamedTuple):
 
     @property
     def timeout_s(self) -> float:
-        """Short where the clock is what must end it; long where a slow machine must not be what does."""
+        """The time limit in seconds: short if the clock must end the attempt, else long enough for a slow machine."""
         return TIMEOUT_S if "timeout" in self.allowed else 20.0
 
 
 def _every(body: str, *attempts: str) -> str:
-    """A function that makes each attempt (an expression or statement) and reports those that raise nothing."""
+    """Return source of a function that makes each attempt and reports those that raise nothing.
+
+    An attempt is an expression or a statement; `body` stands before the function.
+    """
     tries = "".join(
         f"    try:\n        {attempt}\n        got.append({attempt!r})\n    except Exception:\n        pass\n"
         for attempt in attempts
@@ -135,13 +138,13 @@ def attempt_escape(escape: Escape) -> Outcome:
 
 
 def is_contained(escape: Escape, outcome: Outcome) -> bool:
-    """Whether the attempt got nothing, and ended as it must. Nothing escapes where nothing runs."""
+    """Tell whether the attempt got nothing, and ended as it must. Nothing escapes if nothing runs."""
     if outcome.status == "refused":
         return True
     return outcome.status in escape.allowed and not (isinstance(outcome.value, str) and "escaped" in outcome.value)
 
 
 def next_call_is_unharmed() -> bool:
-    """Whether an honest call after all of that still gives its own answer."""
+    """Tell whether an honest call after all attempts still gives its own answer."""
     outcome = run("def double(x):\n    return 2 * x", "double", [21])
     return outcome.status == "refused" or (outcome.status, outcome.value) == ("ok", 42)

@@ -1,4 +1,4 @@
-"""Giving up a process's rights before it runs code that nobody has read. Linux only, by ctypes; nothing is installed.
+"""Give up a process's rights before it runs code that nobody has read. Linux only, by ctypes; nothing is installed.
 
 This file is sent as text to a worker that has the standard library and nothing else, so it imports nothing of ours.
 
@@ -65,7 +65,7 @@ _FILE_RIGHTS = {
 
 
 class Unavailable(Exception):
-    """This kernel or processor does not offer what was asked for; the message says what."""
+    """Says that this kernel or processor does not offer what was asked for."""
 
 
 def _libc() -> ctypes.CDLL:
@@ -92,17 +92,15 @@ def drop_privileges() -> None:
 
 
 def landlock_version() -> int:
-    """The version of Landlock that this kernel has; 0 where it has none."""
+    """Return the version of Landlock that this kernel has; 0 if it has none."""
     return max(0, int(_libc().syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)))
 
 
 def fence_files(readable: list[str], listable: list[str]) -> None:
-    """From here on this process and its children can read files below `readable` and list folders below `listable`.
-
-    Nothing else.
+    """From now on, let this process and its children only read below `readable` and list folders below `listable`.
 
     Raises:
-        Unavailable: No Landlock.
+        Unavailable: The kernel has no Landlock.
     """
     version = landlock_version()
     if version == 0:
@@ -122,13 +120,13 @@ def fence_files(readable: list[str], listable: list[str]) -> None:
 
 
 class SystemCalls:
-    """A filter of system calls: a fixed list is allowed, everything else fails with EPERM.
+    """Filters system calls: a fixed list is allowed, everything else fails with EPERM.
 
     Args:
-        files: Whether modules may be read; only where Landlock fences the files.
+        files: Whether modules may be read; only if Landlock fences the files.
 
     Raises:
-        Unavailable: A processor whose system calls are not listed here.
+        Unavailable: The system calls of this processor are not listed here.
     """
 
     def __init__(self, *, files: bool) -> None:
@@ -163,7 +161,7 @@ class SystemCalls:
         self._prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
     def restrict(self) -> None:
-        """Filter this process from here on; it cannot be undone.
+        """Filter this process from now on; this cannot be undone.
 
         Raises:
             Unavailable: The kernel refused, e.g. because it was built without seccomp.

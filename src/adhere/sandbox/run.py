@@ -1,4 +1,4 @@
-"""`run`: one call of one function that nobody has read."""
+"""Run one call of a function that nobody has read."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MOST_DEPTH = 100  # of a value's nesting, as the worker has it
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one call.
+    """Holds the outcome of one call.
 
     Attributes:
         status: `ok`; `error` (it raised, or returned what is no JSON); `timeout`; `memory`; `nondeterministic` (two
             runs disagree); `refused` (nothing ran, because nothing here isolates it).
-        value: What the function returned, where `status` is `ok`. A tuple comes back as a list.
-        reason: One sentence for a person where `status` is not `ok`.
-        backend: What isolated it, e.g. `"linux: landlock, seccomp, bubblewrap"`; `"none"` where it was refused.
-        waited: Of `timeout`: it did not compute for as long as it may, but waited, or a busy machine did not let it
+        value: What the function returned, if `status` is `ok`. A tuple comes back as a list.
+        reason: One sentence for a person, if `status` is not `ok`.
+        backend: What isolated the call, e.g. `"linux: landlock, seccomp, bubblewrap"`; `"none"` if it was refused.
+        waited: Of `timeout`: the call did not use up its processor time, but waited, or a busy machine did not let it
             run. So this says nothing about the code.
     """
 
@@ -51,8 +51,8 @@ def run(
 ) -> Outcome:
     """Call `function` of `source` with `args` in a process that can compute and do nothing else.
 
-    The code cannot read files (but the standard library's), write, reach a network, start processes or threads, signal,
-    see this process's environment or memory, or outlast its limits. Its answer decides its own value and nothing else.
+    The code cannot read files (except the standard library's), write, reach a network, start processes or threads, send
+    signals, see this process's environment or memory, or outlast its limits. It can decide only its own return value.
 
     Args:
         source: Python source that defines the function.
@@ -60,7 +60,7 @@ def run(
         args: Positional arguments: JSON values.
         timeout_s: Seconds of processor time; a call that waits is ended after twice that.
         memory_mb: Megabytes of address space, with the interpreter's own (about 40).
-        twice: Run it in two interpreters with different hash seeds at the same time; where they disagree, the outcome
+        twice: Run it in two interpreters with different hash seeds at the same time; if they disagree, the outcome
             is `nondeterministic`. One run says less and takes half the processor time.
 
     Raises:
@@ -88,7 +88,7 @@ def run(
 
 
 def backend() -> str:
-    """Name what isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`, or `"none: "` and why."""
+    """Name what isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`; else `"none: "` and why."""
     try:
         return _name(workers.pool())
     except workers.NoIsolation as problem:
@@ -131,9 +131,9 @@ def _answers(
     timeout_s: float,
     memory_mb: int,
 ) -> list[workers.Answer]:
-    """The answers of some workers to the same call, which they run at the same time.
+    """Return the answers of some workers to the same call, which they run at the same time.
 
-    A dead one is replaced and asked again.
+    A dead worker is replaced and asked again.
     """
     deadlines: dict[int, float] = {}
     for index in indexes:
@@ -180,7 +180,7 @@ def _outcome(answer: workers.Answer, backend_name: str) -> Outcome:
 
 
 def _is_within_limits(value: Json) -> bool:
-    """Whether every number is finite and nothing is nested deeper than a runner lets pass.
+    """Tell whether every number is finite and no value is nested deeper than `MOST_DEPTH`.
 
     `1e999` is read as infinity.
     """
@@ -198,7 +198,7 @@ def _no_constant(name: str) -> Json:
 
 
 def _merge_outcomes(outcomes: list[Outcome], backend_name: str) -> Outcome:
-    """One outcome of the runs. A limit that one of them reached is the outcome; else they must agree."""
+    """Merge the outcomes of the runs. If one run reached a limit, that is the outcome; else the runs must agree."""
     first = outcomes[0]
     for outcome in outcomes:
         if outcome.status in {"timeout", "memory"}:

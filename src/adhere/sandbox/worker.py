@@ -1,4 +1,4 @@
-"""The program of a worker: it reads calls from its standard input, forks once for each, and writes what came of it.
+"""The program of a worker: it reads calls from its standard input, forks once for each, and writes the outcomes.
 
 The worker itself never runs code of a call. It loads the modules that checks use, fences its files and drops its
 privileges once; each fork then gives up the rest (system calls, memory, processor time, the worker's own pipes) before
@@ -50,10 +50,10 @@ _PRELOADED = (
 def serve(landlock: bool) -> None:  # noqa: FBT001 - as it comes over the pipe
     """Answer calls until standard input ends.
 
-    The first thing written is what fences this worker, or why there is no fence.
+    The first answer names the fences of this worker, or says why there are none.
 
     Args:
-        landlock: Fence the files with Landlock; without it, code can open none.
+        landlock: Whether to fence the files with Landlock; without it, code can open none.
     """
     calls_in, calls_out = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -91,7 +91,7 @@ def _fence_files() -> None:
 def readable_in(folder: str) -> list[str]:
     """List the entries of a folder of the standard library that code may read.
 
-    No installed packages, and no link that leads nowhere here.
+    Installed packages and links to nowhere are left out.
     """
     packages = {"site-packages", "dist-packages"}
     return [
@@ -130,7 +130,7 @@ def _answer(stream: int, header: dict[str, Any], payload: bytes = b"") -> None:
 def _one(
     call: dict[str, Any], system_calls: lockdown.SystemCalls, pipes: tuple[int, int, int]
 ) -> tuple[dict[str, Any], bytes]:
-    """Run one call in a fork of its own."""
+    """Run one call in a fork of its own; return the header and the payload of the answer."""
     token = secrets.token_bytes(_TOKEN_BYTES)
     reading, writing = os.pipe()
     child = _fork()
@@ -180,10 +180,11 @@ def _outcome(
 
 
 def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
-    """Everything until the process ends, and which time ran out: `computed`, `waited`, or none (empty).
+    """Read everything until the process ends; return it, and which time ran out: `computed`, `waited`, or empty.
 
-    Time is what the process computes. One that waits, or that a busy machine does not let run, is ended after twice
-    that.
+    `timeout_s` limits the processor time of the process. A process that waits, or that a busy machine does not let run,
+    is
+    ended after twice that time.
     """
     start, size = time.monotonic(), 0
     parts: list[bytes] = []
@@ -209,7 +210,7 @@ def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
 def _inside(
     call: dict[str, Any], system_calls: lockdown.SystemCalls, pipes: tuple[int, ...], writing: int, token: bytes
 ) -> None:
-    """The fork: give everything up, run the code, write one answer, end."""
+    """Give everything up, run the code, write one answer, and end; this is the fork."""
     for pipe in pipes:
         os.close(pipe)
     os.dup2(writing, 3)
@@ -232,7 +233,7 @@ def _inside(
 
 
 def _call(source: str, function: str, args: list[Any]) -> tuple[bytes, bytes]:
-    """(kind, payload) of one call: `v` with JSON, `e` with a reason, `m` where the memory did not suffice."""
+    """Return (kind, payload) of one call: `v` with JSON, `e` with a reason, `m` if the memory did not suffice."""
     try:
         space: dict[str, Any] = {"__name__": "sandboxed", "__builtins__": __builtins__}
         exec(compile(source, "<code>", "exec", dont_inherit=True), space)  # noqa: S102 - what all of this is for
@@ -252,7 +253,7 @@ def _call(source: str, function: str, args: list[Any]) -> tuple[bytes, bytes]:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """The value if it is JSON as it stands: exact types, so that nothing of the code runs while it is written down."""
+    """Return the value if it is plain JSON: exact types, so that no code of the call runs while it is written."""
     if depth == 0:
         raise ValueError(f"returned a value nested deeper than {MOST_DEPTH}")
     kind = type(value)

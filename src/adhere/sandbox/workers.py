@@ -69,7 +69,7 @@ def limit():
 
 
 class Answer(NamedTuple):
-    """A worker's report of one call; `payload` is the value's JSON where `status` is `ok`, and unread."""
+    """Holds a worker's report of one call; `payload` is the value's JSON, unread, if `status` is `ok`."""
 
     status: str
     reason: str
@@ -77,23 +77,23 @@ class Answer(NamedTuple):
 
 
 class NoIsolation(Exception):
-    """No isolation here; the message says what is missing."""
+    """Says that nothing here isolates code, and what is missing."""
 
 
 class DeadWorker(Exception):
-    """The worker ended or did not answer."""
+    """Says that a worker ended or did not answer."""
 
 
 class Worker:
-    """One waiting process.
+    """Runs one waiting process.
 
     Args:
-        hash_seed: PYTHONHASHSEED of its interpreter.
-        bwrap: Wrap it in bubblewrap.
-        landlock: Fence its files with Landlock.
+        hash_seed: PYTHONHASHSEED of the interpreter.
+        bwrap: Whether to wrap the process in bubblewrap.
+        landlock: Whether to fence its files with Landlock.
 
     Raises:
-        NoIsolation: It does not start, or code in it could do what it must not.
+        NoIsolation: The process does not start, or code in it could do what it must not.
     """
 
     def __init__(self, hash_seed: int, *, bwrap: bool, landlock: bool) -> None:
@@ -143,13 +143,13 @@ class Worker:
             raise NoIsolation(f"code in a worker could still do what it must not: {escapes}")
 
     def begin(self, source: str, function: str, args: list[Any], *, timeout_s: float, memory_mb: int) -> float:
-        """Send one call; the time (monotonic) until which its answer may take."""
+        """Send one call; return the deadline (monotonic, in seconds) of its answer."""
         call = {"source": source, "function": function, "args": args, "timeout_s": timeout_s, "memory_mb": memory_mb}
         self._send(call)
         return time.monotonic() + 2 * timeout_s + GRACE_S
 
     def finish(self, until: float) -> Answer:
-        """The answer to the call that was begun."""
+        """Wait for the answer to the call that was begun, until the deadline `until`."""
         header, payload = self._receive(until)
         return Answer(header["status"], header["reason"], payload)
 
@@ -157,7 +157,7 @@ class Worker:
         """Run one call.
 
         Raises:
-            DeadWorker: The worker is of no more use.
+            DeadWorker: The worker ended or did not answer, and must be replaced.
         """
         return self.finish(self.begin(source, function, args, timeout_s=timeout_s, memory_mb=memory_mb))
 
@@ -208,13 +208,13 @@ FENCES = ((True, True), (True, False), (False, True), (False, False))
 
 
 class Pool:
-    """The workers of this process: one for each hash seed, with the strongest fences that work here.
+    """Holds the workers of this process: one for each hash seed, with the strongest fences that work here.
 
     Args:
-        fences: Those to try, in order.
+        fences: The fences to try, in order.
 
     Raises:
-        NoIsolation: None of them works here.
+        NoIsolation: None of the fences works here.
     """
 
     def __init__(self, fences: Sequence[tuple[bool, bool]] = FENCES) -> None:
@@ -242,7 +242,7 @@ class Pool:
             worker.stop()
 
     def forget(self) -> None:
-        """Let go of the parent's workers without ending them, in a process that was forked."""
+        """Close the pipes to the parent's workers without ending them, in a process that was forked."""
         for worker in self.workers:
             for pipe in (worker.process.stdin, worker.process.stdout):
                 if pipe is not None:
@@ -255,10 +255,10 @@ _making = threading.Lock()
 
 
 def pool() -> Pool:
-    """The workers of this process; a process that was forked gets its own.
+    """Return the workers of this process; a process that was forked gets its own.
 
     Raises:
-        NoIsolation: There is no isolation here; once found out, that is remembered.
+        NoIsolation: There is no isolation here; this is remembered.
     """
     global _pool  # noqa: PLW0603 - one pool a process
     with _making:
@@ -278,7 +278,7 @@ def _at_exit() -> None:
 
 
 def _after_fork() -> None:
-    """Another thread may have held the locks when this process was forked, and the workers are the parent's."""
+    """Make a new lock and forget the parent's workers, in a process that was just forked."""
     global _making, _pool  # noqa: PLW0603 - one pool a process
     _making = threading.Lock()
     if isinstance(_pool, Pool):

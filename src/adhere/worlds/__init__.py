@@ -1,7 +1,7 @@
-"""Worlds: what a model acts in, step by step, and where a program says whether it reached its goal and kept the rules.
+"""Worlds: a model acts in them step by step, and a program says whether it reached its goal and kept the rules.
 
 world.py        what a World is, and the worlds by name
-replay.py       an episode: answers to actions, actions to what the world says; the same from the store, model-free
+replay.py       an episode: answers become actions, and the world's reply becomes messages; also replayed from the store
 simulated.py    the user of a world, by script
 tools/          our own worlds of tools over SQLite: shop, calendar, files, database
 text/           worlds of other libraries: Gymnasium's, TextWorld's

@@ -1,8 +1,9 @@
-"""An episode: what a model answers becomes actions, and what the world says becomes messages.
+"""An episode: a model's answers become actions, and what the world says becomes messages.
 
-The same from the store, without a model. Two forms. With `tools`, actions are calls of tools; a world of texts has the
-one tool `act`. With `text`, an answer is the action: a command, what is said to the user, or a call written as JSON,
-`{"name": …, "arguments": {…}}`.
+A stored episode is replayed in the same way, without a model. There are two forms. With `tools`, actions are calls of
+tools; a world of texts has the one tool `act`. With `text`, an answer is the action: a command, what is said to the
+user,
+or a call written as JSON, `{"name": …, "arguments": {…}}`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ ACT = Tool(
 )
 NO_CALL = "Call the tool act with a command."
 DONE = "done"
-"""Why an episode ended by itself."""
+"""The reason of an episode that ended by itself."""
 
 
 class Limits(NamedTuple):
-    """Limits of one episode: answers of the model, tokens that it writes, and seconds that its answers take.
+    """Limits one episode: answers of the model, tokens that it writes, and seconds that its answers take.
 
     None: no limit.
     """
@@ -42,7 +43,7 @@ class Limits(NamedTuple):
     seconds: float | None = None
 
     def reached(self, steps: int, tokens: int, seconds: float) -> str | None:
-        """Name the limit that is reached; None where none is."""
+        """Name the limit that is reached; None if none is."""
         if steps >= self.steps:
             return f"limit of {self.steps} steps"
         if self.tokens is not None and tokens >= self.tokens:
@@ -53,7 +54,7 @@ class Limits(NamedTuple):
 
 
 def introduction(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
-    """The system message and the tools of a world in a form."""
+    """Return the system message and the tools of a world in a form."""
     if form == "tools":
         return world.system, world.tools or (ACT,)
     if not world.tools:
@@ -69,18 +70,18 @@ def introduction(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
 
 
 class Episode:
-    """One episode of a world, led step by step.
+    """Leads one episode of a world, step by step.
 
     Args:
-        world: Whose state it is; it is reset.
-        seed: Of the episode.
+        world: The world; it is reset.
+        seed: The episode's seed.
         form: How the model acts.
         plays_user: Whether a model plays the user, so that a text waits for `hear`.
 
     Attributes:
         first: What the world says first.
-        done: Whether it is over.
-        waiting: What was said to the user and is not answered yet.
+        done: Whether the episode is over.
+        waiting: What was said to the user and is not answered yet; None: nothing.
     """
 
     def __init__(self, world: World, seed: int, form: Form, *, plays_user: bool = False) -> None:
@@ -91,7 +92,7 @@ class Episode:
         self.waiting: str | None = None
 
     def take(self, answer: Message) -> tuple[Message, ...]:
-        """Return the world's reply to an answer; empty while the user is waited for."""
+        """Act on an answer and return the world's reply; empty while the user's reply is awaited."""
         if answer.calls and self.form == "tools":
             return tuple(Message("tool", self._do(self._meant(call)), call_id=call.id) for call in answer.calls)
         text = answer.content.strip()
@@ -108,7 +109,7 @@ class Episode:
         return (Message("user", self._do(text)),)
 
     def hear(self, reply: str) -> tuple[Message, ...]:
-        """Pass on the reply of a user whom a model plays, and return what is to be seen."""
+        """Pass on the reply of a user whom a model plays, and return what the model sees next."""
         text, self.waiting = self.waiting, None
         if text is None:
             raise IntegrityError("nothing was said to the user, so there is nothing to reply to")
@@ -129,7 +130,7 @@ class Episode:
 
 
 def as_answer(action: Action, form: Form, number: int, *, has_tools: bool) -> Message:
-    """An action as the answer that a model would give."""
+    """Return an action as the answer that a model would give."""
     if isinstance(action, ToolCall):
         if form == "tools":
             return Message("assistant", "", (ToolCall(f"call_{number}", action.name, action.arguments),))
@@ -142,17 +143,17 @@ def as_answer(action: Action, form: Form, number: int, *, has_tools: bool) -> Me
 def replay(
     name: str, seed: int, form: Form, steps: Sequence[Message], *, plays_user: bool = False
 ) -> tuple[Episode, Judgement]:
-    """An episode again from its messages, without a model.
+    """Replay an episode from its messages, without a model; return the episode and its judgement.
 
     Args:
-        name: Of the world.
-        seed: Of the episode.
+        name: The world's name.
+        seed: The episode's seed.
         form: How the model acted.
         steps: All messages after the first observation.
-        plays_user: Whether a model played the user: then what it said is taken from the messages.
+        plays_user: Whether a model played the user: the user's words are then taken from the messages.
 
     Raises:
-        IntegrityError: The world says something else than is stored; it names the message.
+        IntegrityError: The world says something else than is stored; the error names the message.
     """
     episode = Episode(_at_hand(name, threading.get_ident()), seed, form, plays_user=plays_user)
     place = 0
@@ -176,5 +177,5 @@ def replay(
 
 @functools.lru_cache(maxsize=16)
 def _at_hand(name: str, _thread: int) -> World:
-    """A world has one state: threads that judge at once have one each."""
+    """Return a world for this thread: a world has one state, so threads that judge at once need one each."""
     return open_world(name)

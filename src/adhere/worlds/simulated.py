@@ -1,6 +1,6 @@
-"""The user of a world, by script: wants something, answers what it is asked, confirms, and ends the conversation.
+"""The scripted user of a world: asks for something, answers questions, confirms, and ends the conversation.
 
-A model can play the user in its place: `brief` says to it who it is, as in tau2-bench
+A model can play the user instead: `brief` tells it who it is, as in tau2-bench
 (github.com/sierra-research/tau2-bench, MIT).
 """
 
@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 STOP = "###STOP###"
-"""With this the user ends the conversation."""
+"""Ends the conversation when the user says it."""
 YES = "Yes, please go ahead."
 
 
 class User(NamedTuple):
-    """One user.
+    """Describes one user.
 
     Attributes:
-        wants: What it says first.
-        knows: A pattern that a question may match, and what it then answers; to any other question it says yes.
-        insists: What it says once to an answer that asks nothing, before it ends the conversation; empty: it ends it.
+        wants: What the user says first.
+        knows: Answers by the pattern that a question must match; to any other question the user says yes.
+        insists: What the user says once to an answer that asks nothing, before ending the conversation; empty: nothing.
     """
 
     wants: str
@@ -29,14 +29,14 @@ class User(NamedTuple):
     insists: str = ""
 
     def reply(self, text: str, statements: int) -> str:
-        """The answer to what was said, where `statements` answers without a question came before."""
+        """Return the user's reply to `text`, if `statements` answers without a question came before."""
         if "?" not in text:
             return self.insists if self.insists and not statements else f"Thank you, that is all. {STOP}"
         facts = [fact for pattern, fact in self.knows.items() if re.search(pattern, text, re.IGNORECASE)]
         return " ".join(facts) or YES
 
     def brief(self) -> str:
-        """The user's part, for a model that plays it."""
+        """Return the instructions for a model that plays the user."""
         facts = "".join(f"\n- {fact}" for fact in self.knows.values())
         insists = f"\nIf you are refused, say once: {self.insists}" if self.insists else ""
         return (

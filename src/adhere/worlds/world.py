@@ -1,4 +1,4 @@
-"""The World: it is reset to a seed, takes actions, says what is to be seen, and judges; and the worlds by name.
+"""The World: it is reset to a seed, takes actions, returns observations, and judges; and the worlds by name.
 
 world = open_world("shop")
 print(world.reset(7))                        # what the user says first
@@ -22,14 +22,14 @@ Action = str | ToolCall
 
 
 class Step(NamedTuple):
-    """The result of an action: what is to be seen, and whether the episode is over."""
+    """Holds the result of an action: the observation, and whether the episode is over."""
 
     observation: str
     done: bool = False
 
 
 class BrokenRule(NamedTuple):
-    """A rule that an action broke. `action` counts the actions of the episode, from 1."""
+    """Names a rule that an action broke. `action` counts the actions of the episode, from 1."""
 
     rule: str
     action: int
@@ -37,13 +37,13 @@ class BrokenRule(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Whether the goal is reached, why in one sentence, and every rule that was broken, in order.
+    """Says whether the goal is reached and which rules were broken.
 
     Attributes:
-        outcome: `pass` where the goal is reached.
+        outcome: `pass` if the goal is reached.
         reason: Why, in one sentence.
         broken: The rules that were broken, in order.
-        progress: How far the state has come towards the goal, in [0, 1]; what has no such measure says 0.
+        progress: How far the state has come towards the goal, in [0, 1]; 0 in a world without such a measure.
     """
 
     outcome: Outcome
@@ -59,18 +59,18 @@ class Judgement(NamedTuple):
 
 @runtime_checkable
 class World(Protocol):
-    """A world. Everything that happens in it follows from the seed and the actions.
+    """A World is what a model acts in. Everything that happens in it follows from the seed and the actions.
 
     Attributes:
-        name: By which it is opened.
-        version: Raised when a seed and the same actions would come to anything else.
+        name: The name by which it is opened.
+        version: Goes up when a seed and the same actions would lead to anything else.
         system: What the model is told before: where it is, and the rules, in words.
-        tools: Those that it may call; none: its actions are texts.
+        tools: Tools that the model may call; none: its actions are texts.
         rules: Ids of the rules that a program checks; where episodes have different ones, all of them until `reset`,
             then those of the episode.
         has_user: Whether a text is said to a user, whom a model can play (`brief`, `hear`).
 
-    A world of given tasks has `episodes`, too: how many there are; seeds are their places, from 0.
+    A world of given tasks also has `episodes`, the number of its tasks; seeds are then the tasks' places, from 0.
     """
 
     name: str
@@ -81,22 +81,22 @@ class World(Protocol):
     has_user: bool
 
     def reset(self, seed: int) -> str:
-        """Begin the episode of a seed; what is to be seen, or what the user wants."""
+        """Begin the episode of a seed; return the first observation, or what the user wants."""
 
     def step(self, action: Action) -> Step:
-        """Act. What makes no sense is said in the observation; it never raises."""
+        """Carry out an action. The observation says what was wrong with an invalid action; it raises nothing."""
 
     def verdict(self) -> Judgement:
-        """Judge the episode, so far."""
+        """Judge the episode so far."""
 
     def solver(self) -> Sequence[Action]:
-        """Actions from the beginning that reach the goal and keep every rule."""
+        """Return actions from the beginning that reach the goal and keep every rule."""
 
     def brief(self) -> str:
-        """For a model that plays the user: who it is and what it wants. Only of a world with a user."""
+        """Return the instructions for a model that plays the user. Only of a world with a user."""
 
     def hear(self, text: str, reply: str) -> Step:
-        """Take a step with a text, as `step` does, where the user's reply is given. Only of a world with a user."""
+        """Say a text to the user, as `step` does, but with the given reply. Only of a world with a user."""
 
 
 def _problem(_name: str, factory: object) -> str | None:
@@ -119,12 +119,12 @@ registry: Registry[Callable[..., World]] = Registry(
 
 
 def open_world(name: str) -> World:
-    """A fresh world of a name: `shop`, `gymnasium:FrozenLake-v1`, or that of a plug-in.
+    """Open a new world by name: `shop`, `gymnasium:FrozenLake-v1`, or a plug-in's.
 
     Raises:
-        UnknownName: There is none.
-        UsageError: It is a world of its kind alone, and something stands behind the colon.
-        MissingExtra: Its library is not installed.
+        UnknownName: There is no such world.
+        UsageError: The world takes no argument, and one stands behind the colon.
+        MissingExtra: The world's library is not installed.
     """
     kind, _, argument = name.partition(":")
     factory = registry.get(kind)
@@ -134,10 +134,10 @@ def open_world(name: str) -> World:
 
 
 def validate(name: str, seeds: Sequence[int]) -> None:
-    """Model-free check of a world: its solver reaches the goal of every seed and keeps every rule, and twice the same is said.
+    """Check without a model that a world's solver reaches the goal of every seed, keeps every rule, and is repeatable.
 
     Raises:
-        AdhereError: Of one seed that is not so; the message has the reason.
+        AdhereError: A seed fails the check; the message has the reason.
     """
     world, again = open_world(name), open_world(name)
     for seed in seeds:

@@ -1,1 +1,1 @@
-"""Checks that find printed numbers which cannot all be right: one file a kind of contradiction."""
+"""Checks that find printed numbers which cannot all be right: a file for each kind of contradiction."""

@@ -1,6 +1,6 @@
-"""Claims against our own measurements.
+"""Test claims against our own measurements.
 
-Stored Runs of the same model on the same prompts, compared as two proportions.
+A stored Run of the same model on the same prompts is compared with the claim as two proportions.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _SUITES = {"ifeval": "ifeval", "ifbench": "ifbench", "multi_if": "multiif"}  # s
 
 
 class ClaimTest(Record, frozen=True):
-    """One claim against one Run.
+    """Holds the test of one claim against one Run.
 
-    `difference` is ours minus printed, in points; [low, high] its 95 % interval: that of our rate (Wilson, widened for
-    draws of one prompt), and that of the printed one as a proportion of the same number of prompts.
+    `difference` is measured minus printed, in points. [low, high] is its 95 % interval: it combines the interval of our
+    rate
+    (Wilson, widened for several draws of one prompt) and that of the printed rate as a proportion of as many prompts.
     """
 
     claim: str
@@ -45,7 +46,7 @@ class ClaimTest(Record, frozen=True):
 
 
 def runs_below(directory: Path) -> list[Run]:
-    """Every finished Run in or below a directory.
+    """Return every finished Run in or below a directory.
 
     Raises:
         UsageError: There is none.
@@ -58,7 +59,7 @@ def runs_below(directory: Path) -> list[Run]:
 
 
 def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[ClaimTest]:
-    """Every claim about a model and benchmark that a Run measured."""
+    """Return a test of every claim about a model and a benchmark that a Run measured."""
     tests = []
     for run in runs:
         suite = run.spec.suite.partition(":")[0]
@@ -126,7 +127,7 @@ def _rate(summary: Summary, metric: str) -> tuple[Rate, str]:
 
 
 def _unlike(value: Value, run: Run, summary: Summary, metric: str) -> str:  # noqa: PLR0911 -- one return a reason
-    """Why the two may not be compared; empty where they may."""
+    """Say why a claim and a Run may not be compared; empty where they may."""
     benchmark = value.benchmark
     if benchmark is None:
         return "no benchmark"

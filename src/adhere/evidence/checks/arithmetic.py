@@ -1,4 +1,4 @@
-"""Averages, sums, differences and shares, recomputed.
+"""Recompute averages, sums, differences and shares.
 
 What an "Avg." averages is rarely said. So each way that it could have been formed is tried on every line of the table,
 and the way that holds on most lines is taken as the rule; lines that break it are findings. Where no way holds on at
@@ -31,7 +31,7 @@ MAX_MEMBERS = 60
 
 @dataclass(slots=True)
 class _Line:
-    """One row (or column) of a table: its numbers by position, seen along the axis that is aggregated."""
+    """Holds the numbers of one row or column of a table, by their position on it."""
 
     index: int
     numbers: dict[int, Value]
@@ -39,7 +39,7 @@ class _Line:
 
 @dataclass(slots=True)
 class _Axis:
-    """A table seen along one axis: `labels` and `roles` of the positions, and the lines across them."""
+    """Describes a table along one axis: labels and roles of the positions on it, and the lines that run along it."""
 
     sheet: Sheet
     labels: list[str]
@@ -50,7 +50,7 @@ class _Axis:
 
 
 def arithmetic_checks(sheet: Sheet) -> list[Check]:
-    """Every average, sum, difference and share of a table whose rule could be told, as checks."""
+    """Return a check of every average, sum, difference and share whose rule could be found."""
     checks: list[Check] = []
     averages: list[Check] = []
     beside: list[Check] = []
@@ -80,9 +80,11 @@ def _misses_by_little(check: Check) -> bool:
 
 
 def _may_be_weighted(averages: Sequence[Check]) -> bool:
-    """Whether one set of weights explains all averages over the same columns (or rows), wherever one misses by little.
+    """Tell whether, wherever an average misses by little, one set of weights explains all of its kind.
 
-    Weights w ≥ 0 with Σw = 1 and |Σ wᵢxᵢ − average| ≤ rounding on each line: a linear programme without an objective.
+    Averages of one kind are over the same members. Weights w ≥ 0 with Σw = 1 and |Σ wᵢxᵢ − average| ≤ rounding on each
+    line:
+    a linear programme without an objective.
     """
     from scipy.optimize import linprog  # takes 0.3 s, and few documents need it
 
@@ -106,7 +108,7 @@ def _may_be_weighted(averages: Sequence[Check]) -> bool:
 
 
 def _members(check: Check) -> tuple[int, ...]:
-    """The axis of an average (0: along a row), its own place on it and those of what it is over."""
+    """Return the axis of an average (0: along a row), then the positions on it of the average and its members."""
     subject = check.subjects[0]
     if all(value.row == subject.row for value in check.others):
         return (0, subject.column, *(value.column for value in check.others))
@@ -183,15 +185,18 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
 
 
 def _lies_among(line: _Line, position: int, members: tuple[int, ...]) -> bool:
-    """Whether an aggregate lies among its members: below counts, `Total` is what their whole has, no sum of rates."""
+    """Tell whether an aggregate lies between its members' least and greatest value, so that it is no sum of rates.
+
+    Below counts, `Total` may be the rate of the whole.
+    """
     values = [line.numbers[member].printed.value for member in members if member in line.numbers]
     return len(values) >= LEAST_MEMBERS and 0 <= min(values) <= line.numbers[position].printed.value < max(values)
 
 
 def _near_mean(axis: _Axis, position: int) -> list[Check]:
-    """The one average of a table of one line, where it lies near the mean of all other numbers.
+    """Return a check of the only average of a one-line table if it lies near the mean of all other numbers.
 
-    A warning, since it may be weighted.
+    A failure is a warning, since the average may be weighted.
     """
     members, is_trimmed = next(iter(_compositions(axis, position)), ((), True))
     lines = [line for line in axis.lines if {position, *members} <= line.numbers.keys()]
@@ -207,9 +212,9 @@ def _near_mean(axis: _Axis, position: int) -> list[Check]:
 
 
 def _near_total(axis: _Axis, position: int) -> list[Check]:
-    """A row or column called "Total" of whole counts that misses their sum by less than 10 %.
+    """Return checks of a "Total" of whole counts that misses their sum by less than 10 %.
 
-    Too near to be over other things.
+    So near a sum it is hardly the total of other things.
     """
     if not is_role("sum", axis.labels[position]):
         return []
@@ -234,9 +239,9 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
 
 
 def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], bool]]:
-    """The ways an aggregate could be formed, the most natural first.
+    """Return the sets of positions whose numbers an aggregate could be formed of, the most natural first.
 
-    The flag says that members were left out at an end.
+    A set has 2 to `MAX_MEMBERS` positions. The flag says whether positions were left out at an end.
     """
     scores = [
         p for p, role in enumerate(axis.roles) if role == "score" and any(p in line.numbers for line in axis.lines)
@@ -273,7 +278,7 @@ def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool
 
 
 def _cancels(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> bool:
-    """Whether exactly two lines fail, by the same amount in opposite directions."""
+    """Tell whether exactly two lines fail, by the same amount in opposite directions."""
     gaps, tolerance = [], 0.0
     for line in axis.lines:
         if position in line.numbers and all(member in line.numbers for member in members):
@@ -290,7 +295,7 @@ def _sum_or_mean(members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
 
 
 def _off(aggregate: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
-    """How far an aggregate lies beyond what rounding of itself and its members allows; ≤ 0 where it holds."""
+    """Return how far an aggregate is off beyond what rounding allows; at most 0 if it agrees with its members."""
     total = halves = 0.0
     is_count = is_sum
     for member in members:
@@ -372,7 +377,7 @@ def _delta(axis: _Axis, position: int) -> list[Check]:
 
 
 def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, int], formula: _Formula) -> bool:
-    """Whether a difference that misses with its pair fits one of the two and the best (or worst) of all others."""
+    """Tell whether a difference that misses with its pair fits one of the pair and the best (or worst) other number."""
     scores = {p: line.numbers[p].printed for p, role in enumerate(axis.roles) if role == "score" and p in line.numbers}
     difference = line.numbers[position].printed
     for member in pair:
@@ -386,9 +391,11 @@ def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, in
 
 
 def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:
-    """A difference to another row: the number beside it minus that of the first row, or of the row above.
+    """Check differences between rows: the number in the same line minus that of the first row, or of the row above.
 
-    All difference columns of the table vote together on which row it is.
+    All difference columns of the table vote on which of the two rows is meant. Returns the checks of this column, and
+    the
+    share of all checks that hold.
     """
     deltas = [p for p, role in enumerate(axis.roles) if role == "delta"]
     best: tuple[list[Check], float] = ([], 0.0)
@@ -457,9 +464,9 @@ def _pair_votes(axis: _Axis, position: int, pair: tuple[int, int], formula: _For
 
 
 def _delta_off(difference: PrintedNumber, a: PrintedNumber, b: PrintedNumber, formula: _Formula) -> float:
-    """How far a difference lies beyond rounding.
+    """Return how far a difference is off beyond rounding; at most 0 if it agrees with `a` and `b`.
 
-    A relative one is checked at the corners of its operands' intervals.
+    Rounding of the operands is taken into account by the corners of their intervals.
     """
     corners = [formula(a.value + i * a.half, b.value + j * b.half) for i in (-1, 1) for j in (-1, 1)]
     centre = formula(a.value, b.value)
@@ -488,9 +495,9 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
 
 
 def _beside(axis: _Axis) -> list[Check]:
-    """Differences in parentheses behind scores: to the first number of the line, or to the one before.
+    """Check differences in parentheses after scores: to the first number of the line, or to the number before.
 
-    All lines vote.
+    All lines vote on which of the two is meant; empty if neither explains enough of them.
     """
     best: list[Check] = []
     best_share = 0.0
@@ -531,7 +538,7 @@ def _beside_check(value: Value, base: Value) -> Check:
 
 
 def _share(axis: _Axis, position: int) -> list[Check]:
-    """A share column beside a column of counts: share = count / total, the total printed or summed."""
+    """Check a column of shares against a column of counts: share = count / total, the total printed or summed."""
     lines = [line for line in axis.lines if position in line.numbers]
     for counts in range(len(axis.labels)):
         rows = [line for line in lines if counts in line.numbers and counts != position]
@@ -578,7 +585,7 @@ def _share_check(subject: Value, count: Value, printed_total: Value | None, tota
 
 
 def _hundreds(axis: _Axis) -> list[Check]:
-    """Lines whose numbers make 100 together (win, tie, loss): where nearly all do, one that does not is a finding."""
+    """Check that the numbers of each line add up to 100 (win, tie, loss), if those of nearly all lines do."""
     positions = [p for p, role in enumerate(axis.roles) if role in {"score", "share"}]
     full = [line for line in axis.lines if len(positions) >= 2 and all(p in line.numbers for p in positions)]
     if len(full) < 3 or len(positions) > 8:

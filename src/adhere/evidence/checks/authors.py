@@ -1,4 +1,4 @@
-"""Whose document it is: two laboratories that run one benchmark themselves need not agree, one laboratory should."""
+"""Whose document it is: numbers of one laboratory should agree, those of two need not."""
 
 from __future__ import annotations
 
@@ -23,25 +23,28 @@ LEAST_LINKS = 3
 
 
 class Authors:
-    """Whose a document is, as far as it says: `marks` are families of models and owners of repositories."""
+    """Tells whose a document is: `marks` are families of models and owners of repositories."""
 
     def __init__(self, document: Document) -> None:
         self.marks = _marks(document)
         self.harness = _harness(document)
 
     def shared(self, other: Authors) -> bool:
-        """Whether two documents are of the same authors, or neither says whose it is."""
+        """Tell whether two documents have the same authors, or neither says whose it is."""
         return bool(self.marks & other.marks) or not (self.marks or other.marks)
 
     @property
     def shown(self) -> str:
-        """The marks and the harness, for a message."""
+        """The authors' marks and the harness, as text for a message."""
         who = "/".join(sorted(self.marks)) or "authors not named"
         return f"{who}, {self.harness}" if self.harness else who
 
 
 def _marks(document: Document) -> frozenset[str]:
-    """Families in the file's name and title, of models that are called "ours", and the owner that most links name."""
+    """Return families of models in the file's name and title, and of models called "ours".
+
+    If there are none, the owner that most links name, or else the family most named at the beginning.
+    """
     marks: set[str] = set()
     texts = [re.sub(r"\.\w+$", "", document.name), document.title]
     for text in texts:

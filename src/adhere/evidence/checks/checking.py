@@ -1,7 +1,7 @@
-"""The check of printed numbers, and tools to ask it again with other numbers.
+"""The check of printed numbers, and ways to repeat it with other numbers.
 
-A check is a statement about printed numbers that holds or fails, and can be asked again with other numbers in place.
-Swap and rotation hypotheses work by asking the same checks again with two cells exchanged or a header turned.
+A check is a statement about printed numbers that holds or fails. Swap and rotation hypotheses repeat the same checks
+with two cells exchanged or a header shifted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Read = Callable[[Value], PrintedNumber]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A line that a finding rests on."""
+    """Names a line that a finding rests on."""
 
     document: str
     line: int
@@ -30,13 +30,17 @@ class Source:
 
 @dataclass(slots=True)
 class Check:
-    """One statement about some numbers.
+    """Makes one statement about some numbers.
 
-    `subjects` are the numbers that are wrong if it fails (the average, not its members); `others` take part. `holds`
-    reads every number through its argument, so a hypothesis can put other numbers in their place. `sources` are lines
-    besides those of the numbers themselves: a caption, a sentence. `weight` is what its removal counts for a
-    hypothesis: 0 for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses nobody: the
-    two tables seem to measure different things. A hypothesis may still explain it.
+    `subjects` are the numbers that are wrong if the check fails (the average, not its members); `others` take part.
+    `holds`
+    reads every number through its argument, so that a hypothesis can put other numbers in their place. `sources` are
+    lines
+    besides those of the numbers: a caption, a sentence. `weight` is what removing the failure counts for a hypothesis:
+    0
+    for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses no number: the two tables
+    seem to
+    measure different things. A hypothesis may still explain such a failure. `absorbed` says that something explains it.
     """
 
     kind: ConflictType
@@ -57,23 +61,26 @@ class Check:
         return self.subjects + self.others
 
     def run(self) -> bool:
-        """Whether it holds for the numbers as printed; remembers a failure."""
+        """Tell whether the check holds for the numbers as printed, and remember a failure."""
         self.failed = not self.holds(as_printed)
         return not self.failed
 
 
 def as_printed(value: Value) -> PrintedNumber:
-    """The number that stands there."""
+    """Return the number that is printed."""
     return value.printed
 
 
 def replace_numbers(numbers: dict[int, PrintedNumber]) -> Read:
-    """A reader that sees other numbers in some cells, by `id()` of their values. These live as long as the evidence."""
+    """Return a reader that sees other numbers in some cells, by `id()` of their values.
+
+    The values must live as long as the reader.
+    """
     return lambda value: numbers.get(id(value), value.printed)
 
 
 def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
-    """A reader that sees each pair of cells exchanged."""
+    """Return a reader that sees the two cells of each pair exchanged."""
     numbers: dict[int, PrintedNumber] = {}
     for one, other in pairs:
         numbers[id(one)], numbers[id(other)] = other.printed, one.printed
@@ -81,10 +88,10 @@ def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
 
 
 def show_number(number: PrintedNumber) -> str:
-    """A number with as many decimals as were printed."""
+    """Write a number with as many decimals as were printed."""
     return f"{number.value:.{number.decimals}f}".replace("-", "−") + ("%" if number.unit == "%" else "")
 
 
 def round_number(value: float, like: PrintedNumber, *, more: int = 0) -> str:
-    """A computed number, to the decimals of a printed one (and `more`)."""
+    """Write a computed number with the decimals of a printed one, and `more`."""
     return f"{value:.{like.decimals + more}f}".replace("-", "−")

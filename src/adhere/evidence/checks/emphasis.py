@@ -1,4 +1,4 @@
-"""Bold marks against the numbers that they mark.
+"""Check bold marks against the numbers that they mark.
 
 The rule of a table is inferred: bold may mean "best of the row", "best of its section", "best of each pair of columns",
 or what the caption says ("surpassing their comparable-sized counterparts"). A rule is used only where it explains most
@@ -39,7 +39,7 @@ _NEAR = 2.5
 
 
 def emphasis_checks(sheet: Sheet) -> list[Check]:
-    """The checks of a table's bold marks; empty where nothing is bold or no rule explains the marks."""
+    """Return the checks of a table's bold marks; empty if nothing is bold or no rule explains the marks."""
     if not sheet.models_in or not any(value.bold for values in sheet.cells.values() for value in values):
         return []
     if _COUNTERPARTS.search(sheet.table.caption):
@@ -78,9 +78,9 @@ def _is_grey(value: Value) -> bool:
 
 
 def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
-    """The models that are never bold, though they beat what is: closed ones beside open ones, others' beside one's own.
+    """Return the models that are never bold although they beat bold numbers, such as closed models among open ones.
 
-    One that does so on two lines or more, or three or more that do so on one.
+    A model counts if it does so on two lines or more, or if three or more models do so on one line.
     """
     marked_models = {value.model for line in lines for value in line if value.bold}
     ahead: Counter[ModelName | None] = Counter()
@@ -95,9 +95,11 @@ def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
 
 
 def _without_second_marks(sheet: Sheet) -> None:
-    """Where some bold numbers are underlined and some are not, the underlined ones are marked for something else.
+    """Remove the bold of underlined numbers, if only some bold numbers are underlined.
 
-    (Kimi K2: bold is the best of all, bold and underlined the best of the open models.)
+    Both marks together then mean something else (Kimi K2: bold is the best of all, bold and underlined the best of the
+    open
+    models).
     """
     bold = [value for value in sheet.values() if value.bold]
     if any(value.underlined for value in bold) and not all(value.underlined for value in bold):
@@ -106,7 +108,7 @@ def _without_second_marks(sheet: Sheet) -> None:
 
 
 def _tolerance(sheet: Sheet) -> float:
-    """How far apart numbers may be that count as equal, where the text says it ("a gap not exceeding 0.3")."""
+    """Return how far apart numbers are that the text calls equal ("a gap not exceeding 0.3"); 0 if it says nothing."""
     texts = [
         sheet.table.caption,
         *(note.text for note in sheet.table.notes),
@@ -120,7 +122,7 @@ def _tolerance(sheet: Sheet) -> float:
 
 
 def _is_highlight(sheet: Sheet) -> bool:
-    """Whether bold sets one model apart: all of its numbers are bold and none of another."""
+    """Tell whether bold sets one model apart: all of its numbers are bold, and none of another model."""
     scores = [v for v in sheet.values() if v.model and v.role in {"score", "aggregate"}]
     bold = {v.model.key for v in scores if v.bold and v.model}
     return len(bold) == 1 and all(v.bold for v in scores if v.model and v.model.key in bold)
@@ -132,9 +134,9 @@ def _is_supported(checks: Sequence[Check], least: int) -> bool:
 
 
 def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
-    """The sets of numbers within which one may be marked as best.
+    """Return the ways to group numbers so that one of each group may be marked as best.
 
-    Whole lines, lines by section or group, both halves (small models and large ones), adjacent pairs.
+    The ways: whole lines, lines by section or group, both halves (small models and large ones), adjacent pairs.
     """
     lines: dict[object, list[Value]] = defaultdict(list)
     sections: dict[object, list[Value]] = defaultdict(list)
@@ -174,7 +176,7 @@ def _best_check(line: list[Value], ties: float) -> Check:
     sign = -1 if lower else 1
 
     def better(number_at: Read) -> Value | None:
-        """An unmarked number that beats a marked one."""
+        """Return the best unmarked number that beats a marked one; None if there is none."""
         worst = min(sign * number_at(value).value for value in bold)
         ahead = [value for value in rest if sign * number_at(value).value > worst + ties + EPSILON]
         return max(ahead, key=lambda value: sign * number_at(value).value) if ahead else None
@@ -235,7 +237,7 @@ def _counterpart_checks(sheet: Sheet) -> list[Check]:
 
 
 def _family(name: ModelName) -> str:
-    """The series: Qwen2 and Qwen1.5 are two."""
+    """Return the series of a model, its key without the size: Qwen2 and Qwen1.5 are two series."""
     return re.sub(r"-(?:\d+x)?\d+(?:\.\d+)?[bm]\b.*", "", name.key)
 
 
@@ -248,7 +250,7 @@ def _explicit_pairs(caption: str) -> dict[str, list[str]]:
 
 
 def _is_named(family: str, text: str) -> bool:
-    """Whether a caption names a series: `qwen-1.5` in "their comparable-sized Qwen1.5 counterparts"."""
+    """Tell whether a caption names a series: `qwen-1.5` in "their comparable-sized Qwen1.5 counterparts"."""
     words = text.lower().replace("-", "").replace(" ", "")
     return re.search(re.escape(family.replace("-", "")) + r"(?![\d.]*\d)", words) is not None
 
@@ -256,9 +258,9 @@ def _is_named(family: str, text: str) -> bool:
 def _counterparts(
     name: ModelName, names: dict[str, ModelName], families: set[str], named_families: set[str]
 ) -> list[str]:
-    """Return, of every series that the caption names (if none: of every other one), the model nearest in size.
+    """Return the keys of the models that `name` is compared with: the nearest in size of every other series.
 
-    Only sizes within a factor of 2.5 are comparable.
+    If the caption names series, only of those. Only sizes within a factor of `_NEAR` are comparable.
     """
     if name.parameters is None:
         return []

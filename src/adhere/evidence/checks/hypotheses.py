@@ -1,7 +1,7 @@
-"""One explanation for several findings: two cells exchanged, or a header that stands over the wrong columns.
+"""Explain several findings by one cause: two cells exchanged, or a header that stands over the wrong columns.
 
-A hypothesis is asked of the same checks that found the conflicts, with the numbers in other places. It is kept when it
-removes conflicts and makes none; its evidence is the count of what it removes.
+A hypothesis repeats the checks that found the conflicts, with the numbers in other places. It is kept when it
+removes conflicts and makes none; its evidence is the number of conflicts that it removes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _EQUALITIES = frozenset({"cross_document", "cross_table"})
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Two cells whose exchange removes `removed` conflicts and makes none.
+    """Names two cells whose exchange removes conflicts and makes none.
 
-    `left` are averages that stay wrong unless other rows are exchanged as well.
+    `removed` are the checks that then hold; `left` are averages that stay wrong unless other rows are exchanged as
+    well.
     """
 
     one: Value
@@ -39,7 +40,10 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Header labels that fit other columns: `moves` says which column's numbers belong under which column's label."""
+    """Says that header labels fit other columns.
+
+    `moves[c]` is the column whose numbers belong under the label of column c.
+    """
 
     sheet: Sheet
     moves: dict[int, int]
@@ -53,10 +57,10 @@ class Rotation:
 
 
 def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
-    """Exchanges of two cells of a row or column that explain failed checks; each cell takes part in one at most.
+    """Find exchanges of two cells of a row or column that explain failed checks; a cell takes part in at most one.
 
-    An exchange must leave every check about both cells satisfied. Two removed conflicts are needed: both about these
-    cells, or one each in several rows where the same two columns are exchanged.
+    An exchange must leave every check about both cells satisfied. It must remove two conflicts: both about these
+    cells, or one in each of several rows where the same two columns are exchanged.
     """
     by_value: dict[int, list[Check]] = defaultdict(list)
     for check in sorted(checks, key=lambda check: not check.failed):
@@ -84,7 +88,7 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
 
 
 class _Neighbours:
-    """The numbers of the same row and of the same column of a cell."""
+    """Finds the numbers in the same row and in the same column as a cell."""
 
     def __init__(self, sheets: Iterable[Sheet]) -> None:
         self._rows: dict[tuple[str, int, int], list[Value]] = defaultdict(list)
@@ -96,7 +100,7 @@ class _Neighbours:
                     self._columns[value.document, value.table.index, value.column].append(value)
 
     def of(self, value: Value) -> list[Value]:
-        """Cells that could have been exchanged with this one: same kind of number, near first."""
+        """Return the cells that could have been exchanged with this one: the same kind of number, near ones first."""
         row = self._rows[value.document, value.table.index, value.row]
         column = self._columns[value.document, value.table.index, value.column]
         row = sorted(row, key=lambda other: abs(other.column - value.column))[: MAX_NEIGHBOURS + 1]
@@ -138,20 +142,25 @@ def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> S
 
 
 def _weight(removed_checks: Sequence[Check]) -> int:
-    """How many conflicts count: where marks stand says little, nor what tables of different measurements print."""
+    """Count the removed conflicts that prove something.
+
+    Conflicts of marks, and of tables that measure different things, prove little and are not counted.
+    """
     return sum(bool(check.weight) and check.kind != "emphasis" and not check.doubt for check in removed_checks)
 
 
 def _is_exact(value: Value, other: Value) -> bool:
-    """Whether the cells have digits enough, and differ enough, for a match to be no accident."""
+    """Tell whether two cells have enough digits, and differ enough, for a match to be no accident."""
     digits = len(f"{abs(value.printed.value):.{value.printed.decimals}f}".replace(".", "").lstrip("0"))
     return digits >= 3 and abs(value.printed.value - other.printed.value) > 6 * value.printed.half
 
 
 def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]:
-    """The best swaps that share no cell and no removed conflict; one that needs an absorbed conflict is asked again.
+    """Choose the best swaps so that no two share a cell or a removed conflict.
 
-    Where two exchanges remove equally much, the one that repeats an exchange of other rows of the table goes first.
+    A swap one of whose conflicts is explained already is tried again. Of two swaps that remove equally much, the one
+    that
+    repeats an exchange in other rows of the table goes first.
     """
     repeats: dict[object, int] = defaultdict(int)
     for swap in swaps:
@@ -203,7 +212,7 @@ def _lane(swap: Swap) -> object:
 
 
 def lanes(swaps: Iterable[Swap]) -> dict[object, list[Swap]]:
-    """Swaps by the pair of columns (or rows) that they exchange."""
+    """Group swaps by the pair of columns (or rows) that they exchange."""
     swaps_by_lane: dict[object, list[Swap]] = defaultdict(list)
     for swap in swaps:
         swaps_by_lane[_lane(swap)].append(swap)
@@ -214,7 +223,7 @@ def lanes(swaps: Iterable[Swap]) -> dict[object, list[Swap]]:
 
 
 def find_rotations(sheets: Sequence[Sheet], checks: Sequence[Check]) -> list[Rotation]:
-    """Tables whose header labels fit other columns than those they stand over."""
+    """Find tables whose header labels fit other columns than those they stand over."""
     touching: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in checks:
         for place in {(value.document, value.table.index) for value in check.values}:
@@ -235,7 +244,7 @@ def find_rotations(sheets: Sequence[Sheet], checks: Sequence[Check]) -> list[Rot
 
 
 def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
-    """Whether every label's expectations (the same numbers in other places) are met by another column."""
+    """Return a rotation if other columns than a label's own hold the numbers that other places print for the label."""
     own = (sheet.document.name, sheet.table.index)
     expectations: dict[int, list[tuple[Value, Check]]] = defaultdict(list)
     for check in checks:
@@ -278,7 +287,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
 
 
 def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: int) -> tuple[int, int]:
-    """How many expectations of a label a column meets and misses; cells without a number do neither."""
+    """Count how many expectations of a label a column meets and misses; cells without a number do neither."""
     n_met = n_missed = 0
     for value, check in expected:
         number = sheet.value(value.row, column)
@@ -289,7 +298,7 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
 
 
 def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
-    """The moves of all columns: one turn of the whole header if the known moves are that, else only the known ones."""
+    """Return the moves of all columns if the known ones are one shift of the whole header, else the known ones."""
     size = len(columns)
     at = {column: index for index, column in enumerate(columns)}
     shifts = {(at[source] - at[column]) % size for column, source in moves.items() if column != source}
@@ -320,7 +329,7 @@ def _column_values(sheet: Sheet, moves: dict[int, int]) -> tuple[Value, ...]:
 
 
 def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
-    """Whether the column that is the mean of the others is not the one called "Avg."."""
+    """Return a rotation if the column that is the mean of the others is not the one called "Avg."."""
     columns = [
         c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] in {"score", "aggregate"}
     ]
@@ -377,12 +386,13 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
 
 
 def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation]) -> list[Rotation]:
-    """Headers of in-house tables against tables of the same name in other documents.
+    """Find suspect headers of in-house tables, by tables of the same name in other documents.
 
-    Their numbers may not be equated, but the same set at the same model should not be far off: if one turn of the
-    header brings many cells near those of the other document, and does so for every shared model, the header is
-    suspect. Distances beyond 10 points count as 10, since single sets may have been replaced. A suspicion, not a proof:
-    `is_certain` is false.
+    The numbers of the two need not be equal, but the same set and model should not be far apart. If one shift of the
+    header
+    brings many cells near those of the other document, for every shared model, the header is suspect. Distances beyond
+    10
+    points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is false.
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]
@@ -457,11 +467,11 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 --
 
 
 def find_unexplained(checks: Iterable[Check]) -> list[Check]:
-    """Failed checks that no hypothesis accounts for."""
+    """Return the failed checks that no hypothesis accounts for."""
     return [check for check in checks if check.failed and not check.absorbed]
 
 
 def run_all(checks: Iterable[Check]) -> None:
-    """Ask every check of the numbers as printed."""
+    """Run every check on the numbers as printed."""
     for check in checks:
         check.failed = not check.holds(as_printed)

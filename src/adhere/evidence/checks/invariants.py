@@ -1,6 +1,6 @@
-"""Checks of what must hold by construction.
+"""Check what must hold by construction.
 
-Captions that promise no change, benchmarks that contain each other, ends of scales, sizes.
+Captions that promise no change, benchmarks that contain each other, ends of scales, sizes of models.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def invariant_checks(sheet: Sheet) -> list[Check]:
-    """Every invariant that the caption, the benchmarks or the scale imply for a table."""
+    """Return a check for every invariant that a table's caption, benchmarks or scale imply."""
     return [*_no_change(sheet), *_check_ceilings(sheet), *_loose(sheet), *_scales(sheet), *_sizes(sheet)]
 
 
@@ -138,7 +138,7 @@ def _bound_check(value: Value, ceiling: Value) -> Check:
 
 
 def _loose(sheet: Sheet) -> list[Check]:
-    """A loose score forgives what a strict one does not, so it is never below it."""
+    """Check that no loose score is below its strict score: loose forgives what strict does not."""
     scores: dict[tuple[str, str, str, str], Value] = {}
     for value in sheet.values():
         if value.model and value.benchmark and value.is_firm and value.role == "score" and value.benchmark.metric:
@@ -206,7 +206,7 @@ def _scales(sheet: Sheet) -> list[Check]:
 
 
 def _stated_scale(sheet: Sheet) -> tuple[float, float] | None:
-    """The ends of the scale that a caption states: "Scores range from 1 to 5", "All values are percentages"."""
+    """Return the ends of the scale that a caption states ("Scores range from 1 to 5"); None if it states none."""
     match = _SCALE.search(sheet.table.caption)
     if match:
         return float(match["low"]), float(match["high"])
@@ -227,7 +227,7 @@ def _scale_check(value: Value, low: float, top: float, scale: str, sources: tupl
 
 
 def _sizes(sheet: Sheet) -> list[Check]:
-    """Active parameters are at most all parameters, and all of them in a dense model; names state sizes."""
+    """Check that active parameters are at most all, and all in a dense model, and that sizes in names agree."""
     if sheet.models_in != "columns":
         return []
     rows = {label.lower(): index for index, label in enumerate(sheet.row_labels)}
@@ -287,7 +287,10 @@ _SIZED_NAME = re.compile(r"[A-Za-z][\w.]*-(?:\d+x)?\d+(?:\.\d+)?[BM](?:-[\w.]*\w
 
 
 def absent_models(sheet: Sheet) -> Iterator[str]:
-    """Models that a caption says its table compares, where the table has the same size of another version instead."""
+    """Yield a message for each model that a caption names and the table lacks.
+
+    Only models of which the table has another version of the same size.
+    """
     names_by_key = {value.model.key: value.model.name for value in sheet.values() if value.model}
     for name in dict.fromkeys(_SIZED_NAME.findall(sheet.table.caption)):
         model = model_name(name)

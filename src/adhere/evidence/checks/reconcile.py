@@ -1,4 +1,4 @@
-"""The same number in two places: do they agree, do they differ, or may they not be compared?"""
+"""Compare two places that print the same number: they agree, they differ, or they may not be compared."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ MAX_DOUBTED = 4  # rows of two tables that measure different things: enough to s
 
 @dataclass(slots=True)
 class Comparison:
-    """Two places that print a number for one model on one benchmark.
+    """Compares two places that print a number for one model on one benchmark.
 
     `difference` is second minus first, in the first one's unit. `allowed` is the 95 % half width of the difference of
     two independent evaluations, where the number of items is known. `apart` says that two laboratories printed them,
-    `doubt` is that of a `Check`, `is_repeated` says that most numbers of the same model are printed again there,
+    `doubt` is the doubt of a Check, `is_repeated` says that most numbers of the same model are printed in both places,
     `is_soft` that a difference is worth a look and no more.
     """
 
@@ -53,11 +53,12 @@ class Comparison:
 def comparisons(
     values: Iterable[Value], plain_means: set[int], authors: Mapping[str, Authors]
 ) -> tuple[list[Comparison], list[Check]]:
-    """Every number that is printed more than once, compared; and the checks (equality) of those that may be compared.
+    """Compare every number that is printed more than once; return the comparisons and the checks of equality.
 
-    Averages take part only where they are known (by id, `plain_means`) to be plain means of their table: weighted ones
+    Averages take part only if they are known (by id, `plain_means`) to be plain means of their table: weighted ones
     differ without a fault. `authors` says whose each document is: only what one laboratory prints twice can be an
-    error. Each number is compared with the one that most places agree on, so the work is linear in the numbers.
+    error. Each number is compared with the one that most places agree on, so the work is linear in the numbers. Only
+    comparable numbers are checked for equality.
     """
     buckets: dict[tuple[str, str, str], list[Value]] = defaultdict(list)
     taking_part = [
@@ -78,9 +79,9 @@ def comparisons(
 
 
 def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
-    """The comparisons that are asked about.
+    """Yield the comparisons to check.
 
-    Of tables that measure different things no more than tell a turned header.
+    Of tables that seem to measure different things, only as many as are needed to find a shifted header.
     """
     n_by_table: dict[int, int] = defaultdict(int)
     n_doubted = 0
@@ -96,11 +97,13 @@ def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
 
 
 def _doubt_different_tables(items: Iterable[Comparison]) -> None:
-    """Take two tables of a document as one measurement only where they share several cells and most of them agree.
+    """Doubt comparisons of two tables of a document unless they share several cells and most of these agree.
 
-    They often hold the same models on the same benchmarks and differ in what their headings say: thinking or not,
-    five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where all
-    that two tables print for one of them differs, they mean another checkpoint or another split.
+    Such tables often hold the same models on the same benchmarks and differ in what their headings say: thinking or
+    not,
+    five-shot or zero-shot, another language. A single model or benchmark is doubted likewise: if all numbers that two
+    tables
+    print for it differ, they mean another checkpoint or another split.
     """
     inside = [item for item in items if item.first.document == item.second.document]
     inside.sort(key=_tables)
@@ -210,7 +213,7 @@ def _most_agreed(values: Sequence[Value]) -> Value:
 
 
 def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: PLR0911 -- one return a reason
-    """Whether numbers of two classes may be compared; a reason with `agree` says what had to be assumed."""
+    """Say whether two numbers may be compared ("agree" or "not comparable"), and why not or what had to be assumed."""
     one, other = first.benchmark, second.benchmark
     if first.model is None or second.model is None or one is None or other is None:
         return "not comparable", "no model or benchmark"
@@ -265,7 +268,10 @@ def _compare(first: Value, second: Value, assumption: str, authors: Mapping[str,
 
 
 def _scale_factor(first: Value, second: Value) -> float:
-    """100 where the second prints fractions and the first percent, 0.01 the other way round."""
+    """Return the factor that brings the second number to the first one's unit: 100, 0.01 or 1.
+
+    100: the second is a fraction and the first in percent; 0.01: the other way round.
+    """
     one, other = first.printed, second.printed
     if one.unit == other.unit == "%":
         return 1.0
@@ -284,7 +290,7 @@ def _scale(number: PrintedNumber, factor: float) -> PrintedNumber:
 
 
 def _equality(item: Comparison) -> Check:
-    """The check that two places print one number."""
+    """Return the check that two places print one number."""
     first, second, factor, allowance = item.first, item.second, item.factor, item.allowed
 
     def holds(number_at: Read) -> bool:
@@ -324,7 +330,7 @@ def _equality(item: Comparison) -> Check:
 
 
 def _settings(first: Value, second: Value) -> str:
-    """Shots and settings of both places, where either prints any."""
+    """Return the shots and settings of both places as text; empty if they are alike or neither prints any."""
     settings = [", ".join(filter(None, [v.setting, f"{v.shots}-shot" if v.shots else ""])) for v in (first, second)]
     return (
         " against ".join(text or "not stated" for text in settings)
@@ -334,7 +340,7 @@ def _settings(first: Value, second: Value) -> str:
 
 
 def describe(benchmark: BenchmarkName | None) -> str:
-    """`IFEval (multilingual, strict-prompt)`."""
+    """Write a benchmark with its variant and metric, as `IFEval (multilingual, strict-prompt)`."""
     if benchmark is None:
         return "an unnamed benchmark"
     extra = ", ".join(filter(None, [benchmark.variant[:60], benchmark.metric]))
@@ -342,7 +348,7 @@ def describe(benchmark: BenchmarkName | None) -> str:
 
 
 def sampling_allowance(first: Value, second: Value) -> float | None:
-    """The 95 % half width of the difference of two independent evaluations of a proportion, in percent points.
+    """Return the 95 % half width of the difference of two independent evaluations of a proportion, in percent points.
 
     None where the number of items is not known, or the score is not a proportion (MT-Bench).
     """

@@ -1,7 +1,7 @@
-"""Finding the axis of a table that holds the models.
+"""Find the axis of a table that holds the models.
 
 A table's own words decide first (a corner that says "Model" or "Benchmark"), then what its labels read like, then what
-other tables of the document say, then their place.
+other tables of the document say, then the labels' place.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _CITED = re.compile(r"\bet al\.?,? \(?(?:19|20)\d\d")  # whom a table names by a
 
 
 class Labels(NamedTuple):
-    """The labels that name benchmarks and models in other tables of a document.
+    """Holds the labels that name benchmarks and models in other tables of a document.
 
-    `named` are models, and `sets` none, because a table says so.
+    `named` are labels that surely name models, `sets` labels that surely do not, because a table says so.
     """
 
     benchmarks: frozenset[str] = frozenset()
@@ -54,10 +54,12 @@ NOWHERE = Labels()
 
 
 def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_grouped: bool) -> Orientation:
-    """The axis on which models stand, by its own labels, what the corner says, and which are known benchmarks.
+    """Return the axis on which models stand, by the table's labels, the corner, and which labels are known benchmarks.
 
     `data` are the labels over each column of numbers, `rows` those of the rows; `is_grouped` says that the upper labels
-    of `data` only group the lower ones. Columns that print each measure in the same ways are parted (`BLEU (tuned)`).
+    of `data` only group the lower ones. Where every measure comes in the same ways (`BLEU (tuned)`), `data` is split
+    into
+    measure and way.
     """
     in_columns = share(data, lambda path: any(looks_like_model(label) for label in path))
     known_columns = share(data, lambda path: any(is_known(label) or benchmark_name(label).is_known for label in path))
@@ -93,7 +95,10 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
 
 
 def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """The axis of models where no label reads like one: whom one compares with, below pairs of languages, `Method`."""
+    """Return the axis of models where no label reads like one; empty if nothing tells it.
+
+    It is told by citations, by pairs of languages, by one measure of several ways, or by a header above the labels.
+    """
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
     compared_columns = _without_differences(data)
@@ -110,7 +115,7 @@ _KINDS = re.compile(r"macro|micro|weighted|strict|exact|partial|top-?\d+", re.IG
 
 
 def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """The axis of models where only an average tells: it stands beside the benchmarks that it is over."""
+    """Return the axis of models where only an average tells: it stands next to the benchmarks that it is over."""
     over_columns, over_rows = (
         [role_of(label) == "aggregate" and bool(_AVERAGE.search(label)) for label in own]
         for own in ([path[-1] for path in data], rows)
@@ -133,7 +138,7 @@ _RESULTS = re.compile(
 
 
 def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """The axis of models where no name tells: across from splits, sizes and differences."""
+    """Return the axis of models where no name tells: the axis across from splits, sizes and differences."""
     last = [path[-1] for path in data]
     compared_columns = _without_differences(data)
     if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared_columns) < len(data):
@@ -144,12 +149,12 @@ def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orienta
 
 
 def _without_differences(data: list[list[str]]) -> list[list[str]]:
-    """The labels over columns, but for differences of the others."""
+    """Return the labels over columns, without the columns of differences."""
     return [path for path in data if not is_role("delta", path[-1])]
 
 
 def axis_in_most(table: Table, data: list[list[str]], rows: list[str], corner: str) -> Orientation:
-    """Where no label tells anything, models stand in the rows of what the text calls results."""
+    """Return "rows" for a table of results whose labels tell nothing, as in most tables; else empty."""
     last = [path[-1] for path in data]
     if label_kind(corner) or min(len(last), len(rows)) < 2 or are_classes(rows):
         return ""
@@ -167,12 +172,12 @@ def _are_names(labels: list[str]) -> bool:
 
 
 def are_classes(rows: list[str]) -> bool:
-    """Whether the labels of rows are classes, of which one model's averages stand below them (`macro avg`, `All`)."""
+    """Tell whether the rows are classes, with one model's averages below them (`macro avg`, `All`)."""
     return any(map(_OVER_CLASSES.fullmatch, rows))
 
 
 def _may_be_models(data: list[list[str]], kind: str) -> bool:
-    """Whether columns of which none reads like a model may be models: not where they name anything else."""
+    """Tell whether columns of which none reads like a model may be models: they do not name anything else."""
     last = [path[-1] for path in data if path]
     if kind == "categories" or share(last, lambda label: role_of(label) == "attribute") >= 0.5:
         return False  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
@@ -186,7 +191,7 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
 
 
 def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
-    """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
+    """Return the axis of models where no label reads like one, by where measures stand; None if that says nothing."""
     are_pairs = share(rows, PAIR.fullmatch) > 0.5
     are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
@@ -208,7 +213,10 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
 
 
 def _split_ways(data: list[list[str]]) -> bool:
-    """Whether each measure comes in the same ways (`BLEU (plain)`, `BLEU (tuned)`): it then stands over them."""
+    """Split labels such as `BLEU (plain)` into measure and way, in place; return whether they were split.
+
+    They are split only if every measure comes in the same ways.
+    """
     matches = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
     split = [match.groups() for match in matches if match and is_metric(match[1]) and not is_part(match[2])]
     ways = {way for _, way in split}
@@ -227,7 +235,7 @@ _METHOD = re.compile(
 
 
 def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewhere: Labels) -> Orientation:
-    """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
+    """Return the axis of models by labels that other tables of the document have for benchmarks or models."""
     if are_classes(rows):
         return ""
     above, beside = [without_pictures(path[-1]) for path in data], [*filter(None, map(without_pictures, rows))]
@@ -246,5 +254,5 @@ def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewher
 
 
 def share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
-    """The share of items that a test holds for; 0 of none."""
+    """Return the share of items that a test holds for; 0 if there are no items."""
     return sum(bool(test(item)) for item in items) / max(len(items), 1)

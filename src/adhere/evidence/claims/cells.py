@@ -1,4 +1,4 @@
-"""The values of one cell: which model and which benchmark its labels name, and what they add."""
+"""Find the values of one cell: the model and the benchmark that its labels name, and what the labels add."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _VERSION_REMARK = re.compile(r"[\d.\-/ ]+|v\d[\d.]*|(?:\d+x)?\d+(?:\.\d+)?\s?[Bb
 def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     sheet: Sheet, context: Context, about: AboutRow, r: int, c: int
 ) -> Sequence[Value]:
-    """All numbers of a cell; none where nothing names what they are of."""
+    """Return all numbers of a cell; none if nothing names what they are of."""
     table, row, layout = sheet.table, sheet.table.rows[r], context.layout
     cell = row.cells[c]
     path = layout.paths[c] if c < len(layout.paths) else [f"column {c + 1}"]
@@ -170,7 +170,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
 
 
 def _says_how(label: str, count: int) -> bool:
-    """Whether a label below a model is a remark, shots, or the names of the `count` values of a cell (`EM/F1`)."""
+    """Tell whether a label below a model is a remark, shots, or the names of the `count` values of a cell (`EM/F1`)."""
     return label.startswith("(") or shots_of(label)[1] == "" or (count > 1 and len(_names_of_parts(label)[1]) == count)
 
 
@@ -183,7 +183,7 @@ def _with_shots(about: AboutRow, labels: list[str]) -> AboutRow:
 
 
 def _model(context: Context, label: str, tuning: Tuning, *, has_role: bool) -> tuple[ModelName | None, str, str]:
-    """The model of a label, what the label adds to it (`+ YARN + DCA`), and the remark in its parenthesis (`BF16`)."""
+    """Return the model of a label, what the label adds (`+ YARN + DCA`), and the remark in parentheses (`BF16`)."""
     label = model_label(label)
     if not label or not has_role:
         return None, "", ""
@@ -210,16 +210,17 @@ def _model(context: Context, label: str, tuning: Tuning, *, has_role: bool) -> t
 
 
 def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
-    """Name what tells a value from the others of its cell."""
+    """Return what distinguishes a value from the other values of its cell."""
     name = part.name or (names[part.place] if cell.parts[-1].place and part.place < len(names) else "")
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _names_of_parts(label: str) -> tuple[str, tuple[str, ...]]:
-    """A label without what says what the values of a cell are, and that.
+    """Split a label into its name and the names of the values of a cell.
 
-    It stands in parentheses (`MMSU (Reasoning / Overall)`) or behind the name (`LibriSpeech test-clean | test-other`).
+    The latter stand in parentheses (`MMSU (Reasoning / Overall)`) or after the name (`LibriSpeech test-clean |
+    test-other`).
     """
     inside = _IN_PARENTHESES.search(label)
     pieces = (*filter(None, BETWEEN_VALUES.split((inside[1] if inside else label).strip())),)
@@ -235,7 +236,7 @@ def _without_parts(label: str, count: int) -> str:
 
 
 def _part_settings(context: Context, addition: str, labels: list[str], cell: Cell) -> list[str]:
-    """Name the values of a cell: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
+    """Return names for the values of a cell: by a label (`EM / F1`), a note ("x is … and y is …"), or their order."""
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
         if count > 1 and len(names := _names_of_parts(label)[1]) == count:
@@ -264,14 +265,14 @@ _BARE = re.compile(
 
 
 def _with_measure(benchmark: BenchmarkName, label: BenchmarkName) -> BenchmarkName:
-    """A benchmark with the metric and shots of a label that names nothing else."""
+    """Return a benchmark with the metric and shots of a label that names nothing else."""
     return benchmark._replace(metric=label.metric or benchmark.metric, shots=label.shots or benchmark.shots)
 
 
 def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind of label, in the order in which they are tried
     sheet: Sheet, context: Context, path: list[str], section: str, about: AboutRow
 ) -> tuple[BenchmarkName | None, list[str], list[str]]:
-    """The benchmark of a row or column, the groups above it, and what was assumed."""
+    """Return the benchmark of a row or column, the labels of the groups above it, and the guesses made."""
     labels = [label for label in path if label]
     heading = context.table.headings[-1] if context.table.headings else ""
     if len(labels) == 1 and _BARE.fullmatch(labels[0]) and is_metric(heading):
@@ -346,7 +347,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
 
 
 def _benchmark_of(labels: list[str], layout: Layout) -> tuple[BenchmarkName, list[str]]:
-    """The benchmark that labels above one another name, and those above it that only group benchmarks."""
+    """Return the benchmark that labels (upper ones first) name, and the upper labels that only group benchmarks."""
     if len(labels) == 1 or is_known(" ".join(labels)):
         return benchmark_name(" ".join(labels)), []
     at = next((i for i in range(len(labels) - 1, -1, -1) if is_known(labels[i])), None)

@@ -1,4 +1,4 @@
-"""The facts that are the same for all cells of a table, worked out once."""
+"""Collect the facts that are the same for all cells of a table, once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PAIR = re.compile(r"(?:^|\()(?P<pair>[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]
 
 
 class Context:
-    """The facts about a table's numbers in its caption, headings, notes and the rest of the document."""
+    """Holds the facts about a table's numbers from its caption, headings, notes and the rest of the document."""
 
     def __init__(self, document: Document, table: Table, layout: Layout, extra: Elsewhere) -> None:
         self.document, self.table, self.layout, self.extra = document, table, layout, extra
@@ -92,7 +92,7 @@ class Context:
         self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
-        """Split the labels over a column into the model's name, what stands above it, and what stands below it."""
+        """Split the labels over a column into the model's name, the labels above it, and the labels below it."""
         if c not in self._columns:
             self._columns[c] = column_model(path) if path else ("", [], [])
         return self._columns[c]
@@ -114,9 +114,9 @@ class Context:
         return direction_of(hints=hints) if hints else "higher"
 
     def part(self, benchmark: BenchmarkName, label: str) -> tuple[BenchmarkName, str]:
-        """The benchmark of one of several values of a cell that names a metric.
+        """Return the benchmark of one of several values of a cell, with the metric that `label` names.
 
-        And the name where that is another word (`EM`).
+        The second part is the label itself if it is another word than the metric (`EM`), else empty.
         """
         if (benchmark, label) not in self._parts:
             metric = metric_name(label)[0]
@@ -132,7 +132,7 @@ class Context:
         return self._settings[label, model]
 
     def model(self, label: str, own: Tuning = "") -> ModelName:
-        """The model that a label of this table names; `own` is what a column beside it says of its tuning."""
+        """Return the model that a label of this table names; `own` is the tuning stated elsewhere in its row."""
         name = model_name(label)
         if self.extra.has_named_sizes and name.tuning == "base" and name.parameters is None:
             return model_name(label, is_sized=True)
@@ -150,7 +150,7 @@ class Context:
 
 
 def _name_told(text: str) -> BenchmarkName:
-    """The benchmark that a correction names; one that is called like a metric is no metric there."""
+    """Return the benchmark that a correction names; a name that is also a metric's counts as a benchmark."""
     name = benchmark_name(text)
     return name if name.key else name._replace(key=benchmark_key(text), name=text)
 
@@ -184,7 +184,7 @@ def _tuned_names(caption: str) -> frozenset[str]:
 
 
 def setting_of(text: str) -> str:
-    """A text as a setting; empty where it says no more than that something is a score."""
+    """Return a text as a setting; empty if it says only that something is a score or a difference."""
     setting = " ".join(text.split())
     return "" if setting.lower() in DEFAULT_SETTINGS or is_role("delta", setting) else setting
 

@@ -1,6 +1,6 @@
-"""How much of a table was read.
+"""Tell how much of a table was read.
 
-The cells that print a number, those that became a number of ours, and the rest by name.
+It counts the cells that print a number and those that were read as numbers, and names the rest.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NO_SCORE = re.compile(
 
 
 class Coverage(NamedTuple):
-    """Cells of scores that print a number, and how many of them were read.
+    """Counts the cells of scores that print a number, and how many of them were read.
 
-    `message` names the rest, empty where there is none.
+    `message` names the rest; empty if there is none.
     """
 
     printed: int
@@ -41,7 +41,7 @@ class Coverage(NamedTuple):
 
 
 def is_claim(value: Value) -> bool:
-    """Whether a number is about a model on a benchmark."""
+    """Tell whether a number is about a model on a benchmark."""
     return value.model is not None and value.benchmark is not None and value.role not in {"attribute", "share", "delta"}
 
 
@@ -92,7 +92,7 @@ def _rows_of_shares(sheet: Sheet) -> str:
 
 
 def _lost_in_front(sheet: Sheet) -> str:
-    """Say how many numbers are lost in the first column, as names of the rows; "" where too few or none are."""
+    """Say how many numbers are lost in the first column, which names the rows; empty if they are too few."""
     numbers = [row.cells[0].number for row in sheet.table.rows if row.cells]
     count = sum(number is not None and number.decimals > 0 for number in numbers)
     if count < LEAST_NUMBERS:
@@ -101,7 +101,7 @@ def _lost_in_front(sheet: Sheet) -> str:
 
 
 def _lost_as_texts(sheet: Sheet) -> str:
-    """Say of a table none of whose cells is a number although several begin with one, so that none vanishes unsaid."""
+    """Report a table without numbers if several cells begin with one, so that none is lost silently; else empty."""
     cells = [cell for row in sheet.table.rows for cell in row.cells[1:]]
     lost_cells = [
         f"“{plain_text[:40]}” (line {cell.line})" for cell in cells if _BEGINS.match(plain_text := plain(cell.text))
@@ -115,7 +115,7 @@ def _lost_as_texts(sheet: Sheet) -> str:
 
 
 def _why_nothing(sheet: Sheet, values: list[Value]) -> str:
-    """Why a table of numbers makes no claims."""
+    """Say why a table of numbers makes no claims."""
     why = sheet.nothing or (
         "its labels name attributes or shares, no benchmark"
         if sheet.models_in or any(value.model for value in values)

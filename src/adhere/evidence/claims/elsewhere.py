@@ -1,4 +1,4 @@
-"""Facts elsewhere in a document that complete a table's labels: from captions, headings, notes, other tables."""
+"""Find facts elsewhere in a document that complete a table's labels: in captions, headings, notes, other tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ABOUT = re.compile(
 
 
 def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
-    """The labels that name benchmarks and models in those tables that hold models."""
+    """Return the labels that name benchmarks and models in those tables that hold models."""
     benchmarks: set[str] = set()
     models: set[str] = set()
     model_names: set[str] = set()
@@ -77,7 +77,10 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
 
 
 def told_apart(tables: Sequence[Table]) -> dict[int, str]:
-    """Return where captions of tables with the same labels differ, by table: `AUC of ResNet50`, `AUC of DenseNet`."""
+    """Return the words in which captions of tables with the same labels differ, by table index.
+
+    `AUC of ResNet50` and `AUC of DenseNet` differ in the model.
+    """
     alike: dict[Hashable, list[Table]] = defaultdict(list)
     for table in tables:
         if table.caption:
@@ -96,14 +99,14 @@ def told_apart(tables: Sequence[Table]) -> dict[int, str]:
 
 
 def _alike(texts: list[list[str]]) -> int:
-    """How many words the texts have in common at their beginning."""
+    """Count the words that all texts have in common at their beginning."""
     return sum(1 for _ in takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False)))
 
 
 def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tuple[str, ...]]:
-    """The headers that tables of several sets have: their columns say how it was measured, not on what.
+    """Return the headers (labels of the columns) that tables of several sets share.
 
-    `Reported F1 | Our F1` below the headings of one set each; every column names a metric.
+    Their columns say how it was measured, not on what: `Reported F1 | Our F1` below the heading of each set.
     """
     sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for table, layout in zip(tables, layouts, strict=True):
@@ -115,7 +118,7 @@ def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tup
 
 
 def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
-    """Whether the columns are ways to do what the caption names: the same below several labels (`SVM`, `NB`).
+    """Tell whether columns are ways to do what the caption names, repeated below several labels (`SVM`, `NB`).
 
     None of the labels says what was measured.
     """
@@ -129,13 +132,13 @@ def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
 
 
 def measures_of(layout: Layout) -> tuple[str, ...]:
-    """The lowest labels over the columns of numbers, but for notes."""
+    """Return the lowest labels over the columns of numbers, without notes."""
     return tuple(path[-1] for path in layout.paths[layout.first :] if path and label_kind(path[-1]) != "note")
 
 
 @dataclass(slots=True)
 class Elsewhere:
-    """Variants and metrics that the text states once for all tables."""
+    """Holds variants and metrics that the text states once for all tables."""
 
     variants: dict[str, tuple[str, str]] = field(default_factory=dict)
     has_named_sizes: bool = False
@@ -146,7 +149,7 @@ class Elsewhere:
 
 
 def find_elsewhere(document: Document) -> Elsewhere:
-    """Collect what the sentences, notes and labels of a document say that its tables leave out."""
+    """Collect what the sentences, notes and labels of a document say and its tables leave out."""
     elsewhere = Elsewhere()
     labels = {clean_label(cell.text) for table in document.tables for row in table.rows for cell in row.cells[:2]}
     labels |= {clean_label(label) for table in document.tables for header in table.headers for label in header}
@@ -198,7 +201,7 @@ def _marked_benchmarks(document: Document, mark: str) -> set[str]:
 
 
 def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -> BenchmarkName | None:
-    """The one known benchmark that a caption or heading names and no label does: what bare labels are of."""
+    """Return the one known benchmark that a caption or heading names and no label does; bare labels are about it."""
     labels = {benchmark_name(label).key for path in layout.paths for label in path}
     labels |= {
         benchmark_name(clean_label(row.cells[layout.names].text)).key
@@ -219,9 +222,11 @@ def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -
 
 
 def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
-    """The one set that the caption says was measured on, listed or not: `Question answering results on FQuAD 1.0`.
+    """Return the one set that the caption says was measured on: `Question answering results on FQuAD 1.0`.
 
-    Not one in the name of the `model` that all is about (`the parser trained on FooBank`).
+    The set need not be a known one. A set in the name of `model`, which all is about, does not count (`the parser
+    trained on
+    FooBank`).
     """
     caption = table.caption.replace(model, "") if model else table.caption
     names = list(dict.fromkeys(match["name"] for match in _ON.finditer(caption)))
@@ -230,7 +235,7 @@ def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
 
 
 def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[int]:
-    """The tables that only their headings tell apart: the same measures of much the same models, without a caption."""
+    """Return the tables that differ only in their headings: the same measures, and no caption."""
     alike: dict[tuple[str, ...], list[Table]] = defaultdict(list)
     for table, layout in zip(tables, layouts, strict=True):
         labels = measures_of(layout)
@@ -246,9 +251,9 @@ def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozense
 
 
 def topic_of(table: Table, *, is_told: bool = False) -> BenchmarkName | None:
-    """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`.
+    """Return the set that the nearest heading names, known or not: `Reading comprehension: CMRC 2018`.
 
-    `is_told` says that nothing else tells the table from others: what its heading says is then the set.
+    `is_told` says that nothing else distinguishes the table from others: what its heading says is then the set.
     """
     if not table.headings:
         return None

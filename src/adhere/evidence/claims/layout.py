@@ -1,4 +1,4 @@
-"""Finding what the rows and columns of a table are.
+"""Find what the rows and columns of a table are.
 
 Which axis holds models, which columns only label, where a name is completed. A table's own words decide first (a corner
 that says "Model" or "Benchmark"), then what its labels read like, then their place.
@@ -63,12 +63,14 @@ _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Layout:
-    """How a table is laid out.
+    """Describes how a table is laid out.
 
-    `kinds[c]` says what the labels of column c < `first` are (`names` for the one that names the row). `model` is the
-    one model that a table without models on either axis is about, by its corner, caption or heading; its rows are then
-    settings of that model. `nothing` says why a table makes no claims, `grouped` are labels of its header that those
-    above them only group.
+    `kinds[c]` says what the labels of column c < `first` are ("names" for the column `names`, which names the row).
+    `paths`
+    are the labels over each column. `model` is the one model that a table without models on either axis is about, by
+    its
+    corner, caption or heading; its rows are then settings of that model. `nothing` says why a table makes no claims.
+    `grouped` are labels of the header that those above them only group.
     """
 
     models_in: Orientation
@@ -84,10 +86,10 @@ class Layout:
 
 
 def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_last: bool = False) -> Layout:
-    """How a table is laid out; never fails, but may find that it makes no claims.
+    """Find how a table is laid out; never fails, but may find that the table makes no claims.
 
-    `apart` is the name by which its caption differs from that of a table with the same labels. `is_last` says that
-    other tables have told what they can: what nothing tells is then laid out as most tables are.
+    `apart` is the name by which the caption differs from that of a table with the same labels. `is_last` says that
+    other tables have told what they can: what is still unknown is then laid out as in most tables.
     """
     paths = _labels_over(table)
     first, name_column = _first_data_column(table, paths), None
@@ -119,7 +121,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
 
 
 def _bring_names_to_front(table: Table, correction: Correction, first: int) -> None:
-    """Make the column that a correction calls that of the names the first one, where numbers stand before it."""
+    """Move the column that a correction calls the column of names to the front, if numbers stand before it."""
     name_column = next(iter(table.columns_called(correction.names)), 0) if correction.names else 0
     if name_column >= first or any(2 * len(_numbers_in(table, c)) > len(table.rows) for c in range(name_column)):
         table.bring_to_front(name_column)
@@ -130,7 +132,7 @@ def _numbers_in(table: Table, column: int) -> list[str]:
 
 
 def _labels_over(table: Table) -> list[list[str]]:
-    """The labels over each column, the upper ones first."""
+    """Return the labels over each column, upper ones first but measures last, without a title over all columns."""
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
     spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
@@ -156,9 +158,9 @@ _SET = re.compile(r"bench|eval|test|data ?set", re.IGNORECASE)
 def _label_columns(
     table: Table, paths: list[list[str]], first: int, name_column: int | None
 ) -> tuple[int, list[LabelKind]]:
-    """Find, before the numbers, the column that names the row, and the kind of each column's labels.
+    """Find the column that names the row, and the kind of the labels in each of the `first` columns.
 
-    `name_column` is the one that a correction says.
+    `name_column` is the column that a correction names; None if there is no correction.
     """
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     wholes = {tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}
@@ -183,7 +185,7 @@ def _label_columns(
 def _find_models(
     table: Table, layout: Layout, elsewhere: Labels, apart: str, *, are_methods: bool, is_last: bool
 ) -> bool:
-    """Find the axis of models, or the one model that all is about.
+    """Find the axis of models, or the one model that the whole table is about.
 
     Returns:
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
@@ -229,7 +231,7 @@ def _find_models(
 
 
 def _spell_out(paths: list[list[str]]) -> None:
-    """`P` and `R` beside `F1` are precision and recall, `Support` counts samples; alone they are anything."""
+    """Spell out `P`, `R` and `Support` where they stand with `F1`; alone they may mean anything."""
     labels = {label for path in paths for label in path}
     if any(metric_in(label) == "F1" for label in labels) and any(_SHORT.get(label) == "Precision" for label in labels):
         for path in paths:
@@ -245,7 +247,7 @@ _SHORT = {
 
 
 def _put_measures_last(paths: list[list[str]]) -> None:
-    """`F1` over `Physio set` is the F1 of that set, where the set stands below several measures."""
+    """Turn labels round such as `F1` over `Physio set`, where the set stands below several measures."""
     over: dict[str, set[str]] = {}
     for path in paths:
         if len(path) == 2 and is_metric(path[0]) and not is_part(path[1]):
@@ -256,9 +258,10 @@ def _put_measures_last(paths: list[list[str]]) -> None:
 
 
 def _lift_methods(data: list[list[str]]) -> bool:
-    """Whether the parts of one group begin the names of all others (`Acc.` over A and B beside `A harm`, `B harm`).
+    """Tell whether the parts of one group begin the names of all other groups, and move them to the end of the labels.
 
-    They are methods then, and what follows in the other groups' names was measured of them.
+    Such parts are methods (`Acc.` over A and B next to `A harm`, `B harm`); the rest of a group's name was measured of
+    them.
     """
     groups: dict[str, list[str]] = {}
     for path in data:
@@ -276,10 +279,11 @@ def _lift_methods(data: list[list[str]]) -> bool:
 
 
 def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
-    """The labels that those above them only group (`Reasoning` over MMLU and GPQA).
+    """Return the labels that the labels above them only group (`Reasoning` over MMLU and GPQA).
 
-    Others are parts of what stands above them. Parts come again below several labels (`F1` and `Score` of every set);
-    what is grouped is named once.
+    Other labels are parts of the one above them. Parts are repeated below several labels (`F1` and `Score` of every
+    set);
+    a grouped label is named once.
     """
     below: dict[str, set[tuple[str, ...]]] = {}
     for path in paths:
@@ -315,7 +319,7 @@ def _column(table: Table, column: int) -> list[str]:
 
 
 def _first_data_column(table: Table, paths: list[list[str]]) -> int:
-    """The first column of scores: those before it name the row, group it, or say its shots, metric or size."""
+    """Return the first column of scores; columns before it name the row, group it, or state shots, metric or size."""
     for column in range(1, table.width):
         if not _is_label_column(table, column, paths[column]):
             return column
@@ -341,9 +345,9 @@ def _is_label_column(table: Table, column: int, path: list[str]) -> bool:
 
 
 def _tells_rows_apart(table: Table, column: int) -> bool:
-    """Whether whole numbers only say which of several rows with the same labels one is: `full | 512`, `full | 1024`.
+    """Tell whether a column's whole numbers only distinguish rows with the same labels: `full | 512`, `full | 1024`.
 
-    Scores may be whole numbers, too, but they do not come again, each once, below every label.
+    Scores may be whole numbers, too, but are not repeated below every label, each once.
     """
     labels: list[str] = [""] * column
     before: list[tuple[str, ...]] = []
@@ -388,12 +392,12 @@ def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
 
 
 def corner_of(table: Table, names: int) -> str:
-    """The label of the column of names: of the lowest header row that has one."""
+    """Return the label over the column of names, from the lowest header row that has one."""
     return next((label for header in reversed(table.headers) if (label := clean_label(header[names]))), "")
 
 
 def _name_column(table: Table, first: int, kinds: list[LabelKind]) -> int:
-    """Choose, before the numbers, the column that names the row; a column of series may stand before it."""
+    """Choose the column that names the row among the `first` columns; a column of series may stand before it."""
     for kind in ("models", "benchmarks"):
         if kind in kinds:
             return kinds.index(kind)
@@ -416,7 +420,7 @@ def _is_name(label: str) -> bool:
 
 
 def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
-    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
+    """Return the label columns with nothing but ticks and crosses, and the part of a method that each column names."""
     names_by_column = {}
     for c in range(layout.first):
         marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
@@ -427,7 +431,7 @@ def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
 
 
 def _is_about_attributes(table: Table, layout: Layout) -> bool:
-    """Whether the axis beside the models names nothing but attributes and settings."""
+    """Tell whether the axis across from the models names nothing but attributes and settings."""
     if layout.models_in == "columns":
         labels = [clean_label(text) for text in _column(table, layout.names)]
     else:
@@ -448,7 +452,7 @@ def _is_about_attributes(table: Table, layout: Layout) -> bool:
 
 
 def _about_named_model(table: Table, layout: Layout, corner: str, names: list[str], elsewhere: Labels) -> None:
-    """A table without models whose caption names one model of the document's other tables."""
+    """Set the model of a table without models, if its caption names one model of the document's other tables."""
     labels = [label for path in layout.paths for label in path] + [clean_label(t) for t in _column(table, layout.names)]
     if len(names) != 1 or label_kind(corner) == "models" or any(map(looks_like_model, labels)):
         return
@@ -468,7 +472,7 @@ SET_BEHIND = re.compile(
 
 
 def named_in(text: str, names: frozenset[str]) -> list[str]:
-    """The names that stand in a text, but for those within longer ones and those of data sets."""
+    """Return the names that occur in a text, except within longer names and in names of data sets."""
     hits: list[str] = []
     lowered = text.lower()
     near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
@@ -481,7 +485,7 @@ def named_in(text: str, names: frozenset[str]) -> list[str]:
 
 
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
-    """A table of benchmarks whose corner, caption or heading names the one model that all of it is about."""
+    """Set the model of a table of benchmarks, if its corner, caption or heading names the one model it is about."""
     data = layout.paths[layout.first :]
     known_columns = _share_of_names([path[-1:] for path in data])
     known_rows = _share_of_names([[clean_label(text)] for text in _column(table, layout.names)])
@@ -534,13 +538,16 @@ _MODEL_SAID = re.compile(
 
 
 def _without_kind(name: str) -> str:
-    """A model's name without the word that says that it is one: `T5 model`, where the rest reads like a name."""
+    """Return a model's name without its last word "model", "system" or "network", if the rest reads like a name."""
     bare = re.sub(r" (?:model|system|network)$", "", name)
     return bare if re.fullmatch(r"\S*[A-Z]\S*[A-Z\d]\S*", bare) else name
 
 
 def _share_of_names(paths: list[list[str]]) -> float:
-    """The share of labels that are benchmarks: known ones, and where one is, what is written like a name (`OLMES`)."""
+    """Return the share of labels that are benchmarks.
+
+    Known ones count; if one is known and most are written like names (`OLMES`), those count too.
+    """
     n_known = sum(any(map(is_known, path)) for path in paths)
     n_named = sum(any(is_known(label) or _ACRONYM.search(label) for label in path) for path in paths)
     return (n_named if n_known and 2 * n_named > len(paths) else n_known) / max(len(paths), 1)
@@ -551,7 +558,7 @@ _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-
 
 
 def models_in(text: str) -> list[str]:
-    """The models that a caption or heading names, each once."""
+    """Return the models that a caption or heading names, each once."""
     models: dict[str, str] = {}
     for match in _NAME_IN_TEXT.finditer(text):
         label = match.group()
@@ -562,7 +569,7 @@ def models_in(text: str) -> list[str]:
 
 
 def _complete_sizes(table: Table, layout: Layout) -> None:
-    """Columns called `7B` and `70B` under a caption or heading that names one family."""
+    """Complete columns called `7B` and `70B` with the one family that the caption or a heading names."""
     data = layout.paths[layout.first :]
     if not data or not all(path and BARE_SIZE.fullmatch(path[-1]) and len(path) == 1 for path in data):
         return
@@ -575,7 +582,7 @@ def _complete_sizes(table: Table, layout: Layout) -> None:
 
 
 def _complete_from_row(table: Table, layout: Layout) -> None:
-    """Columns of one name several times, which a row of sizes tells apart (`Total parameters | 1B | 3B`)."""
+    """Complete repeated names of columns from a row of sizes that distinguishes them (`Total parameters | 1B | 3B`)."""
     data = layout.paths[layout.first :]
     names = [path[-1] if path else "" for path in data]
     if len(set(names)) == len(names):
@@ -592,7 +599,7 @@ def _complete_from_row(table: Table, layout: Layout) -> None:
 
 
 def _join_names(layout: Layout) -> None:
-    """Columns whose names come again (`Dictionary` over `Tag`, `Phrases` over `Tag`) are told apart by all labels."""
+    """Name columns by all their labels where the lowest ones repeat (`Dictionary` over `Tag`, `Phrases` over `Tag`)."""
     data = layout.paths[layout.first :]
     names = [column_model(path)[0] for path in data]
     has_known_label = any(
@@ -604,7 +611,7 @@ def _join_names(layout: Layout) -> None:
 
 
 def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
-    """Split the labels over a column into the model's name, what stands above it, and what stands below it.
+    """Split the labels over a column into the model's name, the labels above it, and the labels below it.
 
     A size or tuning below a family completes its name (`Qwen2.5` over `7B`).
     """

@@ -1,4 +1,4 @@
-"""Reading printed names: the model, its tuning, the benchmark, its variant, the metric.
+"""Read printed names: the model, its tuning, the benchmark, its variant, the metric.
 
 Every guess keeps its reason. The names themselves are data: `names.toml`.
 """
@@ -74,7 +74,7 @@ _PERPLEXITIES = frozenset({"wikitext2", "wikitext", "ptb", "c4"})  # printed as 
 
 
 class ModelName(NamedTuple):
-    """A model: `key` is equal for all its spellings, `name` is how we write it.
+    """Holds the name of a model: `key` is equal for all its spellings, `name` is how we write it.
 
     `tuning` is part of what a number belongs to: a base model and its tuned model are two models. `parameters` is the
     size in the name, in billions.
@@ -88,10 +88,11 @@ class ModelName(NamedTuple):
 
 
 class BenchmarkName(NamedTuple):
-    """A benchmark with its variant (`v1`, `multilingual`, `128K`) and metric (`strict-prompt`); `n` items where known.
+    """Holds a benchmark with its variant (`v1`, `multilingual`, `128K`) and metric (`strict-prompt`).
 
-    `has_scale` says that scores are a share of `n` items, or that the end of the scale (`top`) is listed. `written` is
-    the document's own spelling where it is another one (`SWE Verified`).
+    `n` is its number of items, where known. `has_scale` says that scores are a share of `n` items, or that the end of
+    the
+    scale (`top`) is listed. `written` is the document's own spelling where it differs from `name` (`SWE Verified`).
     """
 
     key: str
@@ -109,7 +110,7 @@ class BenchmarkName(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The name as the document writes it where that is a listed other spelling, else ours."""
+        """The document's own spelling where it is a listed one, else our name."""
         return self.written or self.name
 
 
@@ -154,7 +155,7 @@ def _metrics() -> list[tuple[re.Pattern[str], str, bool]]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def clean_label(text: str) -> str:
-    """A label without citations and footnote marks."""
+    """Return a label without citations and footnote marks."""
     text = plain(text)
     if "(" in text or "[" in text:
         text = _CITATION.sub("", text)
@@ -162,13 +163,13 @@ def clean_label(text: str) -> str:
 
 
 def without_pictures(label: str) -> str:
-    """A label without arrows and medals: `STA ↑` is STA."""
+    """Return a label without arrows and medals: `STA ↑` is STA."""
     return _PICTURE.sub("", clean_label(label)).replace("()", "").strip()
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def shots_of(text: str) -> tuple[str, str]:
-    """The shots that a label states (`5`, `3-5`, `0`; empty where it states none), and the label without them."""
+    """Return the shots that a label states (`5`, `3-5`, `0`; empty if it states none), and the label without them."""
     match = _SHOTS.search(text)
     if match is None:
         return "", text
@@ -184,7 +185,7 @@ def shots_of(text: str) -> tuple[str, str]:
 
 
 def is_role(role: str, label: str) -> bool:
-    """Whether a whole label plays a role of names.toml: `aggregate`, `delta`, `models` (the corner cell) and so on."""
+    """Tell whether a whole label plays a role of names.toml: `aggregate`, `delta`, `models` (corner cell), …."""
     return bool(label) and _roles()[role].fullmatch(label.strip()) is not None
 
 
@@ -193,7 +194,7 @@ _HEADS: tuple[Kind, ...] = ("models", "benchmarks", "metric", "shots", "size", "
 
 @functools.lru_cache(maxsize=65536)
 def label_kind(label: str) -> Kind | Literal[""]:
-    """Tell what a label over a column of labels says they are: models, benchmarks, shots …; `""` where it does not say.
+    """Tell what the labels below a header are: models, benchmarks, shots …; empty if the header does not say.
 
     The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name
     does not, and a known model or benchmark is a name.
@@ -216,7 +217,10 @@ def label_kind(label: str) -> Kind | Literal[""]:
 
 @functools.lru_cache(maxsize=65536)
 def is_attribute(label: str) -> bool:
-    """Whether every word of a label is one that names an attribute: `Training Time (GPU hours)`, `词表大小`."""
+    """Tell whether a label names an attribute: `Training Time (GPU hours)`, `词表大小`.
+
+    Its last word names one, or every word does or may go with one.
+    """
     bare_label = clean_label(label)
     is_spread = is_role("spread", bare_label.strip("[]()")) or is_role("spread", _PAREN.sub("", bare_label).strip())
     is_level = "=" in bare_label and is_value(bare_label)  # `rate=3`
@@ -253,28 +257,31 @@ def _attribute_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_greek(label: str) -> bool:
-    """Whether a label is nothing but Greek letters.
+    """Tell whether a label is nothing but Greek letters.
 
-    Over a column a parameter of training, but a model may be called so.
+    Over a column this is a parameter of training, but a model may be called so.
     """
     return _GREEK.fullmatch(clean_label(label)) is not None
 
 
 def is_setting(label: str) -> bool:
-    """Whether a label only says how a model was run: `BF16`, `Int4`, `8bits`."""
+    """Tell whether a label only says how a model was run: `BF16`, `Int4`, `8bits`."""
     return re.fullmatch(_data()["attributes"]["settings"], clean_label(label), re.IGNORECASE) is not None
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_known(label: str) -> bool:
-    """Whether a label is the name of a benchmark that names.toml lists, but for its parenthesis, metric and shots."""
+    """Tell whether a label is the name of a listed benchmark, leaving out its parenthesis, metric and shots."""
     core = " ".join(_PAREN.sub(" ", shots_of(without_pictures(label))[1]).split())
     return bool(core) and any(_benchmark_row(name, []) for name in (core, _split_metric(core)[1]))
 
 
 @functools.lru_cache(maxsize=65536)
 def role_of(label: str) -> Role:
-    """Tell what numbers under a label are. A known benchmark is a score whatever its name (DROP is no difference)."""
+    """Tell what the numbers under a label are.
+
+    A known benchmark is a score whatever its name (DROP is no difference).
+    """
     bare_label = shots_of(clean_label(label))[1]
     if is_known(bare_label):
         return "score"
@@ -293,32 +300,33 @@ _VALUE = re.compile(r"(?:[^\d=]{1,20}=\s?)?[<>≤≥]?\d[\d.,]*(?:\s?[x×]\s?10\
 
 
 def is_value(label: str) -> bool:
-    """Whether a label only says what something was set to: `100`, `E=3`, `1x10-04`."""
+    """Tell whether a label only says what something was set to: `100`, `E=3`, `1x10-04`."""
     return _VALUE.fullmatch(label) is not None
 
 
 def is_length(label: str) -> bool:
-    """Whether a label is a context length: `128K`, `32k tokens`."""
+    """Tell whether a label is a context length: `128K`, `32k tokens`."""
     return _LENGTH.match(label.strip()) is not None
 
 
 def said_of(*labels: str) -> frozenset[str]:
-    """Collect what labels say of whether more is better; empty where they say nothing."""
+    """Return the hints of labels on whether more is better (`down`, `up`, `lower`); empty if they give none."""
     return frozenset(filter(None, map(_said_of, labels)))
 
 
 def said_of_all(caption: str) -> frozenset[str]:
-    """Return what a caption says of all numbers of its table; a legend that names both directions says it of none."""
+    """Return a caption's hints for all numbers of its table; a legend that names both directions gives none."""
     is_down = _ARROW_DOWN.search(caption) or _LOWER_IS_BETTER.search(caption)
     is_up = _ARROW_UP.search(caption) or _HIGHER_IS_BETTER.search(caption)
     return frozenset() if is_down and is_up else said_of(caption)
 
 
 def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozenset[str]:
-    """Collect what a caption says of whether more is better in a column `label`, one of the table's `labels`.
+    """Return a caption's hints on whether more is better in the column `label`, one of the table's `labels`.
 
-    Where it names columns of which it speaks ("lower is better for FID"), it says nothing of the others; where it names
-    an exception, the opposite of that one.
+    If the caption names the columns it speaks of ("lower is better for FID"), it gives no hint for the others; if it
+    names
+    an exception, the opposite hint for that.
     """
     hints = said_of_all(caption)
     for scope in _SCOPE.finditer(caption):
@@ -339,19 +347,19 @@ def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozen
 
 
 def has_arrow(label: str) -> bool:
-    """Whether a label says by an arrow that more or less is better."""
+    """Tell whether a label says by an arrow that more or less is better."""
     return bool(_ARROW_UP.search(label) or _ARROW_DOWN.search(label))
 
 
 def direction_of(*labels: str, hints: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
-    """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
+    """Return whether more is better, from arrows, metric names and words like "lower is better"; else `higher`."""
     hints = hints.union(map(_said_of, labels))
     return "lower" if "down" in hints or ("lower" in hints and "up" not in hints) else "higher"
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _said_of(label: str) -> Literal["down", "up", "lower", ""]:
-    """Tell one label's direction: `down` or `up` by arrow or words, `lower` for a measure of which less is better."""
+    """Return one label's direction: `down` or `up` by arrow or words, `lower` for a measure of which less is better."""
     if not label:
         return ""
     if _ARROW_DOWN.search(label) or _LOWER_IS_BETTER.search(label):
@@ -367,10 +375,11 @@ def _said_of(label: str) -> Literal["down", "up", "lower", ""]:
 
 @functools.lru_cache(maxsize=65536)
 def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: bool = False) -> ModelName:
-    """The model that a label names.
+    """Return the model that a label names.
 
-    `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted");
-    `is_sized` that "base" is a size here, beside "large".
+    `context` is the tuning that caption and headings give names without a suffix (`instruct` where "-Instruct is
+    omitted");
+    `is_sized` says that "base" is a size here, like "large".
     """
     label = model_label(text)
     # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.
@@ -410,10 +419,7 @@ _SIZE_WORD = re.compile(r"[-_ ](?:x*-?large|small|tiny|base)(?![A-Za-z])", re.IG
 
 
 def has_named_sizes(labels: Iterable[str]) -> bool:
-    """Whether some of the labels are sizes of one model by name (`BERT-base`, `BERT-large`).
-
-    "base" says nothing of tuning there.
-    """
+    """Tell whether some labels name sizes of one model (`BERT-base`, `BERT-large`), so that "base" is no tuning."""
     stems: dict[str, set[str]] = {}
     for label in labels:
         match = _SIZE_WORD.search(label)
@@ -424,9 +430,9 @@ def has_named_sizes(labels: Iterable[str]) -> bool:
 
 
 def _says_tuning(label: str) -> bool:
-    """Whether "chat" or "base" can be meant as a tuning.
+    """Tell whether "chat" or "base" can mean a tuning: in a model's name, after a hyphen or a parenthesis.
 
-    In a model's name, behind a hyphen or in a parenthesis (not `Base mix`).
+    In `Base mix` it cannot.
     """
     return (
         re.search(r"[-_(](?:instruct|inst|chat|it|base|pt|rlhf|aligned)\b|[\u4e00-\u9fff]", label, re.IGNORECASE)
@@ -437,7 +443,7 @@ def _says_tuning(label: str) -> bool:
 
 
 def model_label(text: str) -> str:
-    """A model's label without its repository's owner, pictures and "(ours)"."""
+    """Return a model's label without its repository's owner, pictures and "(ours)"."""
     label = _OWNER.sub("", without_pictures(text))
     return _OURS.sub("", label).strip()
 
@@ -448,7 +454,7 @@ def _families() -> frozenset[str]:
 
 
 def _family_name(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> str:
-    """The family's way of writing: Qwen2.5-72B-Instruct, Llama-3.1-8B-Instruct, GPT-4o-mini."""
+    """Write a model's name as its family does: Qwen2.5-72B-Instruct, Llama-3.1-8B-Instruct, GPT-4o-mini."""
     text = str(family["name"])
     previous_number = False
     for position, word in enumerate(tokens[1:]):
@@ -481,7 +487,7 @@ _RELATED = {
 
 
 def family_of(text: str) -> str:
-    """The family of models that a text begins with, related ones as one; empty where it begins with none."""
+    """Return the family of models that a text begins with, related ones as one; empty if there is none."""
     lowered = model_label(text).lower()
     first = re.match(r"o\d(?![\w.])|[a-z]+|[\u4e00-\u9fff]+", lowered)
     word = first.group() if first else ""
@@ -490,12 +496,12 @@ def family_of(text: str) -> str:
 
 
 def is_ours(label: str) -> bool:
-    """Whether a label says that the model is the authors' own: `Skywork-13B (ours)`."""
+    """Tell whether a label says that the model is the authors' own: `Skywork-13B (ours)`."""
     return _OURS.search(clean_label(label)) is not None
 
 
 def is_served_only(key: str) -> bool:
-    """Whether a model (by key) is only offered as a service: its weights are not published."""
+    """Tell whether a model (by key) is only offered as a service: its weights are not published."""
     tokens = key.split("-")
     family = _data()["family"].get(tokens[0], {})
     return bool(family.get("tuned_only")) or bool(set(family.get("served", ())) & set(tokens))
@@ -511,7 +517,10 @@ def _parameters(tokens: list[str]) -> float | None:
 
 @functools.lru_cache(maxsize=65536)
 def looks_like_model(text: str) -> bool:
-    """Whether a label reads as a model's name: a known family, a size (`7B`) beside a word, or an -Instruct suffix."""
+    """Tell whether a label reads as a model's name.
+
+    It has a known family, a word with a size (`7B`), or an -Instruct suffix.
+    """
     label = model_label(text)
     lowered = label.lower()
     if not lowered or len(label) > 80 or is_known(label):
@@ -542,18 +551,18 @@ _PLAIN_WORDS = frozenset(
 
 @functools.lru_cache(maxsize=1 << 16)
 def benchmark_key(text: str) -> str:
-    """The key under which spellings of a benchmark meet: letters, digits, `+` and `.` only."""
+    """Return the key that spellings of a benchmark share: letters, digits, `+` and `.` only."""
     return re.sub(r"[^a-z0-9+.\u0370-\uffff]", "", text.lower()).strip(".")
 
 
 def without_how_printed(label: str) -> str:
-    """A label without what it says of how its numbers are printed: `Accuracy (95% CI)`, `Acc. (%)`."""
+    """Return a label without its note on how numbers are printed: `Accuracy (95% CI)`, `Acc. (%)`."""
     return _HOW_PRINTED.sub("", label).strip() if "(" in label or "[" in label else label
 
 
 @functools.lru_cache(maxsize=65536)
 def benchmark_name(text: str) -> BenchmarkName:
-    """The benchmark that a label names, with what it says beside the name.
+    """Return the benchmark that a label names, with its variant, metric and shots.
 
     `IFEval *strict-prompt*`, `LiveBench 0831`.
     """
@@ -610,7 +619,7 @@ _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
 def metric_name(text: str) -> tuple[str, str]:
-    """The metric that the cell of a metric column names, and what it says besides.
+    """Return the metric that a cell of a metric column names, and the rest of its text.
 
     `Single Attempt (Acc)`, `macro_avg/em`.
     """
@@ -679,12 +688,12 @@ def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
 
 
 def is_split(label: str) -> bool:
-    """Whether a label names a part of a benchmark's items: `test`, `开发集 (dev)`."""
+    """Tell whether a label names a part of a benchmark's items: `test`, `开发集 (dev)`."""
     return is_role("splits", label) or is_role("splits", _PAREN.sub(" ", label).strip())
 
 
 def is_part(label: str) -> bool:
-    """Whether a label names only a part or a measure of what stands above it.
+    """Tell whether a label names only a part or a measure of the label above it.
 
     A metric, a split, a length, a year, `EM / F1`.
     """
@@ -693,7 +702,7 @@ def is_part(label: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_metric(label: str) -> bool:
-    """Whether a label is a metric and says no more: `F1`, `Acc. (%)`, `NDCG@10 ↑`."""
+    """Tell whether a label is a metric and says no more: `F1`, `Acc. (%)`, `NDCG@10 ↑`."""
     core = _PICTURE.sub("", re.sub(r"\(\s*%\s*\)", "", clean_label(label))).strip()
     if "/" in core:
         return all(map(is_metric, core.split("/")))  # `EM/F1`, not `Tok./correct`
@@ -701,7 +710,7 @@ def is_metric(label: str) -> bool:
 
 
 def metric_in(text: str) -> str:
-    """The metric that a footnote or caption names, or `""`."""
+    """Return the metric that a footnote or caption names; empty if there is none."""
     for pattern, name, _ in _metrics():
         if match := pattern.search(text):
             return name or match["own"]
@@ -709,7 +718,7 @@ def metric_in(text: str) -> str:
 
 
 def ceiling_of(key: str) -> str | None:
-    """The benchmark whose score is an upper bound of this one's, by construction.
+    """Return the benchmark whose score bounds this one's from above by construction; None if there is none.
 
     HumanEval+ adds tests to HumanEval.
     """

@@ -1,4 +1,4 @@
-"""A number as it is printed: its value, how many decimals were shown, its unit, and what rounding allows."""
+"""A number as it is printed: its value, its decimals, its unit, and what rounding allows."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ _HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))
 
 
 class Beside(NamedTuple):
-    """A difference behind a number: `70.6 (−0.1)`, `70.6↓0.1`."""
+    """Holds a difference printed after a number: `70.6 (−0.1)`, `70.6↓0.1`."""
 
     value: float
     decimals: int
 
 
 class PrintedNumber(NamedTuple):
-    """One printed number.
+    """Holds one printed number.
 
-    `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
-    `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the value is
-    then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a printed ±
-    behind it, `beside` a difference behind it.
+    `unit` is `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the
+    value
+    is then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a ± printed
+    after the number, `beside` a difference printed after it.
     """
 
     value: float
@@ -81,12 +81,12 @@ class PrintedNumber(NamedTuple):
 
     @property
     def half(self) -> float:
-        """Half a unit of the last decimal shown."""
+        """Half a unit of the last decimal shown: a rounded number's true value lies within value ± half."""
         return _HALVES[self.decimals] if self.decimals < len(_HALVES) else 0.5 * 10.0**-self.decimals
 
     @property
     def is_attribute(self) -> bool:
-        """Whether it cannot be a score: a time, a size in memory, or a learning rate (`3e-5`)."""
+        """Whether the number cannot be a score: a time, a size in memory, or a learning rate (`3e-5`)."""
         return self.unit in MEASURES or ("e-" in self.text.lower() and 0 < self.value < 0.01)
 
     @property
@@ -99,13 +99,13 @@ MAX_DIGITS = 30
 
 
 def agree(one: PrintedNumber, other: PrintedNumber) -> bool:
-    """Whether two printed numbers can be roundings of one value."""
+    """Tell whether two printed numbers can be roundings of one value."""
     return abs(one.value - other.value) <= max(one.half, other.half) + EPSILON
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def plain(text: str) -> str:
-    """The text of a cell or label without markup: emphasis, LaTeX wrappers, HTML tags, footnote marks."""
+    """Return the text of a cell or label without markup: emphasis, LaTeX wrappers, HTML tags, footnote marks."""
     text = text.translate(_MINUS)
     if "$" in text or "\\" in text:
         text = _COLOUR.sub("", text)
@@ -134,13 +134,13 @@ def plain(text: str) -> str:
 
 
 def is_absent(text: str) -> bool:
-    """Whether a cell says that nothing was measured: empty, a dash, `N/A`."""
+    """Tell whether a cell says that nothing was measured: empty, a dash, `N/A`."""
     return plain(text).strip("*_ ").lower() in ABSENT
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def number_of(text: str) -> PrintedNumber | None:
-    r"""The number that a whole cell states, or None where it holds something else.
+    r"""Return the number that a whole cell states; None if it holds something else.
 
     `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are
     numbers; `14/2`, `Yes`, `v1` and `2024-08-06` are not.
@@ -167,7 +167,7 @@ def number_of(text: str) -> PrintedNumber | None:
 
 
 def _parse_number(match: re.Match[str]) -> PrintedNumber | None:
-    """The number of a match; None for digits or powers that no measurement has (hashes, identifiers)."""
+    """Return the number of a match; None for digits or powers that no measurement has (hashes, identifiers)."""
     digits = re.sub(r"[,'\u2019 ]", "", match["digits"])
     decimals = len(digits.partition(".")[2])
     power = int(match["power"] or match["exponent"] or 0)

@@ -1,4 +1,7 @@
-"""Roles of rows and columns, by labels and numbers: names, scores, attributes, differences, parts of a method."""
+"""Find the roles of rows and columns, by labels and numbers.
+
+Roles are names, scores, attributes, differences, and parts of a method.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ DEFAULT_SETTINGS = frozenset(
 
 
 def first_number(table: Table, layout: Layout) -> int:
-    """The first column of numbers, those included that only describe a row (`# Examples`): sums may be over them."""
+    """Return the first column of numbers, also if they only describe a row (`# Examples`): sums may be over them."""
     first = layout.first
     while first > 1 and first - 1 != layout.names and layout.kinds[first - 1] in {"attribute", "size", "note"}:
         cells = [row.cells[first - 1] for row in table.rows if len(row.cells) >= first]
@@ -71,9 +74,9 @@ def row_role(label: str, layout: Layout, row: Row) -> Role:
 
 
 def percent_rows(table: Table, layout: Layout) -> list[int]:
-    """Return the rows that print nothing but percentages where no other row has one: what a row of scores saved.
+    """Return the rows that print only percentages where no other row has one: they say what a row of scores saved.
 
-    A row that a model names, or whose numbers are like those above and below them, prints scores with their sign.
+    A row that a model names, or whose numbers are like those in other rows, prints scores with their sign.
     """
     signs = [{n.unit == "%" for cell in row.cells[layout.first :] for n in _numbers(cell)} for row in table.rows]
     indexes = [r for r, own in enumerate(signs) if own == {True}]
@@ -84,7 +87,7 @@ def percent_rows(table: Table, layout: Layout) -> list[int]:
 
 
 def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
-    """Tell whether a row of percentages is one of scores, by its name or by its numbers."""
+    """Tell whether a row of percentages is a row of scores, by its name or by its numbers."""
     label = clean_label(row.cells[layout.names].text) if len(row.cells) > layout.names else ""
     if looks_like_model(label) and not is_role("delta", label):
         return True
@@ -137,7 +140,7 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
 
 
 def _beside_shares(table: Table, layout: Layout) -> frozenset[int]:
-    """The columns of bare whole numbers beside one of nothing but percentages: unless they name a measure, they count.
+    """Return the columns of bare whole numbers next to a column of percentages: they count, unless they name a measure.
 
     `Runs`, `Passed` and `Accuracy` of each model, in whatever language.
     """
@@ -158,14 +161,14 @@ _SHARE = re.compile(r"\((?:%|/ ?\d+)\)")
 
 
 def is_share(label: str) -> bool:
-    """Whether a label says that its numbers are percentages, or out of what they are: `Fluency (%)`, `(/100)`."""
+    """Tell whether a label says that its numbers are percentages, or parts of a total: `Fluency (%)`, `(/100)`."""
     return bool(_SHARE.search(label))
 
 
 def _counts(table: Table, c: int) -> bool:
-    """Whether a column counts tokens, steps, parameters or items.
+    """Tell whether a column counts tokens, steps, parameters or items.
 
-    Most numbers carry a scale letter (`275B`), or a split has hundreds.
+    Most of its numbers have a scale letter (`275B`), or a split has hundreds of items.
     """
     numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
@@ -197,15 +200,15 @@ def _others(table: Table, but: int) -> list[PrintedNumber]:
 
 
 def _prints_decimals(table: Table, but: int) -> bool:
-    """Whether most numbers of the other columns are no bare whole numbers."""
+    """Tell whether most numbers of the columns other than `but` are no bare whole numbers."""
     others = _others(table, but)
     return 2 * sum(map(_is_bare, others)) < len(others)
 
 
 def _column_role(path: list[str]) -> Role:
-    """The role of the lowest label.
+    """Return the role of a column, by its lowest label.
 
-    A label above it counts only where it makes a difference or an average of all below it.
+    A label above counts only if it makes all below it differences, shares or averages.
     """
     if not path:
         return "score"
@@ -216,7 +219,7 @@ def _column_role(path: list[str]) -> Role:
 
 
 def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
-    """Each row's own label, and the model that it belongs to: `w/o DCA` continues the model above it."""
+    """Return each row's own label, and the model that each row belongs to: `w/o DCA` continues the model above it."""
     labels, models = [], []
     current, above, section = "", "", ""
     corner, ticks = corner_of(table, layout.names), ticks_of(table, layout)
@@ -255,9 +258,9 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
 
 
 def _names_by_values(table: Table, layout: Layout) -> list[str]:
-    """Rows that several columns of bare values tell apart, each value below its name: `#Layers 6 Dim 512`; else none.
+    """Return names for rows that several columns of bare values distinguish: `#Layers 6 Dim 512`; else empty.
 
-    A blank goes on what stands above it.
+    A blank repeats the value above it.
     """
     named_columns = [c for c in range(layout.first) if layout.paths[c][-1]]
     columns = {c: [clean_label(text_at(table, r, c)) for r in range(len(table.rows))] for c in named_columns}
@@ -277,26 +280,26 @@ _VALUE = re.compile(r"|yes|no|true|false|\d[\d.,]*(?:\s?[-\u2013]\s?\d[\d.,]*)?\
 
 
 def _has_authors_below(table: Table, c: int) -> bool:
-    """Whether authors stand below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`), not for rows of their own."""
+    """Tell whether authors stand in cells below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`)."""
     are = [bool(_AUTHORS.fullmatch(clean_label(text_at(table, r, c)))) for r in range(len(table.rows))]
     return any(are) and not are[0] and not any(one and other for one, other in pairwise(are))
 
 
 def parts_in_use(row: Row, ticks: dict[int, str]) -> str:
-    """The parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` where it ticks none."""
+    """Return the parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` if it ticks none."""
     parts = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in TICKS]
     return " + ".join(parts) if parts else ", ".join(f"w/o {name}" for name in ticks.values())
 
 
 def _is_scale(table: Table, c: int) -> bool:
-    """Whether a column of names holds nothing but different numbers: values of what stands above them."""
+    """Tell whether a column of names holds only different numbers: values of what its header names."""
     names = [clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c]
     return len(names) > 1 and len(set(names)) == len(names) and all(map(_BARE_NUMBER.fullmatch, names))
 
 
 @dataclass(slots=True)
 class AboutRow:
-    """The facts in the label columns of a row besides its name."""
+    """Holds the facts in the label columns of a row besides its name."""
 
     model: str = ""
     tuning: Tuning = ""
@@ -307,10 +310,11 @@ class AboutRow:
 
 
 def names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
-    """The names that the column of sizes completes.
+    """Return the names of models that the column of sizes completes.
 
-    Those that several rows bear (`Llama | 7B`, `Llama | 13B`); and all where it has billions (`Gopher | 280B`), and
-    says of no name with a size another one: then it counts parameters, which names leave out.
+    Those of several rows (`Llama | 7B`, `Llama | 13B`). All names, if the column has only billions (`Gopher | 280B`)
+    and
+    contradicts no size in a name: then it counts parameters, which names leave out.
     """
     sizes: dict[str, set[str]] = defaultdict(set)
     for r, model in enumerate(models if "size" in layout.kinds else ()):
@@ -357,11 +361,11 @@ def about_row(table: Table, layout: Layout, r: int, model: str, sized_models: fr
 
 
 def text_at(table: Table, r: int, c: int) -> str:
-    """The text of a cell; empty where the row is shorter."""
+    """Return the text of a cell; empty if the row is shorter."""
     cells = table.rows[r].cells
     return cells[c].text if len(cells) > c else ""
 
 
 def label_above(table: Table, r: int, c: int) -> str:
-    """The label of a row, or of the nearest row above that has one: a cell that spans rows is printed once."""
+    """Return the label of a row, or of the nearest row above that has one: a cell that spans rows is printed once."""
     return next((label for at in range(r, -1, -1) if (label := clean_label(text_at(table, at, c)))), "")

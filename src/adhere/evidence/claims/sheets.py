@@ -1,4 +1,4 @@
-"""Every printed number of a document's tables, with the model, benchmark, metric and setting that it is about."""
+"""Name every printed number of a document's tables: the model, benchmark, metric and setting that it is about."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PRIVATE = re.compile(
 
 
 def sheets_of(document: Document) -> list[Sheet]:
-    """The tables of a document with every number named."""
+    """Return the tables of a document with every number named."""
     layouts = [layout_of(table) for table in document.tables]
     elsewhere = labels_of(document.tables, layouts)
     apart = told_apart(document.tables)
@@ -91,10 +91,11 @@ _NO_BENCHMARK = re.compile(r"\d+\.\d+|.{120,}")
 
 
 def _withhold_misnamed(sheet: Sheet) -> None:
-    """Make no claims of a table most of whose models or benchmarks are numbers, measures or sentences.
+    """Withdraw the claims of a table if most names of its models or benchmarks are numbers, measures or sentences.
 
-    Its rows or columns were then taken for what they are not: the ticks of a plot, a first row of numbers as a header,
-    measures in the place of models. What it prints is listed as unread, with this reason.
+    Its rows or columns were misread, such as the ticks of a plot, a first row of numbers as a header, or measures in
+    the
+    place of models. The table is listed as unread, with this reason.
     """
     claims = [value for value in sheet.values() if is_claim(value)]
     models = {value.model.name for value in claims if value.model}
@@ -109,9 +110,9 @@ def _withhold_misnamed(sheet: Sheet) -> None:
 
 
 def _tell_apart(sheet: Sheet, layout: Layout) -> None:
-    """Give cells that would mean the same thing what else tells them apart.
+    """Add to cells that would mean the same thing what distinguishes them.
 
-    A group, a section, a second label, their order.
+    That is a group, a section, a second label, or their order.
     """
     ticks = ticks_of(sheet.table, layout)
     groups: dict[Hashable, list[Value]] = defaultdict(list)
@@ -154,7 +155,7 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
 
 
 def _name_groups(table: Table, values: list[Value], columns: list[int]) -> None:
-    """Give rows their labels in columns that tell other rows apart: what some need belongs to the names of all."""
+    """Add to values their row's labels in `columns`, which distinguish other rows: all names need what some need."""
     for value in values:
         names = (label_above(table, value.row, c) for c in columns)
         value.beside = ", ".join(dict.fromkeys(filter(None, [value.beside, *names])))

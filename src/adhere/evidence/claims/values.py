@@ -1,4 +1,4 @@
-"""The numbers of a table with what they are of: a model, a benchmark, a setting; and the table that they stand in."""
+"""The numbers of a table with what they are about: a model, a benchmark, a setting; and the table itself."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Key = tuple[str, str, str, str, str, str]
 
 @dataclass(slots=True)
 class Value:
-    """One printed number in its table.
+    """Holds one printed number in its table.
 
     `setting` is what the row or column adds to model and benchmark (`without DCA+YARN`, `Non-Contam.`), `shots` how
-    many examples were shown, `beside` what else its table prints to tell it apart (a group, a second label).
+    many examples were shown, `beside` what else the table prints to distinguish the number (a group, a second label).
     `is_private` marks benchmarks that only their authors have: the same name in another document need not be the same
     set. `is_firm` is false for cells of broken rows, which are read but not checked.
     """
@@ -56,18 +56,18 @@ class Value:
 
     @property
     def id(self) -> str:
-        """`a:t1:r2c3`, and a letter where its cell prints several numbers."""
+        """The value's id: `a:t1:r2c3`, and a letter if its cell prints several numbers."""
         letter = "abcdefgh"[self.part] if self.is_part else ""
         return f"{self.sheet_id}:r{self.row + 1}c{self.column}{letter}"
 
     @property
     def sheet_id(self) -> str:
-        """`a:t1`: how the ids of a table begin."""
+        """The beginning of the ids of the value's table: `a:t1`."""
         return f"{stem(self.document)}:t{self.table.index}"
 
     @property
     def key(self) -> Key | None:
-        """The fields that must agree wherever it is printed; None for numbers about no model or no benchmark."""
+        """The fields that agree wherever the number is printed; None for numbers about no model or no benchmark."""
         if self.model is None or self.benchmark is None:
             return None
         return (
@@ -81,15 +81,15 @@ class Value:
 
     @property
     def place(self) -> str:
-        """Where it stands, for a message: `Table 6, row GPQA, column Qwen2-72B`."""
+        """Where the number stands, for a message: `Table 6, row 'GPQA', column 'Qwen2-72B'`."""
         return f"{self.table.name}, row {self.row_label!r}, column {self.column_label!r}"
 
 
 @dataclass(slots=True)
 class Sheet:
-    """A table with its numbers. `cells[(row, column)]` are the values of a cell, one or more.
+    """Holds a table with its numbers. `cells[(row, column)]` are the values of a cell, one or more.
 
-    `models_in` says on which axis models stand; `""` where the table is about no models.
+    `models_in` says on which axis models stand; `""` if the table is about no models.
     """
 
     document: Document
@@ -107,21 +107,21 @@ class Sheet:
     _ordered: list[Value] = field(default_factory=list)
 
     def value(self, row: int, column: int) -> Value | None:
-        """The number of a cell that holds exactly one."""
+        """Return the number of a cell that holds exactly one; else None."""
         values = self.cells.get((row, column), ())
         return values[0] if len(values) == 1 else None
 
     def values(self) -> list[Value]:
-        """All numbers, row by row."""
+        """Return all numbers, row by row."""
         if not self._ordered:
             self._ordered = [value for place in sorted(self.cells) for value in self.cells[place]]
         return self._ordered
 
 
 def printed_again(values: Iterable[Value], key: Callable[[Value], Hashable]) -> list[Value]:
-    """The values whose key (None: none) another value has, too.
+    """Return the values whose key another value has, too; values with the key None are left out.
 
-    Decided by hashes, because a dictionary of all keys is large.
+    Keys are compared by their hashes, because a dictionary of all keys is large.
     """
     seen: set[int] = set()
     twice: set[int] = set()
@@ -136,6 +136,6 @@ def printed_again(values: Iterable[Value], key: Callable[[Value], Hashable]) -> 
 
 @functools.cache
 def stem(document: str) -> str:
-    """A document's name without its extension, for short ids."""
+    """Return a document's name without its extension, for short ids."""
     head, dot, tail = document.rpartition(".")
     return head if dot and len(tail) <= 5 else document

@@ -1,1 +1,1 @@
-"""Documents to tables and prose: Markdown, HTML, text, PDF."""
+"""Read documents into tables and prose: Markdown, HTML, LaTeX, text, PDF."""

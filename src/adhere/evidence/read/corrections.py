@@ -1,7 +1,8 @@
-"""A person's corrections to tables that are read otherwise than they are meant: the file of `--corrections`.
+"""A person's corrections to tables that were misread: the file of `--corrections`.
 
-A table is read right or wrong as a whole, mostly for one reason, so a line sets it right. Nothing else changes: what is
-left empty is found as ever, and every check sees the table as corrected.
+A table is read right or wrong as a whole, mostly for one reason, so that one line corrects it. A field that is left
+empty
+changes nothing, and every check sees the table as corrected.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ MAX_NAMED = 12
 
 
 class Corrections(Record, frozen=True):
-    """A file of corrections."""
+    """Holds a file of corrections."""
 
     table: tuple[Correction, ...]
 
 
 def load_corrections(path: Path) -> tuple[Correction, ...]:
-    """The corrections of a TOML file, in their order.
+    """Return the corrections of a TOML file, in their order.
 
     Raises:
         SpecError: The file is no TOML, or has an unknown key or value.
@@ -56,7 +57,7 @@ def load_corrections(path: Path) -> tuple[Correction, ...]:
 
 
 def correct(documents: Sequence[Document], corrections: Sequence[Correction]) -> None:
-    """Note on each table what is said of it.
+    """Attach each correction to its table.
 
     Raises:
         UsageError: No table begins where a correction says, or none of its columns has the label that `names` or

@@ -1,4 +1,4 @@
-"""A document as the checks see it: tables of cells, sentences, headings and notes, each with the line it stands on."""
+"""A document as the checks see it: tables of cells, sentences, headings and notes, each with its line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from adhere.schema import Record
 
 
 class Part(NamedTuple):
-    """One value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
+    """Holds one value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
 
-    `place` counts the values that slashes set apart; `name` is what the cell itself calls it (`F1: 92.3 EM: 86.6`).
+    `place` counts the values that slashes separate; `name` is the cell's own name of the value (`F1: 92.3 EM: 86.6`).
     """
 
     text: str
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of a table; `text` is as printed, markup included."""
+    """Holds a cell of a table; `text` is as printed, markup included."""
 
     text: str
     parts: tuple[Part, ...]
@@ -33,17 +33,17 @@ class Cell(NamedTuple):
 
     @property
     def number(self) -> PrintedNumber | None:
-        """The number of a cell with one value."""
+        """The number of a cell with one value; else None."""
         return self.parts[0].number if len(self.parts) == 1 else None
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is printed there (a dash is something)."""
+        """Whether nothing at all is printed in the cell (a dash is something)."""
         return not self.text.strip()
 
 
 class Row(NamedTuple):
-    """A row below the header; `section` is the last section row above it (`Coding Tasks`)."""
+    """Holds a row below the header; `section` is the last section row above it (`Coding Tasks`)."""
 
     cells: tuple[Cell, ...]
     line: int
@@ -51,12 +51,14 @@ class Row(NamedTuple):
 
 
 class Correction(Record, frozen=True):
-    """How a person says that a table is to be read; what is left empty is found as ever.
+    """Says how a table is to be read; a field that is left empty changes nothing.
 
-    `at` is the place where it begins (`paper.tex:21`). `models` is the axis on which they stand, or `none` for a table
-    that holds no scores. `names` is the label of the column that names the rows, `scores` are those of the columns that
-    hold scores, if not all do. `model` is the one model that all is about, with `benchmarks` on the rows (or columns).
-    `measured_on` and `metric` are what all was measured on and by: labels are then its parts.
+    `at` is the place where the table begins (`paper.tex:21`). `models` is the axis on which models stand, or `none` for
+    a
+    table that holds no scores. `names` is the label of the column that names the rows, `scores` are the labels of the
+    columns
+    that hold scores, if not all do. `model` is the one model that the table is about, with `benchmarks` on the rows (or
+    columns). `measured_on` and `metric` are the set and the measure of all numbers: labels are then parts of them.
     """
 
     at: str
@@ -70,17 +72,18 @@ class Correction(Record, frozen=True):
 
     @property
     def says_who(self) -> bool:
-        """Whether it says where models stand, or that none do: then nothing else is asked about that."""
+        """Whether the correction says where models stand, or that there are none; nothing else then decides that."""
         return bool(self.models or self.model or self.names)
 
 
 @dataclass(slots=True)
 class Table:
-    """A table with everything around it that says what its numbers mean.
+    """Holds a table with everything around it that says what its numbers mean.
 
     `headers` are the header rows, outermost first, each as wide as the rows; a spanning header is repeated over the
-    columns that it spans. `headings` are the section headings above it, outermost first; `lead` is the text directly
-    above it. `is_ruled` is false for numbers of a page that no rules make a table: it may be a plot or running text.
+    columns that it spans. `headings` are the section headings above the table, outermost first; `lead` is the text
+    directly
+    above. `is_ruled` is false for numbers on a page without rules: they may be a plot or running text.
     """
 
     index: int
@@ -99,21 +102,21 @@ class Table:
 
     @property
     def name(self) -> str:
-        """`Table 6` where the document numbers it, else its position."""
+        """The document's number of the table (`Table 6`), else its position."""
         return self.label or f"table at line {self.line}"
 
     @property
     def width(self) -> int:
-        """Columns, the label column included."""
+        """Number of columns, the label column included."""
         return len(self.headers[0]) if self.headers else max((len(row.cells) for row in self.rows), default=0)
 
     def columns_called(self, *labels: str) -> list[int]:
-        """The columns that have one of these labels in a row of the header, letters large or small."""
+        """Return the columns that have one of these labels in a row of the header, in any case."""
         keys = {plain(label).strip(" :").lower() for label in labels}
         return [c for c in range(self.width) if any(plain(row[c]).strip(" :").lower() in keys for row in self.headers)]
 
     def bring_to_front(self, column: int) -> None:
-        """Make a column the first one: names that stand behind the numbers are read as those before them are."""
+        """Make a column the first one, so that names behind the numbers are read like names before them."""
         self.headers = [[row[column], *row[:column], *row[column + 1 :]] for row in self.headers]
         self.rows = [
             row._replace(cells=(row.cells[column], *row.cells[:column], *row.cells[column + 1 :]))
@@ -124,7 +127,7 @@ class Table:
 
 
 class Note(NamedTuple):
-    """A footnote or a note under a table."""
+    """Holds a footnote or a note under a table."""
 
     text: str
     line: int
@@ -132,7 +135,7 @@ class Note(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """One sentence of prose with the line it starts on and the headings above it."""
+    """Holds one sentence of prose with the line that it starts on and the headings above it."""
 
     text: str
     line: int
@@ -142,7 +145,7 @@ class Sentence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something that could not be read as meant; nothing is dropped silently."""
+    """Names something that could not be read as meant; nothing is dropped silently."""
 
     document: str
     line: int
@@ -151,7 +154,7 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Document:
-    """Everything read from one file.
+    """Holds everything read from one file.
 
     `lines` are kept so that a finding can quote its source. `loose_rows` are lines (from 1) that look like rows of
     tables, but stand in none.
@@ -169,5 +172,5 @@ class Document:
     loose_rows: list[int] = field(default_factory=list)
 
     def line(self, number: int) -> str:
-        """The text of a 1-based line; empty where there is none."""
+        """Return the text of a 1-based line; empty if there is no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""

@@ -1,4 +1,4 @@
-"""Opens a document, whatever it is: Markdown, HTML, plain text or PDF.
+"""Open a document of any format: Markdown, HTML, LaTeX, plain text or PDF.
 
 What cannot be read is refused with the reason.
 """
@@ -22,7 +22,7 @@ _CONTROL = frozenset(range(9)) | {11} | frozenset(range(14, 32)) - {27}
 
 
 def read_document(path: Path, *, name: str = "") -> Document:
-    """The document at `path` (`-`: standard input), under `name` (the file's stem by default).
+    """Read the document at `path` (`-`: standard input), under `name` (by default the file's name without its ending).
 
     Raises:
         UsageError: No such file, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or a
@@ -62,7 +62,7 @@ def _from_stdin(name: str) -> Document:
 
 
 def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md") -> Document:
-    """Read bytes as `read_document` reads a file; `suffix` is that of the file's name."""
+    """Read bytes as `read_document` reads a file; `suffix` is the ending of the file's name."""
     where = path or name
     if data.startswith(b"%PDF-") or suffix == ".pdf":
         return _pdf(data, name, where)
@@ -91,7 +91,7 @@ def _kind(data: bytes, suffix: str) -> str:
 
 
 def repair(line: str) -> str:
-    """Undo UTF-8 that was read as Mac Roman or Windows-1252 (`¬≤` is `²`, `Ã©` is `é`); other text stays as it is."""
+    """Undo UTF-8 that was read as Mac Roman or Windows-1252 (`¬≤` is `²`, `Ã©` is `é`); keep other text as it is."""
     return line if line.isascii() else _MOJIBAKE.sub(_repair_mojibake, line)
 
 

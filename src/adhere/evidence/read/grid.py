@@ -1,4 +1,4 @@
-"""Turns rows of raw cell texts into tables: which rows are headers, which are section rows, which cells hold two values."""
+"""Turn rows of raw cell texts into tables: find header rows, section rows, and cells that hold two values."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ MAX_COLUMNS = 300  # to which cells that span columns may widen a row
 
 
 class RawRow(NamedTuple):
-    """A row as it was read: cell texts and the line they stand on."""
+    """Holds a row as it was read: cell texts and the row's line."""
 
     line: int
     cells: list[str]
 
 
 def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
-    """A cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold.
+    """Return a cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold.
 
-    `is_count` says that its whole column prints how many of how many: `197/200` is 197.
+    `is_count` says that the whole column prints how many of how many: `197/200` is 197.
     """
     shared_text, parts = _parts_of(text)
     if is_count and (match := _FRACTION.fullmatch(plain(text))):
@@ -48,7 +48,7 @@ def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
 
 
 def _counts(body: Sequence[RawRow], width: int) -> frozenset[int]:
-    """The columns that print how many of about one number were right: `197/200`, `192/200`."""
+    """Return the columns that print how many of about one number were right: `197/200`, `192/200`."""
     columns = set()
     for column in range(1, width):
         texts = [plain(row.cells[column]) for row in body if len(row.cells) > column and "/" in row.cells[column]]
@@ -61,7 +61,7 @@ def _counts(body: Sequence[RawRow], width: int) -> frozenset[int]:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _parts_of(text: str) -> tuple[str, tuple[Part, ...]]:
-    """A cell's text and parts; cells that print the same share them."""
+    """Return a cell's text and parts; equal texts share one result."""
     if not text.strip():
         return text, ()
     pieces = _pieces(text)
@@ -83,7 +83,7 @@ def _parts_of(text: str) -> tuple[str, tuple[Part, ...]]:
 
 
 def expand_breaks(row: RawRow) -> list[RawRow]:
-    """One row for each of the lines that its cells are broken into: `AIME<br>MATH | 74.3<br>96.4` are two rows of one line."""
+    """Split a row whose cells are broken into lines into one row per line: `AIME<br>MATH | 74.3<br>96.4` gives two."""
     if not any("<" in text for text in row.cells):
         return [row]
     cell_pieces = [_BREAK.split(text) for text in row.cells]
@@ -128,10 +128,11 @@ def _pieces(text: str) -> list[str]:
 def build_tables(
     raw: Sequence[RawRow], *, index: int, document: str, header_rows: int = 0, headings: tuple[str, ...] = ()
 ) -> tuple[list[Table], list[Problem]]:
-    """Tables from raw rows of which the first `header_rows` are surely headers (0: not known).
+    """Make tables of raw rows of which the first `header_rows` are surely headers (0: not known).
 
-    One run of rows is several tables where a new header stands between its rows. Rows that are too short or too long are
-    kept as they are, with a Problem: their cells cannot be told apart from shifted ones. Further header rows (nothing in the
+    One run of rows is several tables if a new header stands between its rows. Rows that are too short or too long are
+    kept as they are, with a Problem: their cells cannot be told apart from shifted ones. Further header rows (nothing
+    in the
     label columns, no scores) and section rows (one filled cell) are recognised.
     """
     problems: list[Problem] = []
@@ -198,7 +199,7 @@ def build_tables(
 
 
 def _without_formulas(row: RawRow) -> RawRow:
-    r"""The row with what formulas of Markdown and MathJax show: `$\downarrow$`, `\(79.6_{\pm 0.4}\)`."""
+    r"""Replace formulas of Markdown and MathJax by what they show: `$\downarrow$`, `\(79.6_{\pm 0.4}\)`."""
     if not any("\\" in text for text in row.cells):
         return row
     cells = [_FORMULA.sub(lambda match: latex_text(_SPACED.sub("", match[1] or match[2])), one) for one in row.cells]
@@ -210,10 +211,10 @@ _SPACED = re.compile(r"(?<=[\d.]) (?=[\d.])")  # formulas print no blanks in a n
 
 
 def _with_points(rows: list[RawRow]) -> list[RawRow]:
-    """Return the rows with decimal points, where a table writes commas: `0,82`, `78,5 ± 0,3`, `1.234,5`.
+    """Return the rows with decimal points if the table writes commas: `0,82`, `78,5 ± 0,3`, `1.234,5`.
 
-    Some cells must say so (`0,808`; one or two digits behind a comma; one `1.234,5` is enough), and a point may only
-    part thousands.
+    Some cells must show this (`0,808`; one or two digits after a comma; one `1.234,5` is enough), and a point may only
+    separate thousands.
     """
     texts = [text for row in rows for text in row.cells]
     if not any("," in text for text in texts):
@@ -235,9 +236,9 @@ _COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 def _starts_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> list[int]:
-    """The columns in which further tables begin beside the first one: `Model | Acc | Model | Acc`.
+    """Return the columns in which further tables begin next to the first one: `Model | Acc | Model | Acc`.
 
-    They hold names as the first column does, numbers stand behind each, and the header says the same again.
+    Such columns hold names as the first column does, numbers follow each, and the header is repeated.
     """
     head = [clean_label(text).lower() for text in raw[header_rows - 1].cells]
     body = [row for row in raw[header_rows:] if len(row.cells) == width]
@@ -272,7 +273,7 @@ def _is_value(text: str) -> bool:
 
 
 def _is_title(row: RawRow) -> bool:
-    """Whether one text stands over the whole table."""
+    """Tell whether a row is one text that stands over the whole table."""
     texts = [plain(text) for text in row.cells]
     is_one = len(texts) > 2 and bool(texts[0]) and (len(set(texts)) == 1 or not any(texts[1:]))
     return is_one and not _is_score(texts[0])
@@ -283,7 +284,7 @@ def _is_across(row: RawRow) -> bool:
 
 
 def _label_columns(body: Sequence[RawRow], width: int) -> int:
-    """How many columns stand before the first one of numbers."""
+    """Return how many columns come before the first one of numbers."""
     body = [
         row
         for row in body
@@ -297,7 +298,7 @@ def _label_columns(body: Sequence[RawRow], width: int) -> int:
 
 
 def _continue_labels(headers: list[list[str]]) -> None:
-    """A blank of an upper row continues the label before it, but not where a label above begins anew."""
+    """Fill blanks of upper header rows with the label before, unless a label above changes there."""
     for nth, upper in enumerate(headers[:-1]):
         if any(one and one == other for one, other in pairwise(upper)):
             continue  # this row says itself how far its labels reach
@@ -309,7 +310,7 @@ def _continue_labels(headers: list[list[str]]) -> None:
 
 
 def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
-    """Spread labels over the columns of their parts, where the same parts stand below each; whether that is so.
+    """Spread labels over the columns of their parts, if the same parts stand below each label; return whether they do.
 
     `| | | QuizA | | | QuizB | |` over `Model | Base | Novel | HM | Base | Novel | HM`.
     """
@@ -344,7 +345,7 @@ def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) ->
 
 
 def _holds_scores(row: RawRow, above: RawRow, labels: int) -> bool:
-    """Whether a row has names of its own and decimals behind them."""
+    """Tell whether a row has names of its own, with decimals after them."""
     texts = [piece for text in row.cells[labels:] if text.strip() for piece in _pieces(text)]
     decimals = sum((number := number_of(text)) is not None and "." in number.text for text in texts)
     return (
@@ -355,15 +356,17 @@ def _holds_scores(row: RawRow, above: RawRow, labels: int) -> bool:
 
 
 def _is_all_bold(row: RawRow) -> bool:
-    """Whether a row holds nothing but several bold words: names of columns."""
+    """Tell whether a row holds nothing but several bold words: names of columns."""
     filled = [text for text in row.cells if text.strip()]
     return len(filled) > 2 and all(_BOLD.fullmatch(text.strip()) and number_of(text) is None for text in filled)
 
 
 def _begins_anew(texts: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:
-    """Whether a row between others is the header of a new table: no numbers, and `Model` or `Benchmark` over the labels.
+    """Tell whether a row between others is the header of a new table.
 
-    Or over the labels what the table's own header has there, and names over the rest.
+    It has no numbers, names over the columns of numbers, and `Model` or `Benchmark`, or what the table's own header
+    has,
+    over the label columns.
     """
     if len(texts) != width:
         return False

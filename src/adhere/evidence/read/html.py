@@ -1,4 +1,4 @@
-"""Reads HTML with lxml: its tables (also those inside Markdown) with their spans, and the text between them.
+"""Read HTML with lxml: its tables (also those inside Markdown) with their spans, and the text between them.
 
 Tables are cut out of the text first and parsed one at a time: libxml2 stops counting lines at 65,535, and a Markdown
 document is not HTML around its tables.
@@ -28,9 +28,9 @@ _NOTES = frozenset({
     "footnote-text", "footnotetext", "footnoteref", "noteref", "tooltip-text", "tooltiptext", "sr-only",
     "visually-hidden", "screen-reader-text", "katex-html",
 })  # fmt: skip
-"""Classes of what stands in the text and is none of it.
+"""Classes of elements that stand in the text but do not belong to it.
 
-Footnotes (LaTeXML's, pandoc's, Sphinx's, of tooltips), what is hidden, and the second copy of a formula (KaTeX's).
+Footnotes (LaTeXML's, pandoc's, Sphinx's, of tooltips), hidden elements, and the second copy of a formula (KaTeX's).
 """
 _LINKED_MARK = re.compile(r"\s*\[?(?:\d{1,3}|[a-z*†‡§¶])\]?\s*")
 _MARK = re.compile(r"[\d*†‡§¶,\s]*|[a-z]")
@@ -39,7 +39,7 @@ _MAX_DEPTH = 40
 
 
 class HtmlTable(NamedTuple):
-    """A table as it stands: rows with spans filled in, how many of them are headers, and its caption."""
+    """Holds a table as it stands: rows with spans filled in, the number of header rows, and the caption."""
 
     line: int
     rows: list[RawRow]
@@ -49,7 +49,7 @@ class HtmlTable(NamedTuple):
 
 
 class HtmlText(NamedTuple):
-    """A heading (`level` 1 to 6) or a paragraph (`level` 0)."""
+    """Holds a heading (`level` 1 to 6) or a paragraph (`level` 0)."""
 
     level: int
     text: str
@@ -57,7 +57,7 @@ class HtmlText(NamedTuple):
 
 
 def without_comments(text: str) -> str:
-    """The text with the lines of its comments left blank."""
+    """Return the text with comments removed, but not their line breaks."""
     pieces, position = [], 0
     while (start := text.find("<!--", position)) >= 0:
         end = text.find("-->", start + 4)
@@ -69,7 +69,7 @@ def without_comments(text: str) -> str:
 
 
 def table_end(text: str, start: int) -> int:
-    """Where the table that begins at `start` ends, nested ones included; -1 where it is never closed."""
+    """Return where the table that begins at `start` ends, nested tables included; -1 if it is never closed."""
     depth = 0
     for tag in _TABLE_TAG.finditer(text, start):
         depth += -1 if tag["close"] else 1
@@ -80,7 +80,7 @@ def table_end(text: str, start: int) -> int:
 
 
 def table_start(text: str, start: int = 0) -> int:
-    """Where the next table begins; -1 where none does."""
+    """Return where the next table begins; -1 if there is none."""
     match = _TABLE_TAG.search(text, start)
     while match and match["close"]:
         match = _TABLE_TAG.search(text, match.end())
@@ -98,7 +98,7 @@ def _parse(text: str) -> Any:
 
 
 def html_tables(text: str, line: int) -> Iterator[HtmlTable]:
-    """The tables of a piece of HTML whose first line is `line`, the outer one first."""
+    """Yield the tables of a piece of HTML whose first line is `line`, outer tables first."""
     root = _parse(text)
     for table in root.iter("table") if root is not None else ():
         yield _table(table, line - 1)
@@ -137,9 +137,9 @@ def _table(table: Any, before: int) -> HtmlTable:
 
 
 def _row_cells(table: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Rows of a table and their cells (and its caption), without those of tables inside.
+    """Yield the rows of a table with their cells, and its caption (without cells), but nothing of nested tables.
 
-    Cells without a row make one.
+    Cells outside a row make one row.
     """
     stray: list[Any] = []
     for element in table.iter("tr", "td", "th", "caption"):
@@ -158,7 +158,7 @@ def _row_cells(table: Any) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _fill(spans: dict[int, tuple[int, str]], row: list[str]) -> None:
-    """Put cells of rows above that reach down into their places."""
+    """Put cells that span down from rows above into their places."""
     while len(row) in spans and len(row) < 2 * MAX_COLUMNS:
         column = len(row)
         rows_left, text = spans[column]
@@ -174,7 +174,7 @@ def _span(value: str | None) -> int:
 
 
 def _text(element: Any, depth: int = 0) -> str:
-    """The text of a cell with bold as `**` and underlining as `<u>`; footnote marks and nested tables are left out."""
+    """Return the text of a cell, bold as `**` and underlining as `<u>`, without footnote marks and nested tables."""
     if depth > _MAX_DEPTH:
         return str(element.text_content())
     pieces = [element.text or ""]
@@ -211,7 +211,7 @@ def is_note(element: Any) -> bool:
 
 
 def html_text(text: str, line: int) -> Iterator[HtmlText]:
-    """Headings and paragraphs of a piece of HTML without its tables; scripts, styles and code are left out."""
+    """Yield headings and paragraphs of a piece of HTML without its tables; scripts, styles and code are left out."""
     etree: Any = need("lxml.etree", extra="claims")
     root = _parse(text)
     if root is None:

@@ -1,7 +1,7 @@
-r"""Reads LaTeX sources: `tabular` and its kin with `\multicolumn` and `\multirow`, captions, sections, sentences.
+r"""Read LaTeX sources: `tabular` and its kin with `\multicolumn` and `\multirow`, captions, sections, sentences.
 
-Every pass goes over the text once, so time is linear in its length. Files that `\input` names are not followed, and
-said to be missing.
+Every pass goes over the text once, so time is linear in its length. Files that `\input` names are not followed, but
+reported as missing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MAX_BODY = 2000
 
 
 class LatexTable(NamedTuple):
-    """A table as it stands: rows with spans filled in, how many of them are headers, its caption and label."""
+    """Holds a table as it stands: rows with spans filled in, the number of header rows, its caption and number."""
 
     line: int
     rows: list[RawRow]
@@ -71,7 +71,10 @@ class LatexTable(NamedTuple):
 
 
 class LatexSource(NamedTuple):
-    """The parts of a source: its lines without tables, comments and markup (headings as `#`), and its tables."""
+    r"""Holds the parts of a source: its lines without tables, comments and markup (headings as `#`), and its tables.
+
+    `missing` are the files that `\input` names, with their lines.
+    """
 
     lines: list[str]
     tables: list[LatexTable]
@@ -79,7 +82,7 @@ class LatexSource(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """An environment: its kind, where it begins, where its content begins and ends, and where it ends."""
+    """Describes an environment: its kind, where it begins, where its content begins and ends, and where it ends."""
 
     kind: str
     start: int
@@ -89,19 +92,19 @@ class _Span(NamedTuple):
 
 
 class _Text:
-    """A source with its lines' places, so that a line number costs a search and not a count."""
+    """Finds line numbers in a source by a binary search."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._breaks = [match.start() for match in re.finditer("\n", text)]
 
     def line(self, at: int) -> int:
-        """The line (from 1) that a place stands on."""
+        """Return the line (from 1) of a position in the text."""
         return bisect_right(self._breaks, at - 1) + 1
 
 
 def read_latex(text: str) -> LatexSource:
-    """Tables and plain lines of a LaTeX source; line numbers are those of the source."""
+    """Return tables and plain lines of a LaTeX source; line numbers are those of the source."""
     text = "\n".join(_COMMENT.sub("", line) if "%" in line else line for line in text.split("\n"))
     text = _NEW_LINE.sub(r"\\\\", text)
     macros = _macros(text)
@@ -136,7 +139,7 @@ def read_latex(text: str) -> LatexSource:
 
 
 def _macros(text: str) -> dict[str, Macro]:
-    """The commands that the source defines."""
+    """Return the commands that the source defines."""
     macros: dict[str, Macro] = {}
     for match in _MACRO.finditer(text):
         body, _ = read_braces(text[match.end() : match.end() + MAX_BODY], 0)
@@ -148,7 +151,7 @@ def _macros(text: str) -> dict[str, Macro]:
 
 
 def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
-    """Outermost tabulars, and tables that float; what is never closed is text."""
+    """Return the outermost tabulars, and the tables that float; an environment that is never closed is text."""
     tabulars: list[_Span] = []
     floats: list[_Span] = []
     open_begins: list[re.Match[str]] = []
@@ -178,10 +181,11 @@ def _floats_around(tabulars: list[_Span], floats: list[_Span]) -> dict[_Span, _S
 
 
 def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -> dict[_Span, list[re.Match[str]]]:
-    r"""The captions of each tabular.
+    r"""Return the captions of each tabular.
 
     Of several tabulars that float together each has its own, in their order (`\captionof{table}` in a `minipage`), and
-    may have one for all besides, above or below them (`subtable`). Anything else is taken to have the first.
+    there may be one for all of them, above or below (`subtable`). In any other case each tabular gets the first
+    caption.
     """
     captions_of_tabular: dict[_Span, list[re.Match[str]]] = {}
     for float_, together in groupby(tabulars, key=lambda tabular: around.get(tabular, tabular)):
@@ -242,7 +246,7 @@ def _table(
 
 
 def _without_feet(text: str) -> str:
-    r"""Return the inside of a tabular with blanks for what is no row of it: captions, and of a `longtable` its feet.
+    r"""Return the inside of a tabular with blanks for what is no row: captions, and the page feet of a `longtable`.
 
     A `longtable` says what stands at the head and foot of each page before its rows; of two heads
     (`\endfirsthead`, `\endhead`) the second repeats the first.
@@ -267,7 +271,7 @@ def _without_feet(text: str) -> str:
 
 
 def _split(text: str, start: int, end: int, mark: str) -> Iterator[tuple[str, int]]:
-    """Pieces between marks that stand outside of braces and nested environments, with where each begins."""
+    """Yield the pieces between marks outside of braces and nested environments, each with its beginning."""
     depth, begin, at = 0, start, start
     while match := _MARK.search(text, at, end):
         sign, at = match.group(), match.end()

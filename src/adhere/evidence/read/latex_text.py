@@ -1,7 +1,7 @@
 r"""The text of a piece of LaTeX: what `\textbf{\fontsize{8}{8}\selectfont 82.3}$_{\pm 0.4}$` shows on the page.
 
-Bold becomes `**…**` and underlining `<u>…</u>`. A command that is not known shows its arguments, or its own name where
-it has none (`\ours-7B` is `ours-7B`): nothing of it is lost. pylatexenc is not used: it took 4.7 s a megabyte, and
+Bold becomes `**…**` and underlining `<u>…</u>`. An unknown command shows its arguments, or its own name if
+it has none (`\ours-7B` is `ours-7B`), so that nothing is lost. pylatexenc is not used: it took 4.7 s a megabyte, and
 without the lists below it reads `\fontsize{8}{8}\selectfont 82.3` as 8882.3.
 """
 
@@ -66,7 +66,7 @@ _NEGATIVE = re.compile(r"[\u2212-]\s?\d+")  # `10^{-3}`
 
 
 class Macro(NamedTuple):
-    """A command that the source defines: how many arguments it takes, and what it stands for (`#1` is the first)."""
+    """Describes a command that the source defines: its number of arguments, and its text (`#1` is the first one)."""
 
     arguments: int
     body: str
@@ -87,7 +87,7 @@ def _ends_in_hyphen(text: str) -> bool:
 
 
 def read_braces(text: str, start: int) -> tuple[str | None, int]:
-    """The content of the braces at or after `start`, and where they end; (None, start) where none open there."""
+    """Return the content of the braces at or after `start`, and where they end; (None, start) if none open there."""
     while start < len(text) and text[start].isspace():
         start += 1
     if start >= len(text) or text[start] != "{":
@@ -106,7 +106,7 @@ def _brace() -> re.Pattern[str]:
 
 
 def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
-    """The text up to the closing brace of the group that `at` stands in, and the place behind it."""
+    """Return the text up to the closing brace of the group around `at`, and the position behind that brace."""
     pieces: list[str] = []
     is_bold = False
     while at < len(source):
@@ -154,9 +154,9 @@ def _argument(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> 
 
 
 def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
-    """Read what stands above or below the line, and where it ends.
+    """Return a superscript or subscript as text, and where it ends.
 
-    A sign or number above it is a footnote's mark, anything else belongs to the name.
+    A raised sign or number is a footnote's mark and gives no text; anything else belongs to the name.
     """
     text, end = _argument(source, at, macros, depth)
     if text is None:

@@ -1,4 +1,4 @@
-"""Reads text: pipe tables, HTML tables, tab-separated tables, aligned columns, captions, notes, sentences.
+"""Read text: pipe tables, HTML tables, tab-separated tables, aligned columns, captions, notes, sentences.
 
 One pass over the lines, so time is linear in their number. Nothing is dropped: a line is part of a table, a heading, a
 note or a sentence. Cells of pipe tables are split by markdown-it's rule; its whole parser is not used, because it takes
@@ -54,7 +54,7 @@ _LEAD = re.compile(r"^\*\*(?P<lead>[^*]{1,120})\*\*\s*:?\s*")
 
 @dataclass(slots=True)
 class _State:
-    """The state gathered while lines go by."""
+    """Holds what is gathered while the lines are read."""
 
     document: Document
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class _State:
 def read_text_document(document: Document, text_lines: list[str], *, is_aligned: bool) -> None:
     """Fill a Document from its (repaired) lines.
 
-    `is_aligned` says that columns set apart by two or more spaces are tables.
+    `is_aligned` says that columns separated by two or more spaces are tables.
     """
     state = _State(document)
     number, count = 0, len(text_lines)
@@ -173,7 +173,7 @@ def read_latex_document(document: Document, text: str) -> None:
 
 
 def read_pdf_document(document: Document, blocks: Sequence[Block]) -> None:
-    """Fill a Document from the blocks of a PDF; its lines are those of the pages, one after the other."""
+    """Fill a Document from the blocks of a PDF; its lines are the lines of the pages, one after the other."""
     state = _State(document)
     for block in blocks:
         for line in block.lines:
@@ -208,7 +208,7 @@ def _take_heading(state: _State, level: int, text: str) -> None:
 
 
 def _table_end(lines: list[str], start: int, *, is_aligned: bool) -> int:
-    """The line after a table that begins at `start`; `start` where none begins."""
+    """Return the line after a table that begins at `start`; `start` if none begins there."""
     line = lines[start]
     if _GRID_RULE.match(line) and start + 1 < len(lines) and lines[start + 1].lstrip().startswith("|"):
         end = _table_end(lines, start + 1, is_aligned=False)
@@ -238,7 +238,7 @@ def _table_end(lines: list[str], start: int, *, is_aligned: bool) -> int:
 
 
 def _aligned_end(lines: list[str], start: int) -> int:
-    """The line after a table of aligned columns: rules and lone section lines between its rows belong to it."""
+    """Return the line after a table of aligned columns; rules and single section lines inside belong to it."""
     end, n_scored = start, 0
     while end < len(lines):
         fields = _fields(lines[end])
@@ -292,7 +292,7 @@ def _take_table(state: _State, lines: list[str], start: int, end: int, *, is_ali
 
 
 def _add_tables(state: _State, raw: list[RawRow], header_rows: int, caption: str = "", caption_line: int = 0) -> bool:
-    """Take rows as tables; False where there are too few of them."""
+    """Add rows as tables; return False if there are too few of them."""
     if len(raw) < 2 or not any(row.cells for row in raw):
         return False
     document = state.document
@@ -316,7 +316,7 @@ def _add_tables(state: _State, raw: list[RawRow], header_rows: int, caption: str
 
 
 def _only_lays_out(lines: list[str], start: int) -> bool:
-    """Whether an HTML table that begins on a line holds Markdown tables (side by side): it is none of its own."""
+    """Tell whether an HTML table that begins on a line only places Markdown tables side by side."""
     for at in range(start, min(len(lines), start + MAX_LAYOUT) - 1):
         if "</table" in lines[at].lower():
             return False
@@ -326,7 +326,7 @@ def _only_lays_out(lines: list[str], start: int) -> bool:
 
 
 def _take_html(state: _State, lines: list[str], start: int) -> int:
-    """Read the HTML table whose first tag stands on line `start` (from 0); the line after it."""
+    """Read the HTML table whose first tag stands on line `start` (from 0); return the line after it."""
     count, text = 0, ""
     end = -1
     for count in range(1, len(lines) - start + 1):
@@ -352,9 +352,9 @@ def _take_html(state: _State, lines: list[str], start: int) -> int:
 
 
 def _aligned_rows(lines: list[str], start: int, end: int) -> list[RawRow]:
-    """Cells of aligned columns.
+    """Return the cells of aligned columns, row by row.
 
-    A cell belongs to the column of the widest row whose span it overlaps or is nearest to.
+    A cell belongs to the nearest column of the widest row.
     """
     line_numbers = [n for n in range(start, end) if not _is_rule(lines[n])]
     spans = [[(m.start(), m.end(), m.group()) for m in _ALIGNED.finditer(lines[n].expandtabs())] for n in line_numbers]
@@ -426,7 +426,7 @@ def _sentences(lines: list[tuple[int, str]], paragraph: int, headings: tuple[str
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences of a paragraph; `et al.`, `e.g.`, `vs.` and initials do not end one."""
+    """Split a paragraph into sentences; `et al.`, `e.g.`, `vs.` and initials do not end one."""
     pieces: list[str] = []
     begin = 0
     for match in _BOUNDARY.finditer(text):
@@ -444,7 +444,7 @@ def split_sentences(text: str) -> list[str]:
 def _attach_captions(state: _State) -> None:
     """Give each table its caption and the notes after it.
 
-    The caption stands before it, or after it where the document sets captions below.
+    The caption stands before the table, or after it in a document that sets captions below.
     """
     blocks = [block for block in state.blocks if block[0] != "note"]
     kinds = [kind for kind, _ in blocks]

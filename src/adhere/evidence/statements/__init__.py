@@ -1,1 +1,1 @@
-"""Does a sentence of a report stand in its sources? Statements, the passages that speak of them, and a verdict each."""
+"""Do sources support the sentences of a report? Statements, the passages that speak of them, and a verdict for each."""

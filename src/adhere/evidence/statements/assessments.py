@@ -13,9 +13,9 @@ VERDICTS: tuple[Verdict, ...] = ("supported", "denied", "partly", "not found", "
 
 
 class Statement(Record, frozen=True):
-    """A sentence that asserts something, and where it stands.
+    """Holds a sentence that asserts something, and where it stands.
 
-    Of a sentence that a model split `whole` is the sentence and `part` says whether the text is a quotation of it.
+    If a model split the sentence, `whole` is the sentence and `part` says whether the text quotes it.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Statement(Record, frozen=True):
 
 
 class Quote(Record, frozen=True):
-    """A passage of a source as it stands there."""
+    """Quotes a passage of a source."""
 
     file: str
     line: int
@@ -34,10 +34,10 @@ class Quote(Record, frozen=True):
 
 
 class Assessment(Record, frozen=True):
-    """A statement with its verdict.
+    """Holds a statement with its verdict.
 
-    `kind` is how it was decided, `evidence` what it rests on, `reason` why, in words. `confidence` is how often
-    verdicts of this kind were right on labelled statements; None where fewer than 30 were labelled.
+    `kind` is how the verdict was found, `evidence` what it rests on, `reason` why, in words. `confidence` is how often
+    verdicts of this kind were right on labelled statements; None if fewer than 30 were labelled.
     """
 
     statement: Statement
@@ -49,7 +49,7 @@ class Assessment(Record, frozen=True):
 
 
 class Contradiction(Record, frozen=True):
-    """A statement of a report that the report itself denies, and where."""
+    """Names a statement of a report that the report itself denies, and where."""
 
     statement: Statement
     place: Quote
@@ -57,7 +57,7 @@ class Contradiction(Record, frozen=True):
 
 
 class SourceUse(Record, frozen=True):
-    """A source, whether the report names it, and how many verdicts rest on it."""
+    """Names a source, whether the report cites it, and how many verdicts rest on it."""
 
     file: str
     is_cited: bool
@@ -65,9 +65,9 @@ class SourceUse(Record, frozen=True):
 
 
 class Opinion(Record, frozen=True):
-    """A reviewer's verdict on one statement.
+    """Holds a reviewer's verdict on one statement.
 
-    `verdict` is None, with the reason, where an answer failed, could not be read, changed with the order of the
+    `verdict` is None, with the reason, if an answer failed, could not be read, changed with the order of the
     passages, or quotes what no passage says.
     """
 
@@ -79,10 +79,10 @@ class Opinion(Record, frozen=True):
 
 
 class Reviews(Record, frozen=True):
-    """All opinions.
+    """Holds all opinions.
 
-    `kappa` is Cohen's between reviewers on "supported or not", None where fewer than two answered, or where chance
-    alone agrees; `pairs` is over how many pairs of opinions.
+    `kappa` is Cohen's kappa between reviewers on "supported or not"; None if fewer than two answered, or if chance
+    alone gives full agreement. `pairs` counts the pairs of opinions behind it.
     """
 
     reviewers: tuple[str, ...]
@@ -94,7 +94,7 @@ class Reviews(Record, frozen=True):
 
 
 class Splitting(Record, frozen=True):
-    """How many sentences a model was asked about and split, and how many replies did not count, by why."""
+    """Counts the sentences that a model was asked about and split, and its refused replies by reason."""
 
     model: str
     asked: int
@@ -103,7 +103,7 @@ class Splitting(Record, frozen=True):
 
 
 class Quality(Record, frozen=True):
-    """A report in counts: statements by verdict, sentences that are none, sources and contradictions."""
+    """Counts a report's statements by verdict, the sentences left out by reason, and sources."""
 
     statements: int
     verdicts: dict[str, int]
@@ -113,7 +113,7 @@ class Quality(Record, frozen=True):
 
 
 class Statements(Record, frozen=True):
-    """Everything said of a report's statements."""
+    """Holds all findings about a report's statements."""
 
     assessments: tuple[Assessment, ...]
     quality: Quality
@@ -123,7 +123,7 @@ class Statements(Record, frozen=True):
 
     @property
     def denied(self) -> int:
-        """How many statements the sources deny."""
+        """Number of statements that the sources deny."""
         return sum(item.verdict == "denied" for item in self.assessments)
 
     def as_json(self) -> dict[str, Json]:

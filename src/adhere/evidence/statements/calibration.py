@@ -1,4 +1,4 @@
-"""How often a verdict was right on labelled statements that nobody had looked at: a frequency, or nothing."""
+"""How often verdicts were right on labelled statements that were not used to write the rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LEAST = 30  # labelled statements that got a verdict; below, no frequency is pri
 
 @functools.cache
 def frequencies() -> dict[str, tuple[int, int]]:
-    """How many calls of each verdict were right, of how many that were labelled."""
+    """Return, by verdict, how many labelled calls were right, and how many were labelled."""
     data = tomllib.loads(resources.files(__package__).joinpath("calibration.toml").read_text(encoding="utf-8"))
     return {kind: (row["right"], row["of"]) for kind, row in data.items()}
 
 
 def with_confidence(assessment: Assessment) -> Assessment:
-    """The assessment with how often its verdict was right; None where fewer than 30 of that verdict were labelled."""
+    """Return the assessment with how often its verdict was right; None if fewer than 30 such were labelled."""
     right, of = frequencies().get(assessment.verdict, (0, 0))
     if assessment.verdict == "cannot tell" or of < LEAST:
         return assessment

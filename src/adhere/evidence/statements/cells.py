@@ -1,6 +1,6 @@
-"""Holds a statement against tables: the cells that it names, what it says of them, and what they print.
+"""Compare a statement with tables: the cells that it names, what it says of them, and what they print.
 
-grids.py knows the tables by their labels; here one statement stands before one table.
+grids.py knows the tables by their labels; here one statement is compared with one table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _SIGNS = ((_AHEAD, 1, True), (_BEHIND, -1, True), (_HIGHER, 1, False), (_LOWER, 
 
 
 class Reading(NamedTuple):
-    """The finding of one table about a statement, with its cells; `exactness` is the share of labels named in full."""
+    """Holds the finding of one table about a statement, with its cells.
+
+    `exactness` is the share of labels that the statement names in full.
+    """
 
     finding: Finding
     kind: str
@@ -52,7 +55,7 @@ def readings(sentence: Wording, grids: Grids) -> Iterator[Reading]:
 
 
 def names_a_cell(sentence: Wording, grids: Grids) -> bool:
-    """Whether a table has numbers like those of a statement where it names a row and a column."""
+    """Tell whether a table has numbers like those of a statement where the statement names a row and a column."""
     named_grids = ((grids.grids[number], mentions) for number, mentions in grids.mentions(sentence).items())
     cases = [_Case(sentence, grid, mentions) for grid, mentions in named_grids if _is_about(grid, sentence, mentions)]
     return any(case.could_say() for case in cases)
@@ -72,14 +75,14 @@ def counts(sentence: Wording, grids: Grids, line: int) -> Reading | None:
 
 
 def tuning_said(sentence: Wording) -> Tuning:
-    """Whether a statement speaks of instruct or of base models; empty where it says neither or both."""
+    """Return the tuning that a statement speaks of, instruct or base; empty if it names neither or both."""
     tunings = {model_name(name.text).tuning for name in sentence.names if name.is_model} - {""}
     tunings |= {"base"} if re.search(r"\bbase models?\b", sentence.text, re.IGNORECASE) else set()
     return next(iter(tunings)) if len(tunings) == 1 else ""
 
 
 def _is_about(grid: Grid, sentence: Wording, mentions: Sequence[Mention]) -> bool:
-    """Whether every name of the statement is a label of the table, or stands around it."""
+    """Tell whether every name of the statement is a label of the table, or stands around it."""
     for name in sentence.names:
         inside = any(mention.start <= name.start and name.end <= mention.end for mention in mentions)
         keys = {name.key, benchmark_key(name.text), "~" + stem(name.text), *map(benchmark_key, name.text.split("-"))}
@@ -91,7 +94,7 @@ def _is_about(grid: Grid, sentence: Wording, mentions: Sequence[Mention]) -> boo
 
 
 class _Case:
-    """One statement before one table."""
+    """Compares one statement with one table."""
 
     def __init__(self, sentence: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
         self.sentence, self.grid, self.text, self.tuning = sentence, grid, sentence.text, tuning_said(sentence)
@@ -108,18 +111,18 @@ class _Case:
         self.pairs: list[Pair] = [pair for pair, _ in zip(pairs, range(MOST_CELLS), strict=False)]
 
     def cells(self, row: int, column: int) -> list[Figure]:
-        """The numbers at a row and a column, but those of a model of another tuning."""
+        """Return the numbers at a row and a column, without those of a model of another tuning."""
         figures = self.grid.figures.get((row, column), [])
         return [v for v in figures if not (self.tuning and v.tuning and v.tuning != self.tuning)]
 
     def could_say(self) -> bool:
-        """Whether the cells that are named could be what the numbers are of, or what they are the difference of."""
+        """Tell whether the statement's numbers could be the named cells' numbers, or differences of them."""
         cells = [value for _, _, value in self.pairs]
         is_like = not self.numbers or _DIFFERENCE.search(self.text) or any(_may_be_cell(q, cells) for q in self.numbers)
         return bool(cells and is_like)
 
     def read(self) -> Reading | None:
-        """Return what the table says; None where it does not speak of the statement."""
+        """Return what the table says; None if it does not speak of the statement."""
         if not self.pairs:
             return None
         cells = [value for _, _, value in self.pairs]
@@ -144,7 +147,7 @@ class _Case:
         return Reading(finding, kind, tuple(cells[:8]), f"the table prints {_as_printed(cells)}")
 
     def _paired(self) -> Reading | None:
-        """Every number is a cell's: each must be that of the label beside it."""
+        """Read a statement whose numbers are all in cells: each number must belong to the label next to it."""
         for place, number in enumerate(self.numbers):
             row, column = (_beside(number, place, axis, len(self.numbers)) for axis in (self.rows, self.columns))
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
@@ -157,7 +160,7 @@ class _Case:
         return self._by_order("cell", cells, is_right=self._said_order() is not False)
 
     def _difference(self, open_numbers: Sequence[Quantity]) -> tuple[bool, Reading | None]:
-        """Whether a number is the difference of two cells of one measure, and what that says."""
+        """Tell whether a number is the difference of two cells of one measure, and return what the table says of it."""
         if len(open_numbers) != 1 or not _DIFFERENCE.search(self.text):
             return False, None
         cells = [value for _, _, value in self.pairs]
@@ -174,7 +177,7 @@ class _Case:
         return False, None
 
     def _said_order(self) -> bool | None:
-        """Whether the order that the statement says is the table's; None where it says none."""
+        """Tell whether the order that the statement gives is the table's; None if it gives none."""
         if _UNLESS.search(self.text):
             return None
         axis, others = self.rows, self.columns
@@ -200,7 +203,10 @@ class _Case:
         return next(figures, None)
 
     def _sign(self, starts: Sequence[int]) -> tuple[int, bool] | None:
-        """1: the label named first is ahead; and whether ahead means better rather than more."""
+        """Return whether the label named first is ahead (1), equal (0) or behind (-1); None if unclear.
+
+        The second part says whether ahead means better rather than more.
+        """
         is_passive = bool(_PASSIVE.search(self.text)) and not _BEHIND.search(self.text)
         is_first = bool(_OBJECT_FIRST.match(self.text))
         text = self.text if is_first else self.text[starts[0] :]  # "Despite lower costs, A outperforms B"
@@ -210,7 +216,7 @@ class _Case:
         return (-signs[0][0] if is_first != is_passive else signs[0][0]), signs[0][1]
 
     def _is_extreme(self) -> bool | None:
-        """`the highest on X`: against all others of the line."""
+        """Tell whether `the highest on X` (or lowest) is true of the line; None if the statement does not say so."""
         best, worst = bool(_BEST.search(self.text)), bool(_WORST.search(self.text))
         if best == worst or not self.grid.sheet.models_in or any(v.role != "score" for _, _, v in self.pairs):
             return None
@@ -225,7 +231,7 @@ class _Case:
         return all(verdicts)
 
     def counted(self, numbers: Sequence[Quantity]) -> Reading | None:
-        """`A outperforms B on eight out of ten benchmarks`, over the lines that print both."""
+        """Check `A outperforms B on eight out of ten benchmarks` over the lines that print both; None if it cannot."""
         on_rows = self.grid.sheet.models_in == "rows"
         models = sorted((m for m in (self.rows if on_rows else self.columns)), key=lambda m: m.start)
         sign = self._sign([models[0].start]) if models else None
@@ -250,7 +256,7 @@ class _Case:
 
 
 def _without_groups(mentions: list[Mention], text: str, labels: Sequence[str]) -> list[Mention]:
-    """The labels of one axis without those of a group (`Tools`) of which another names a part (`Tools, errors`)."""
+    """Return the labels of one axis without groups (`Tools`) of which another label names a part (`Tools, errors`)."""
     own = {mention.start: benchmark_key(text[mention.start : mention.end]) for mention in mentions}
     groups = {
         start
@@ -262,7 +268,7 @@ def _without_groups(mentions: list[Mention], text: str, labels: Sequence[str]) -
 
 
 def _is_of_cells(text: str, number: Quantity, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether a number may be a cell's: none inside a label, of a table's name or of shots."""
+    """Tell whether a number may be a cell's: not inside a label, nor of a table's name or of shots."""
     if any(start <= number.start < end for start, end in spans):
         return False
     return not _REFERENCE.search(text[max(0, number.start - 12) : number.start]) and not _SHOT.match(text, number.end)
@@ -282,7 +288,7 @@ def _equals(number: Quantity, figure: Figure) -> bool:
 
 
 def _may_be_cell(number: Quantity, cells: Sequence[Figure]) -> bool:
-    """Whether a number has the form of the cells: a score beside scores, not a count beside shares."""
+    """Tell whether a number looks like the cells: a score among scores, not a count among shares."""
     if number.unit not in {"", "%"} or number.bound:
         return False
     has_decimals = any(cell.printed.decimals for cell in cells)
@@ -291,7 +297,7 @@ def _may_be_cell(number: Quantity, cells: Sequence[Figure]) -> bool:
 
 
 def _beside(number: Quantity, place: int, mentions: Sequence[Mention], count: int) -> int:
-    """The label that a number belongs to: the only one, the one at its place among as many, else the nearest."""
+    """Return the label that a number belongs to: the only one, the one at its place among as many, else the nearest."""
     starts = sorted({mention.start for mention in mentions})
     if len(starts) == count or len(starts) == 1:
         return starts[place if len(starts) > 1 else 0]

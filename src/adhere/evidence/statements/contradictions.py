@@ -1,4 +1,4 @@
-"""Find where a report contradicts itself: a sentence against its own tables, and two sentences against each other."""
+"""Find where a report contradicts itself: a sentence and its own tables, or two sentences."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _LISTED = re.compile(
 
 
 def contradictions(document: Document, statements: Sequence[Statement], grids: Grids) -> Iterator[Contradiction]:
-    """Every sentence of a report that its own tables contradict.
+    """Yield every sentence of a report that its own tables contradict.
 
-    What a table lists is counted by its rows and their ticks. What is said of two models over several benchmarks is
+    Things that a table lists are counted by its rows and their ticks. A comparison of two models over several
+    benchmarks is
     counted over the table that has both.
     """
     lists = {stem(plain(t.headers[0][0])): t for t in document.tables if t.headers and _is_list(t)}
@@ -46,7 +47,7 @@ def contradictions(document: Document, statements: Sequence[Statement], grids: G
 
 
 def between_sentences(document: Document, own: Sources) -> Iterator[Contradiction]:
-    """Every two sentences of a report that repeat each other but for a number, each pair once.
+    """Yield every two sentences of a report that repeat each other except for a number, each pair once.
 
     By the matcher of sources each must deny the other by its number, both must name the same, and hardly a word of one
     may be new to the other: sentences of one report that differ in a name, a date or a setting speak of two things.
@@ -86,7 +87,10 @@ def _are_one_subject(text: str, other: str) -> bool:
 
 
 def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
-    """The one number by which a sentence denies another that says nearly all of its words, no date; else empty."""
+    """Return the one number by which a sentence denies another, and the other's number; empty if it does not.
+
+    The other must have nearly all words of the sentence, and the number must not be a date.
+    """
     comparison = match(wording(sentence.text), source, own.rarity)
     is_denied = comparison.standing == "denied" and comparison.kind == "number" and comparison.related >= TOLD
     is_one = len(comparison.missing) == 1 and not _DATE.fullmatch(comparison.missing[0])
@@ -94,7 +98,7 @@ def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
 
 
 def _is_list(table: Table) -> bool:
-    """Whether a table lists things of one kind, which its corner names: no models, benchmarks or categories."""
+    """Tell whether a table lists things of one kind, named in its corner, but no models, benchmarks or categories."""
     corner = plain(table.headers[0][0]).lower() if table.headers[0] else ""
     return bool(re.fullmatch(r"[a-z]+", corner)) and not any(
         is_role(role, corner) for role in ("models", "benchmarks", "categories")
@@ -102,7 +106,7 @@ def _is_list(table: Table) -> bool:
 
 
 def _counts(document: Document, statement: Statement, lists: dict[str, Table]) -> Iterator[Contradiction]:
-    """`20 claims were extracted` over a table of 18 claims, `2 verified` over two ticks."""
+    """Yield wrong counts: `20 claims were extracted` over a table of 18 claims, `2 verified` over three ticks."""
     if not _LISTED.search(statement.text):
         return
     for number in wording(statement.text).numbers:
@@ -129,7 +133,10 @@ def _counts(document: Document, statement: Statement, lists: dict[str, Table]) -
 
 
 def _leads(document: Document, statement: Statement, grids: Grids) -> Iterator[Contradiction]:
-    """`A outperforms B on eight out of ten benchmarks` over the table that has both."""
+    """Yield a wrong count of benchmarks on which a model leads, by the table that has both models.
+
+    `A outperforms B on eight out of ten benchmarks`.
+    """
     reading = counts(wording(statement.text), grids, statement.line)
     if reading is not None and reading.finding == "denied":
         yield _against(document, statement, reading.cells[0].line, reading.reason)

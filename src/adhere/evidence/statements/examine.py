@@ -1,4 +1,4 @@
-"""One call of `adhere claims --sources`: statements, their verdicts, and what the report says against itself."""
+"""Run one call of `adhere claims --sources`: statements, their verdicts, and where the report contradicts itself."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def examine_statements(
     reports: Sequence[Path], sources: Sequence[Path], *, statements_file: Path | None = None,
     reviewers: Sequence[str] = (), splitter: str | None = None,
 ) -> Statements:  # fmt: skip
-    """Hold the statements of reports, or those of a file, against sources.
+    """Compare the statements of reports, or of a file, with sources.
 
     Args:
-        reports: Where the statements stand.
-        sources: What they are held against.
+        reports: Documents whose statements are checked.
+        sources: Documents that the statements are compared with.
         statements_file: A file of statements, in place of those of the reports.
         reviewers: Models that are asked about each statement.
         splitter: A model that splits compound statements first.
 
     Raises:
-        UsageError: Nothing to hold or nothing to hold it against, a document that cannot be read, or more than
+        UsageError: There are no statements or no sources, a document cannot be read, or there are more than
             5,000 statements.
     """
     if not sources:
@@ -119,12 +119,12 @@ def _quality(
 
 
 def _is_cited(source: Document, text: str) -> bool:
-    """Whether a report names a source: by its title, or its file's name."""
+    """Tell whether a report names a source: by its title, or its file's name."""
     names = [benchmark_key(source.title), benchmark_key(source.name.rpartition(".")[0])]
     return any(len(name) >= 6 and name in text for name in names)
 
 
 def _number_of(link: str) -> str:
-    """Return what tells a paper's address from others: an arXiv number or a DOI; "" where it has neither."""
+    """Return what identifies a paper in its address: an arXiv number or a DOI; empty if it has neither."""
     match = re.search(r"\b\d{4}\.\d{4,5}\b|10\.\d{4,}/\S+", link)
     return match.group() if match else ""

@@ -1,4 +1,4 @@
-"""The statements of a report: its sentences that assert something, and tables that list statements."""
+"""Find the statements of a report: its sentences that assert something, and tables that list statements."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CITATION, _PLAN, _TALK, _SETTING, _COMPARISON, _REFERENCES = (
 
 
 class Extraction(NamedTuple):
-    """The statements of a report in their order, and how many sentences are none, by why."""
+    """Holds the statements of a report in their order, and how many sentences are none, by reason."""
 
     statements: tuple[Statement, ...]
     left_out: dict[str, int]
 
 
 def extract(document: Document) -> Extraction:
-    """Every statement of a document; a table of statements stands for the sentences in it."""
+    """Return every statement of a document: of its sentences, and of tables that list statements."""
     table_statements = [statement for table in document.tables for statement in listed_statements(document.name, table)]
     left_out: Counter[str] = Counter()
     statements: list[Statement] = []
@@ -50,7 +50,7 @@ def extract(document: Document) -> Extraction:
 
 
 def why_none(text: str) -> str:
-    """Why a sentence is no statement: a question, a plan, talk of the text itself …; empty where it is one."""
+    """Say why a sentence is no statement: a question, a plan, talk of the text itself …; empty if it is one."""
     sentence = wording(text)
     reasons = {
         "fragment": _is_short(text) or _is_title(text),
@@ -73,13 +73,13 @@ def _is_short(text: str) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    """Whether a text is written as titles are: no full stop, and nearly every longer word with a capital."""
+    """Tell whether a text is written like a title: no full stop, and nearly every longer word with a capital."""
     longer = [word for word in text.split() if len(word) > 3]
     return text[-1:] not in ".!;:。" and sum(word[0].isupper() for word in longer) > 0.8 * len(longer)
 
 
 def listed_statements(file: str, table: Table) -> Iterator[Statement]:
-    """The statements of a table that lists them, one a row: the first column most of whose cells are sentences."""
+    """Yield the statements that a table lists, one a row: in the first column most of whose cells are sentences."""
     for column in range(table.width):
         cells = [(plain(row.cells[column].text), row.line) for row in table.rows if column < len(row.cells)]
         sentences = [cell for cell in cells if len(cell[0].split()) >= LEAST_WORDS + 2]
@@ -91,10 +91,10 @@ def listed_statements(file: str, table: Table) -> Iterator[Statement]:
 
 
 def given_statements(path: Path) -> tuple[Statement, ...]:
-    """The statements of a file: a table of them, JSON lines with `statement`, or a sentence a line.
+    """Return the statements of a file: a table of them, JSON lines with `statement`, or a sentence a line.
 
     Raises:
-        UsageError: It cannot be read, or holds no statement.
+        UsageError: The file cannot be read, or holds no statement.
     """
     document = read_document(path, name=path.name)
     rows = _json_rows(document, path) if path.suffix.lower() in {".jsonl", ".ndjson"} else []

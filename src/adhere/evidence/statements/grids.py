@@ -1,4 +1,4 @@
-"""The tables of sources by the keys of their labels, so that a statement finds the cells that it names."""
+"""Index the tables of sources by the keys of their labels, so that a statement finds the cells that it names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPEEDS = frozenset({"faster", "slower", "fast", "slow", "speed"})
 
 
 class Figure(NamedTuple):
-    """A number of a table with its labels, be it a score or not."""
+    """Holds a number of a table with its labels, whether it is a score or not."""
 
     document: str
     line: int
@@ -39,7 +39,10 @@ class Figure(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A label of a table in a statement; `is_exact` is false where it is named without its parenthesis, or loosely."""
+    """Names a table's label that a statement mentions.
+
+    `is_exact` is false if the label is mentioned without its parenthesis, or loosely.
+    """
 
     start: int
     end: int
@@ -49,7 +52,7 @@ class Mention(NamedTuple):
 
 
 class Grid:
-    """A table's numbers by row and column, and the keys of what stands around them."""
+    """Holds a table's numbers by row and column, and the keys of the texts around the table."""
 
     def __init__(self, sheet: Sheet) -> None:
         table, name = sheet.table, sheet.document.name
@@ -71,7 +74,7 @@ class Grid:
         self.labels = list(self._labels())
 
     def _labels(self) -> Iterator[tuple[Axis, int, str]]:
-        """Every label with its place."""
+        """Yield every label with its axis and position."""
         sheet, table = self.sheet, self.sheet.table
         first = max(1, sheet.first_column if sheet.cells else 1)
         for r in {row for row, _ in self.figures}:
@@ -86,7 +89,7 @@ class Grid:
             yield from (("column", c, text) for text in dict.fromkeys(texts) if text)
 
     def loosely_named(self, sentence: Wording, axis: Axis) -> Iterator[Mention]:
-        """The labels of several words of which a statement has each, in whatever order (`#Total Params`)."""
+        """Yield the labels of several words that a statement has all of, in any order (`#Total Params`)."""
         words = [(s, e, stem(part)) for s, e, token in sentence.tokens for part in re.split(r"[-/]", token) if part]
         for own, position, label in self.labels:
             label_stems = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
@@ -101,7 +104,7 @@ class Grid:
 
 
 class Grids:
-    """The tables of all sources."""
+    """Holds the tables of all sources."""
 
     def __init__(self, sheets: Iterable[Sheet]) -> None:
         self.grids = [Grid(sheet) for sheet in sheets]
@@ -116,7 +119,7 @@ class Grids:
                         self._places[key].add((number, axis, position, rest))
 
     def mentions(self, sentence: Wording) -> dict[int, list[Mention]]:
-        """The labels that a statement names, by table; a label inside a longer one is not meant."""
+        """Return the labels that a statement names, by table; a label inside a longer one does not count."""
         mentions_by_grid: dict[int, dict[tuple[Axis, int], Mention]] = defaultdict(dict)
         words = sentence.tokens
         for length in range(min(MOST_WORDS, len(words)), 0, -1):
@@ -140,7 +143,7 @@ class Grids:
 
 
 def label_keys(label: str) -> set[str]:
-    """The keys of a label: as a name, and its words without their endings."""
+    """Return the keys of a label: as a name, and its words without their endings."""
     label = with_digits(label)
     texts = {label, benchmark_name(label).name if is_known(label) and not _PARENTHESIS.search(label) else label}
     keys = {key for text in texts for key in (benchmark_key(text), name_key(text), _stems(text))}
@@ -149,7 +152,7 @@ def label_keys(label: str) -> set[str]:
 
 
 def _keys_of_words(text: str) -> set[str]:
-    """The keys under which a piece of a statement may name a label."""
+    """Return the keys under which a piece of a statement may name a label."""
     text = text.removesuffix("'s").removesuffix("’s")
     keys = {benchmark_key(text), _stems(text)} - {""}
     keys |= {name_key(text)} if not text.islower() or any(char.isdigit() for char in text) else set()
@@ -164,7 +167,7 @@ def _stems(text: str) -> str:
 
 
 def _is_like(word: str, label: str) -> bool:
-    """Whether a word is that of a label, which may be cut short (`Params`, `Emb`)."""
+    """Tell whether a word is a label's word, which may be cut short (`Params`, `Emb`)."""
     return word == label or word.startswith(label) or (len(word) >= 5 and label.startswith(word[:5]))
 
 
@@ -181,7 +184,7 @@ def _outermost(mentions: list[Mention]) -> list[Mention]:
 
 
 def _told_apart(mentions: list[Mention]) -> list[Mention]:
-    """Keep, of the labels that one piece of a statement names, those that it names in full; none on both axes."""
+    """Keep the labels that a piece of a statement names in full, if there are any; no piece names both axes."""
     exact = {(m.start, m.axis) for m in mentions if m.is_exact}
     clear_mentions = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
     spans = {axis: {(m.start, m.end) for m in clear_mentions if m.axis == axis} for axis in ("row", "column")}

@@ -1,4 +1,4 @@
-"""A verdict for each statement: what tables and passages of the sources say of it together."""
+"""Find a verdict for each statement, from the tables and passages of the sources together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ORDER = {"supported": 0, "denied": 1, "near": 2, "far": 3}
 
 @dataclass(slots=True)
 class Sources:
-    """The documents against which statements are held, ready to be searched."""
+    """Holds the documents that statements are compared with, ready to be searched."""
 
     documents: Sequence[Document]
     passages: list[Passage]
@@ -58,14 +58,15 @@ class Sources:
         return cls(documents, passages, Search(passages), grids, rarity, sorted_numbers, scripts)
 
     def is_read_in(self, text: str) -> bool:
-        """Whether all sources are written in the letters of a text, so that its words would be found in them."""
+        """Tell whether all sources are written in the script of a text, so that its words can be found in them."""
         return self.scripts <= {is_latin(text)}
 
     def absent(self, sentence: Wording) -> tuple[str, bool]:
-        """The first name or number of a statement that no source has, and whether it is a name; empty without one.
+        """Return the first name or number of a statement that no source has, and whether it is a name.
 
-        A number that may follow from others (a difference, a share, a count in words) is none, and no name that other
-        letters write otherwise or that a list has in another's place.
+        Empty if there is none. Not counted are numbers that may follow from others (a difference, a share, a count in
+        words),
+        and names that another script writes otherwise or that are part of a list.
         """
         is_read = self.is_read_in(sentence.text)
         pairs = itertools.pairwise(sentence.names)
@@ -85,12 +86,12 @@ class Sources:
         return "", False
 
     def _spells(self, key: str) -> bool:
-        """Whether a passage has a name under its key, however it is spelled."""
+        """Tell whether a passage has a name under its key, however the name is spelled."""
         near = (passage for passage in self.passages if key[:3] in passage.text.lower())
         return any(key in wording(passage.text).keys for passage in near)
 
     def _has(self, number: Quantity) -> bool:
-        """Whether any source prints a number, whatever of."""
+        """Tell whether any source prints a number, of whatever."""
         if number.unit == "date":
             return any(agrees(number, other) for other in self.numbers)
         half = max(number.half, ABOUT * abs(number.value) if number.bound else 0.0)
@@ -103,14 +104,17 @@ class Sources:
         return False
 
     def quote(self, name: str, line: int) -> Quote:
-        """A line of a source as it stands there."""
+        """Quote a line of a source, cut to `MAX_QUOTED` characters."""
         document = next(document for document in self.documents if document.name == name)
         text = document.line(line).strip()
         return Quote(name, line, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…")
 
 
 def judge(statement: Statement, sources: Sources) -> Assessment:
-    """The verdict of programs on one statement; of one in two parts, of each part where the whole cannot be told."""
+    """Return the verdict of programs on one statement.
+
+    If nothing can be said of a statement in two parts, each part is judged.
+    """
     assessment = _judge(statement, statement.text, sources)
     if assessment.verdict in {"supported", "denied"} or assessment.kind == "order":
         return assessment  # what one passage does not say in this order its parts do not prove either
@@ -132,7 +136,7 @@ _JOINT = pattern("statements", "joint")
 
 
 def _may_follow(number: Quantity) -> bool:
-    """Whether a number may follow from others: a bound, a share, a ratio, a difference in points."""
+    """Tell whether a number may follow from others: a bound, a share, a ratio, a difference in points."""
     return number.bound in {"least", "most"} or number.unit in {"share", "times"} or "point" in number.text
 
 
@@ -141,9 +145,9 @@ _SPELT_ALIKE = re.compile(r"\d|[^\W\d_][A-Z]")  # a name that is written so in e
 
 
 def clauses(text: str) -> list[str]:
-    """The two parts of a statement that each say something; none where it is one.
+    """Return the two parts of a statement that each say something; empty if it is one.
 
-    The second part has the first one's subject where it begins with its verb.
+    A second part that begins with its verb gets the first one's subject.
     """
     joint = _JOINT.search(text)
     if joint is None:
@@ -171,7 +175,10 @@ def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:
 
 
 def _of_row(passage_match: Match) -> Match:
-    """A row holds many numbers: which of them is meant only its labels tell, and `cells` reads those."""
+    """Mark a match with a row of a table as uncertain.
+
+    Of the row's many numbers only the labels tell which is meant, and `cells` reads these.
+    """
     return passage_match._replace(standing="near", kind="words")
 
 

@@ -11,20 +11,20 @@ from typing import Any
 
 @functools.cache
 def data(room: str) -> dict[str, Any]:
-    """Everything that stands under a heading."""
+    """Return everything under a heading of `words.toml`."""
     text = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
     entries: dict[str, Any] = tomllib.loads(text)[room]
     return entries
 
 
 def words(room: str, name: str) -> list[str]:
-    """The words under a name."""
+    """Return the words under a name."""
     return str(data(room)[name]).split()
 
 
 @functools.cache
 def pattern(room: str, name: str, **parts: str) -> re.Pattern[str]:
-    """The pattern under a name, with `{PART}` filled in; it is of any case, and its line breaks do not count."""
+    """Return the pattern under a name, with `{PART}` filled in; it ignores case, and its line breaks are removed."""
     text = str(data(room)[name]).replace("\n", "")
     for part, replacement in parts.items():
         text = text.replace(f"{{{part}}}", replacement)

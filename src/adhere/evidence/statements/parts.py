@@ -1,7 +1,8 @@
-"""A model splits compound sentences (`--extract MODEL`); a program says whether a reply may stand.
+"""Let a model split compound sentences (`--extract MODEL`); a program says whether a reply may stand.
 
 A part is a quotation of the sentence, or it is marked as a paraphrase, which may name no number and no name that the
-sentence does not have. All parts together must hold all of its numbers and names. Else the sentence stays whole.
+sentence does not have. All parts together must hold all numbers and names of the sentence. Else the sentence stays
+whole.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _COMPOUND = re.compile(r"[;,\uff0c\uff1b\u3001]|\b(?:and|but|while|whereas|with|
 
 
 class Reply(Record, frozen=True):
-    """The reply that is asked of the model."""
+    """Holds the model's reply."""
 
     parts: list[str]
 
 
 def split(statements: Sequence[Statement], model: Model, *, seed: int = 0) -> tuple[list[Statement], Splitting]:
-    """Split what may be compound; every other statement, and one whose reply does not count, stays as it is."""
+    """Split statements that may be compound; all others, and those whose reply does not count, stay as they are."""
     questions = {
         (f"s{place}", 0): Question(ASK, Reply, {"sentence": statement.text})
         for place, statement in enumerate(statements)
@@ -66,7 +67,7 @@ def split(statements: Sequence[Statement], model: Model, *, seed: int = 0) -> tu
 
 
 def _why_not(text: str, parts: Sequence[str]) -> str:
-    """Why a reply does not count; empty where it does."""
+    """Say why a reply does not count; empty if it does."""
     if not 1 <= len(parts) <= MOST_PARTS or any(len(part.split()) < LEAST_WORDS for part in parts[1:]):
         return f"not one to {MOST_PARTS} parts of {LEAST_WORDS} words and more"
     whole, part_wordings = wording(text), [wording(part) for part in parts]

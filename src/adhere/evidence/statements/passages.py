@@ -1,4 +1,4 @@
-"""The passages of sources that may speak of a statement, and the search for them.
+"""Find the passages of sources that may speak of a statement.
 
 Ranked by BM25 as SQLite's FTS5 computes it, which comes with Python: a search library would be one more dependency for
 some thousand passages. Words are cut by `wording`, so that names, numbers and Chinese are found.
@@ -23,10 +23,11 @@ MAX_WORDS = 40  # of a search
 
 
 class Passage(NamedTuple):
-    """A piece of a source: a sentence, a row of a table with its header, a caption or a note.
+    """Holds a piece of a source: a sentence, a row of a table with its header, a caption or a note.
 
-    `near` are the sentences beside it, `context` what says whereof all this is: its paragraph, the title, headings, the
-    document's subjects. `around` is the part of it by which it is looked for.
+    `near` are the neighbouring sentences, `context` says what all this is about: the paragraph, the title, headings,
+    the
+    document's subjects. `around` is the part of the context that is searched.
     """
 
     file: str
@@ -39,7 +40,7 @@ class Passage(NamedTuple):
 
 
 def passages_of(document: Document) -> Iterator[Passage]:
-    """Every passage of a document."""
+    """Yield every passage of a document."""
     name, about, sentences = document.name, " . ".join([document.title, *subjects_of(document)]), document.sentences
     paragraphs: dict[int, str] = defaultdict(str)
     for sentence in sentences:
@@ -59,7 +60,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
 
 
 def subjects_of(document: Document) -> list[str]:
-    """Return names that stand in at least an eighth of a document's sentences, so that the others leave them out."""
+    """Return names in at least an eighth of a document's sentences; other sentences leave such names out."""
     name_counts = Counter(
         name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure
     )
@@ -86,7 +87,7 @@ def _rows(document: Document, table: Table, about: str) -> Iterator[Passage]:
 
 
 class Search:
-    """Looks passages up by words, names and numbers."""
+    """Searches passages by words, names and numbers."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
@@ -105,7 +106,7 @@ class Search:
         self._database.executemany("INSERT INTO passages(rowid, words, around) VALUES (?, ?, ?)", rows)
 
     def best(self, text: str, most: int = 20) -> list[Passage]:
-        """The passages that share most with a text, best first."""
+        """Return the passages that share most with a text, best first."""
         words = search_words(text)[:MAX_WORDS]
         if not words:
             return []

@@ -1,4 +1,4 @@
-"""Holds a statement against passages: do its numbers and names stand together, or another number in their place?"""
+"""Compare a statement with passages: they have its numbers and names together, or another number in their place."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ _FROM_TO = re.compile(r"\bfrom\b.{1,80}\bto\b", re.IGNORECASE)
 
 
 class Match(NamedTuple):
-    """How far one passage says what a statement says.
+    """Says how far one passage supports a statement.
 
-    `related` is the share of its words that stand there, `missing` are the numbers and names that do not, `instead` is
-    what the passage prints in the place of the first of them.
+    `related` is the share of the statement's words in the passage, `missing` are its numbers and names that the passage
+    lacks,
+    `instead` is what the passage prints in the place of the first of them.
     """
 
     passage: Passage
@@ -64,7 +65,7 @@ def match(sentence: Wording, passage: Passage, rarity: Mapping[str, float]) -> M
 
 
 class _Comparison:
-    """One statement beside one passage."""
+    """Compares one statement with one passage."""
 
     def __init__(self, sentence: Wording, passage: Passage, rarity: Mapping[str, float]) -> None:
         self.sentence, self.passage = sentence, passage
@@ -81,7 +82,7 @@ class _Comparison:
         self.absent = [name for name in self.names if not _is_named(name, self.source, self.near, self.around)]
 
     def result(self) -> Match:
-        """The passage's standing."""
+        """Return the Match of the passage."""
         facts = len(self.numbers) + len(self.names)
         n_missing = len(self.lacking) + len(self.absent)
         score = self.covered + 0.5 * (facts - n_missing) / max(facts, 1) + (0.1 if not n_missing else 0.0)
@@ -106,7 +107,7 @@ class _Comparison:
         return ("near" if self.related >= RELATED else "far"), "words", ""
 
     def _complete(self) -> tuple[Standing, str, str]:
-        """Numbers and names are all there: does the passage say the same of them?"""
+        """Return standing, kind and difference, where the passage has all numbers and names."""
         sentence, source = self.sentence, self.source
         against = opposes(sentence, source)
         if self.ordered == 1.0 and against != "not" and not self._is_of_list():
@@ -144,7 +145,7 @@ class _Comparison:
         return ("near" if self.related >= RELATED else "far"), "words", ""
 
     def _is_of_list(self) -> bool:
-        """Whether a number is one of several that the passage gives to several things in their order."""
+        """Tell whether a number is one of several that the passage gives to several things in their order."""
         if self.sentence.text.strip(" .") in self.source.text:
             return False
         for one, other in itertools.pairwise(self.source.numbers):
@@ -155,7 +156,7 @@ class _Comparison:
         return self._is_of_names() or self._is_exchanged()
 
     def _is_of_names(self) -> bool:
-        """Whether the passage says several things of several names in their order, and the statement names one."""
+        """Tell whether the passage says several things of several names in their order, and the statement names one."""
         names = [name for name in self.source.names if name.is_sure]
         listed_names = {
             name.key
@@ -167,7 +168,7 @@ class _Comparison:
         return len(listed_names) > 2 and len(own) == 1 and self.source.text.count(",") >= 2 * len(listed_names) - 2
 
     def _is_exchanged(self) -> bool:
-        """Whether a list has another word than the passage's: `schools, health and …` for `schools, law and …`."""
+        """Tell whether a list has another word than the passage's: `schools, health and …` for `schools, law and …`."""
         for own, theirs in self._changes():
             before, _, behind = self.sentence.text.partition(own[0])
             is_listed = _MEMBER.search(before) or _LISTED.match(behind)
@@ -177,12 +178,12 @@ class _Comparison:
         return False
 
     def _is_strange(self) -> bool:
-        """Whether a word with a capital at the beginning of a sentence stands nowhere around: it may be a name."""
+        """Tell whether a capitalised first word of a sentence occurs nowhere around the passage: it may be a name."""
         unsure = [stem(n.text) for n in self.sentence.names if not n.is_sure and not _WORD_LIKE.search(n.text)]
         return any(all(word not in t.stems for t in (self.source, self.near, self.around)) for word in unsure)
 
     def _changes(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The words in which a statement that repeats the passage differs from it, place by place."""
+        """Yield the words of a statement that repeats the passage, and the passage's words, where they differ."""
         if self.ordered >= REPEATED:
             one, other = ([stem(token) for _, _, token in text.tokens] for text in (self.sentence, self.source))
             for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
@@ -191,7 +192,7 @@ class _Comparison:
                     yield [token for _, _, token in own], [token for _, _, token in theirs]
 
     def _turned(self) -> str:
-        """The word for which a statement that repeats the passage has its opposite; empty where there is none."""
+        """Return the word for which a statement that repeats the passage has its opposite; empty if there is none."""
         for own, theirs in self._changes():
             for word, other in itertools.product(own, theirs):
                 if are_opposites(word, other):
@@ -199,7 +200,7 @@ class _Comparison:
         return ""
 
     def _is_crossed(self) -> bool:
-        """Whether two names stand in the other order than in the passage, where order says who is meant."""
+        """Tell whether names stand in another order than in the passage, where order says which is which."""
         if self.ordered < REPEATED and not _COMPARES.search(self.sentence.text):
             return False
         theirs = [name.key for name in self.source.names]
@@ -208,7 +209,7 @@ class _Comparison:
         return not all(key in rest for key in own)
 
     def _stands(self, number: Quantity) -> bool:
-        """Whether the passage prints a number, of the same thing, or two numbers that it follows from."""
+        """Tell whether the passage prints a number of the same thing, or two numbers that it follows from."""
         in_it, beside = (
             any(agrees(number, other) and _same_noun(number, other) for other in text.numbers)
             for text in (self.source, self.near)
@@ -218,12 +219,12 @@ class _Comparison:
         return in_it or beside or self._follows(number)
 
     def _follows(self, number: Quantity) -> bool:
-        """Whether a number follows from two of the passage."""
+        """Tell whether a number follows from two numbers of the passage."""
         source = self.source
         return is_derived(number, self.sentence.text, source.numbers, is_less=source.ways == {-1})
 
     def _own_facts(self, least: float = 1) -> bool:
-        """Whether so many numbers, or what stands in their place, are in the passage itself, not around it."""
+        """Tell whether at least `least` numbers, or what replaces them, are in the passage itself, not around it."""
         own = [
             number in self.lacking or any(agrees(number, o) for o in self.source.numbers) or self._follows(number)
             for number in self.numbers
@@ -231,7 +232,7 @@ class _Comparison:
         return sum(own) >= min(least, len(own))
 
     def _instead(self, number: Quantity) -> Quantity | None:
-        """The number that a passage prints where a statement has another: of the same unit, between the same words."""
+        """Return the number that the passage has in place of `number`: the same unit, similar words; None if none."""
         used_numbers = [
             o for o in self.source.numbers if any(agrees(own, o) for own in self.numbers if own is not number)
         ]
@@ -250,12 +251,12 @@ class _Comparison:
         return best[1] if best else None
 
     def _names_the_same(self) -> bool:
-        """Whether the passage counts what the statement counts, by the same two words: `training pairs`."""
+        """Tell whether the passage counts what the statement counts, by the same two words: `training pairs`."""
         behind = [_behind(number, self.sentence) for number in self.lacking]
         return any(len(own) == 2 and own == _behind(o, self.source) for own in behind for o in self.source.numbers)
 
     def _other_name(self, name: Name) -> str:
-        """The name for which a statement that repeats the passage has another; not one that it compares with."""
+        """Return the passage's name in place of `name`, if the statement otherwise repeats the passage; else empty."""
         if self.ordered < REPEATED or _COMPARES.search(self.sentence.text) or not name.start:
             return ""
         one = [stem(token) for _, _, token in self.sentence.tokens]
@@ -269,7 +270,7 @@ class _Comparison:
         return ""
 
     def _is_swapped(self) -> bool:
-        """Whether two numbers, of two names or of two ends, are the other way round in the passage."""
+        """Tell whether two numbers, of two names or of a range, are in the opposite order in the passage."""
         places = [next((o.start for o in self.source.numbers if agrees(q, o)), -1) for q in self.numbers]
         if len(places) < 2 or -1 in places[:2] or len(set(places[:2])) < 2:
             return False
@@ -282,13 +283,13 @@ class _Comparison:
         return -1 not in theirs and (theirs[0] < theirs[1]) != (places[0] < places[1])
 
     def _owner(self, number: Quantity) -> Name | None:
-        """The name right behind a number, else right before it: `4.6 points on Multi-IF`."""
+        """Return the name right after a number, else right before: `4.6 points on Multi-IF`; None if there is none."""
         behind = [name for name in self.names if 0 <= name.start - number.end <= 16]
         before = [name for name in self.names if 0 <= number.start - name.end <= 16]
         return behind[0] if behind else before[-1] if before else None
 
     def _has_rival(self) -> bool:
-        """Whether the passage has another number of the same thing that stands nearer to the statement's words."""
+        """Tell whether the passage has another number of the same thing that is nearer to the statement's words."""
         if self.ordered >= 0.8:
             return False
         for number in self.numbers:
@@ -307,7 +308,7 @@ class _Comparison:
 
 
 def _coverage(words: Iterable[str], shares: Mapping[str, float], rarity: Mapping[str, float]) -> float:
-    """The share of words that stand in texts; rare ones, and some texts, count more."""
+    """Return the weighted share of words that occur in texts: rare words, and some texts (`shares`), count more."""
     weights = {word: rarity.get(word, UNKNOWN) for word in words}
     total = sum(weights.values())
     return sum(weight * shares[word] for word, weight in weights.items()) / total if total else 1.0
@@ -320,7 +321,7 @@ def _has(word: str, text: Wording) -> bool:
 
 
 def _in_order(sentence: Wording, source: Wording) -> float:
-    """The share of a statement's words that a passage has in the same order."""
+    """Return the share of a statement's words that a passage has in the same order."""
     one, other = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
     if not one:
         return 0.0
@@ -339,14 +340,14 @@ def _whole(number: Quantity) -> float:
 
 
 def _is_alike(one: Quantity, other: Quantity) -> bool:
-    """Whether two numbers can be of one thing: the same unit, and neither a part of a name."""
+    """Tell whether two numbers can be of one thing: alike in unit and size, and `other` is no part of a name."""
     units = {one.unit, other.unit}
     low, high = sorted(abs(number.value) for number in (one, other))
     return not other.is_inner and (len(units) == 1 or units == {"%", "share"}) and high <= MOST_TIMES * (low or high)
 
 
 def _is_named(name: Name, *texts: Wording) -> bool:
-    """Whether texts name something: as it is, or by its parts."""
+    """Tell whether texts name something: as it is, or by its parts."""
     keys = {
         name.key,
         benchmark_key(name.text),
@@ -365,12 +366,12 @@ def _place_of(name: Name, source: Wording) -> int:
 
 
 def _behind(number: Quantity, text: Wording) -> list[str]:
-    """The stems of the two words behind a number."""
+    """Return the stems of the two words after a number."""
     return [stem(token) for start, _, token in text.tokens if start >= number.end and token[0].isalpha()][:2]
 
 
 def _around(number: Quantity, text: Wording) -> set[str]:
-    """The stems of the words around a number."""
+    """Return the stems of the words around a number."""
     at = next((place for place, (start, _, _) in enumerate(text.tokens) if start >= number.start), len(text.tokens))
     near: Sequence[tuple[int, int, str]] = text.tokens[max(0, at - _NEAR) : at + _NEAR + 1]
     words: Iterable[str] = (part for _, _, token in near for part in re.split(r"[-/]", token))

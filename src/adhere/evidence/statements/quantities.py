@@ -1,4 +1,7 @@
-"""The numbers of a sentence with their units: digits, words, percent, fractions, dates, bounds ("more than 80 %")."""
+"""Read the numbers of a sentence with their units.
+
+Digits, words, percent, fractions, dates, and bounds ("more than 80 %").
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ MOST_SOURCES = 12  # numbers of a passage of which two are put together
 
 
 class Quantity(NamedTuple):
-    """A number of a text: `value` with its scale multiplied out, right to ± `half`.
+    """Holds a number of a text: `value` with its scale multiplied out, right to ± `half`.
 
     `unit` is `%`, `times`, `date`, `s`, `bytes`, `share` (a fraction in words) or empty; `noun` is what is counted, as
     it is printed; `bound` is `least`, `most`, `about` or empty. `is_inner` marks a size inside a name (`Foo-7B`).
@@ -54,7 +57,7 @@ class Quantity(NamedTuple):
 
 @functools.lru_cache(maxsize=1 << 14)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Every number of a text, in its order; those inside names only where they are sizes."""
+    """Return every number of a text, in order; inside names only sizes count."""
     numbers = list(_quantities(text))
     for place, (one, other) in enumerate(itertools.pairwise(numbers)):
         # "3.2 to 4.3 times", "five and six layers": the first has the unit of the second.
@@ -88,13 +91,16 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 
 def _is_told(text: str, number: Quantity) -> bool:
-    """Whether a number word states a number: it counts something, or is of some (not "the shorter of the two")."""
+    """Tell whether a number word states a number: it counts something, or is part of a number of things.
+
+    It does not in "the shorter of the two".
+    """
     is_of = _OF.search(text[max(0, number.start - 16) : number.start]) or _OF.match(text[number.end : number.end + 80])
     return bool(number.unit or is_counted(number) or is_of)
 
 
 def _date(match: re.Match[str]) -> Quantity:
-    """A date as year · 10,000 + month · 100 + day; a month without a day has day 0."""
+    """Return a date as year · 10,000 + month · 100 + day; a month without a day has day 0."""
     text = match.group().lower()
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     if match["iso"] or match["zh"]:
@@ -108,7 +114,7 @@ def _date(match: re.Match[str]) -> Quantity:
 
 
 def _fraction(match: re.Match[str]) -> tuple[float, float, str]:
-    """`Two thirds`, or `one in eighteen`."""
+    """Return value, tolerance and unit of `two thirds`, or `one in eighteen`."""
     if match["few"]:
         few, many = (sum(_WORDS[word] for word in re.split(r"[\s-]", match[part].lower())) for part in ("few", "many"))
         return few / max(many, 1.0), min(0.02, few / max(many, 1.0) ** 2 / 2), "share"
@@ -117,7 +123,10 @@ def _fraction(match: re.Match[str]) -> tuple[float, float, str]:
 
 
 def _value(match: re.Match[str]) -> tuple[float, float, str] | None:
-    """The value of a match, half a unit of its last place, and what its own words say of the unit."""
+    """Return the value of a match, half a unit of its last place, and the unit that its own words state.
+
+    None for numbers that no measurement has, and for "one".
+    """
     if match["fraction"]:
         return _fraction(match)
     if match["times"]:
@@ -192,12 +201,12 @@ _SCORES = frozenset({"", "%", "share"})
 
 
 def is_compatible(one: Quantity, other: Quantity) -> bool:
-    """Whether two units can be of one thing: percent, shares and bare numbers can, seconds and bytes cannot."""
+    """Tell whether two units can be of one thing: percent, shares and bare numbers can, seconds and bytes cannot."""
     return one.unit == other.unit or (one.unit in _SCORES and other.unit in _SCORES) or "" in {one.unit, other.unit}
 
 
 def agrees(number: Quantity, source: Quantity) -> bool:
-    """Whether a number may be said where the source prints another: rounding, percent, bounds."""
+    """Tell whether a number may be stated where the source prints another: rounding, percent, bounds."""
     if "date" in {number.unit, source.unit}:
         return _agrees_in_date(number, source)
     if not is_compatible(number, source):
@@ -228,7 +237,7 @@ def _fits(number: Quantity, source: Quantity, value: float) -> bool:
 
 
 def _agrees_in_date(number: Quantity, source: Quantity) -> bool:
-    """A day may be told as its month or year; never the other way round."""
+    """Tell whether a date agrees: a day may be told as its month or year, never the other way round."""
     if number.unit != "date":
         return number.value == source.value // 10_000
     if source.unit != "date":
@@ -237,17 +246,17 @@ def _agrees_in_date(number: Quantity, source: Quantity) -> bool:
 
 
 def is_specific(number: Quantity) -> bool:
-    """Whether a number is hardly there by chance: a date, or three figures that are not zero."""
+    """Tell whether a number hardly occurs by chance: a date, or three digits besides zeros at the ends."""
     return number.unit == "date" or len(re.sub(r"\D", "", number.text).strip("0")) >= 3
 
 
 def is_counted(number: Quantity) -> bool:
-    """Whether what stands behind a number is a plural, and so what it counts."""
+    """Tell whether the word after a number is a plural, and so what the number counts."""
     return number.noun.endswith("s") and number.noun not in _NOTHING
 
 
 def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...], *, is_less: bool) -> bool:
-    """Whether a number follows from two of a passage: a share (256 of 331), a ratio, a difference.
+    """Tell whether a number follows from two of a passage: a share (256 of 331), a ratio, a difference.
 
     `is_less` says that the passage speaks of less: "reduces it by 10 times" is then a tenth.
     """

@@ -1,7 +1,7 @@
-"""Models as readers of what programs cannot tell. They never change what programs decided.
+"""Let models read what programs cannot tell. They never change what programs decided.
 
-Each statement is put to each reviewer twice, its passages in one order and in the other. A verdict counts where both
-agree and where its quotation stands in a passage letter for letter; passages are material, never instructions.
+Each statement is put to each reviewer twice, with its passages in both orders. A verdict counts if both answers
+agree and its quotation stands in a passage letter for letter; passages are material, never instructions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reply with exactly one JSON object: {"verdict": "supported"|"denied"|"partly"|"n
 
 
 class Reply(Record, frozen=True):
-    """The reply of a reviewer."""
+    """Holds the reply of a reviewer."""
 
     verdict: Literal["supported", "denied", "partly", "not found"]
     quote: str
@@ -40,7 +40,10 @@ class Reply(Record, frozen=True):
 def review(
     assessments: Sequence[Assessment], sources: Sources, models: Sequence[Model], *, seed: int = 0
 ) -> tuple[list[Assessment], Reviews]:
-    """Ask every reviewer about every statement; their one answer stands where programs cannot tell."""
+    """Ask every model about every statement; return the assessments with their opinions, and the reviews.
+
+    Where programs cannot tell, a verdict that the models share counts.
+    """
     passages = [sources.search.best(item.statement.text, PASSAGES) for item in assessments]
     opinions = [opinion for model in models for opinion in _opinions(model, assessments, passages, seed)]
     by_statement: dict[int, list[Opinion]] = {}
@@ -104,12 +107,12 @@ def _opinion(
 
 
 def sources_quote(passage: Passage) -> Quote:
-    """A passage as evidence."""
+    """Return a passage as evidence."""
     return Quote(passage.file, passage.line, passage.text[:600])
 
 
 def _kappa(by_statement: dict[int, list[Opinion]]) -> tuple[float | None, int]:
-    """Cohen's kappa over all pairs of reviewers of one statement: supported, or anything else."""
+    """Return Cohen's kappa of pairs of reviewers (supported, or anything else), and the number of pairs."""
     table = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
     for opinions in by_statement.values():
         for one, other in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2):

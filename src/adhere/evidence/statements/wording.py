@@ -1,4 +1,4 @@
-"""The words of a sentence as far as a program can compare them: stems, names, and which way it says a thing goes."""
+"""Read the words of a sentence so that a program can compare them: stems, names, and which way comparisons point."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENDINGS = words("wording", "endings")
 
 
 class Name(NamedTuple):
-    """A name in a sentence: of a model, a data set, a method; `key` is equal for its spellings.
+    """Holds a name in a sentence: of a model, a data set, a method; `key` is equal for all its spellings.
 
     `is_sure` is false for a capital at the beginning of a sentence, which any word has there.
     """
@@ -49,9 +49,9 @@ class Name(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """The wording of a text: `stems` of its words, `names`, `numbers`, and the `ways` that its comparing words point.
+    """Holds what can be compared in a text: `stems` of words, `names`, `numbers`, and the `ways` of comparing words.
 
-    `bare` are the stems of words that are no names; `keys` are those of everything that may be one.
+    `bare` are the stems of words that are no names; `keys` are the keys of everything that may be a name.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Wording(NamedTuple):
 
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """A word without its ending: what English adds to a word, and a plural of other languages."""
+    """Return a word without its ending: an English ending, or a plural of other languages."""
     word = word.lower().replace("’", "'").removesuffix("'s")
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -80,17 +80,17 @@ def stem(word: str) -> str:
 
 
 def with_digits(text: str) -> str:
-    r"""A text with the digits of names that had to spell them out (`\olmothree`: LaTeX has no digits in commands)."""
+    r"""Return a text with the digits of names that spell them out (`\olmothree`: LaTeX has no digits in commands)."""
     return _SPELT.sub(lambda match: match[1] + _DIGITS[match[2]], text)
 
 
 def tokens(text: str) -> list[tuple[int, int, str]]:
-    """The words of a text with their places; a letter of Chinese, Japanese or Korean is one."""
+    """Return the words of a text with their places; a letter of Chinese, Japanese or Korean is a word."""
     return [(match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text)][:MOST_TOKENS]
 
 
 def name_key(text: str) -> str:
-    """The key under which spellings of a name meet: models without their tuning, everything else without signs."""
+    """Return the key that spellings of a name share: models without their tuning, everything else without signs."""
     text = text.strip(" .,'’").removesuffix("'s").removesuffix("’s")
     return model_name(text).key.replace("-", "") if looks_like_model(text) else benchmark_key(text)
 
@@ -105,7 +105,7 @@ def _is_name(token: str, *, is_first: bool) -> bool:
 
 
 def _names(text: str, token_spans: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
-    """The names of a text; a family and the version behind it are one (`Llama 2`, `Qwen 2.5-72B`)."""
+    """Yield the names of a text; a family and the version after it are one name (`Llama 2`, `Qwen 2.5-72B`)."""
     passed = 0
     for place, (start, end, token) in enumerate(token_spans):
         if place < passed or _CJK.match(token):
@@ -132,20 +132,20 @@ def _names(text: str, token_spans: Sequence[tuple[int, int, str]]) -> Iterator[N
 
 
 def is_latin(text: str) -> bool:
-    """Whether most letters of a text are Latin ones: four fifths, a letter of Chinese being worth three."""
+    """Tell whether more than four fifths of a text's letters are Latin; a Chinese letter counts three times."""
     letters = [char for char in text if char.isalpha()]
     other = sum(3 if _CJK.match(char) else 1 for char in letters if ord(char) > 0x24F)
     return other < 0.2 * max(len(letters), 1)
 
 
 def names_in(text: str) -> tuple[Name, ...]:
-    """The names of a text, in its order."""
+    """Return the names of a text, in order."""
     return tuple(_names(text, tokens(text)))
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def wording(text: str) -> Wording:
-    """Read a text."""
+    """Read a text into a Wording."""
     text = with_digits(text)
     token_spans = tokens(text)
     all_numbers = quantities(text)
@@ -183,7 +183,7 @@ def wording(text: str) -> Wording:
 
 
 def _keys(text: str, token_spans: Sequence[tuple[int, int, str]]) -> Iterator[str]:
-    """The keys of everything in a text that may be a name: of one to three words, and of the parts of one."""
+    """Yield the keys of everything in a text that may be a name: of one to three words, and of the parts of a word."""
     for at, (start, end, token) in enumerate(token_spans):
         if token.islower() and token.isalpha():
             continue
@@ -209,20 +209,23 @@ _STEMMED = {stem(word): way for word, way in _WAYS.items()}
 
 
 def are_opposites(word: str, other: str) -> bool:
-    """Whether two words say opposite things: `rises` and `falls`, `with` and `without`."""
+    """Tell whether two words mean opposite things: `rises` and `falls`, `with` and `without`."""
     ways = _way(word.lower()), _way(other.lower())
     pair = {stem(word), stem(other)}
     return ways[0] * ways[1] < 0 or any(pair == {stem(each) for each in both} for both in _OPPOSITES)
 
 
 def quantifiers(text: Wording) -> frozenset[str]:
-    """The words of a text that say how many it is true of: all, most, only, none."""
+    """Return the kinds of quantifiers in a text: all, most, only, none."""
     kinds = {_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS}
     return frozenset(kinds - ({"only"} if text.numbers else set()))  # "only 5": no more than emphasis
 
 
 def opposes(sentence: Wording, source: Wording) -> str:
-    """Tell how two texts say opposite things: by a `way` (higher, lower), a `word` (online, offline) or `not`."""
+    """Say how two texts contradict each other; empty if they do not.
+
+    By a `way` (higher, lower), a `word` (online, offline) or `not`.
+    """
     if len(sentence.ways) == 1 and len(source.ways) == 1 and sentence.ways != source.ways:
         return "" if sentence.is_negative != source.is_negative else "way"
     if sentence.is_negative != source.is_negative:
@@ -238,7 +241,7 @@ def opposes(sentence: Wording, source: Wording) -> str:
 
 
 def search_words(text: str) -> list[str]:
-    """The words by which a passage is looked for: stems, names and numbers, in letters and digits alone."""
+    """Return the words by which a passage is searched: stems, names and numbers, in letters and digits alone."""
     words: list[str] = []
     text, before = with_digits(text), ""
     for _, _, token in tokens(text):

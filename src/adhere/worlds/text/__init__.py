@@ -1,1 +1,1 @@
-"""Worlds of other libraries, told in words. Their own engines decide."""
+"""Worlds of other libraries, told in words. The libraries' engines decide what happens."""

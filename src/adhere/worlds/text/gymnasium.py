@@ -1,9 +1,9 @@
 """Gymnasium's environments as worlds of text.
 
-Its adapter serves others with its interface, too (ALFWorld, VirtualHome, Minecraft).
+The adapter also serves other environments with Gymnasium's interface (ALFWorld, VirtualHome, Minecraft).
 
-Source: Farama-Foundation/Gymnasium (MIT), `envs/toy_text`. Its engine decides; what is to be seen is said in words
-here.
+Source: Farama-Foundation/Gymnasium (MIT), `envs/toy_text`. Its engine decides what happens; observations are put into
+words here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from adhere.worlds.world import Action, Judgement, Step, registry
 
 
 class GymnasiumWorld(ABC):
-    """Base of worlds that an environment with Gymnasium's interface carries.
+    """Runs a world over an environment with Gymnasium's interface; a base class.
 
-    A subclass says how it is made, told, acted in and won. Its solver may come from anywhere; `validate` holds it to
-    its word.
+    A subclass says how the environment is made, described, acted in and won. Its solver may come from anywhere;
+    `validate`
+    checks the solver.
 
     Class attributes:
         name, version, system: See World. The version should name the library's, which decides what happens.
@@ -41,25 +42,25 @@ class GymnasiumWorld(ABC):
 
     @abstractmethod
     def make(self, seed: int) -> Any:
-        """The environment of a seed."""
+        """Make the environment of a seed."""
 
     @abstractmethod
     def tell(self, observation: Any) -> str:
-        """Describe in words what is to be seen."""
+        """Describe an observation in words."""
 
     @abstractmethod
     def is_won(self, reward: float) -> bool:
-        """Whether the episode, which ended with this reward, reached its goal."""
+        """Tell whether the episode, which ended with this reward, reached its goal."""
 
     @abstractmethod
     def solver(self) -> Sequence[Action]:
-        """See World."""
+        """Return actions from the beginning that reach the goal and keep every rule."""
 
     def action(self, command: str) -> Any:
         """Return what the environment takes for a command.
 
         Raises:
-            ValueError: It is none.
+            ValueError: There is no such command.
         """
         return self.commands.index(command.strip().strip(".").casefold())
 
@@ -84,7 +85,7 @@ class GymnasiumWorld(ABC):
         return Step(self.tell(observation), self._is_over)
 
     def verdict(self) -> Judgement:
-        """Whether the goal is reached."""
+        """Judge whether the goal is reached."""
         reason = (
             "the goal is reached"
             if self._is_won
@@ -95,21 +96,21 @@ class GymnasiumWorld(ABC):
         return Judgement("pass" if self._is_won else "fail", reason)
 
     def brief(self) -> str:
-        """There is no user."""
+        """Raise NotImplementedError: there is no user."""
         raise NotImplementedError(f"{self.name} has no user")
 
     def hear(self, text: str, reply: str) -> Step:
-        """There is no user."""
+        """Raise NotImplementedError: there is no user."""
         raise NotImplementedError(f"{self.name} has no user")
 
 
 class ToyText(GymnasiumWorld):
-    """Gymnasium's `FrozenLake-v1`, with a map of its own for each seed, and `Taxi-v4`.
+    """Runs Gymnasium's `FrozenLake-v1`, with a map of its own for each seed, or `Taxi-v4`.
 
     The solver searches the engine's own table of moves.
 
     Args:
-        environment: Which.
+        environment: The environment's name.
     """
 
     def __init__(self, environment: str = "FrozenLake-v1") -> None:
@@ -151,7 +152,7 @@ class ToyText(GymnasiumWorld):
         return reward >= 1
 
     def solver(self) -> Sequence[Action]:
-        """The shortest way, by breadth-first search from where the episode begins."""
+        """Return the shortest way from the beginning, by breadth-first search."""
         engine = self.environment.unwrapped
         start = self._start
         before: dict[int, tuple[int, int]] = {}
@@ -175,7 +176,7 @@ class ToyText(GymnasiumWorld):
 
 
 def _way(before: dict[int, tuple[int, int]], here: int) -> list[int]:
-    """The moves that led to a state."""
+    """Return the moves that led to a state."""
     moves: list[int] = []
     while here in before:
         here, move = before[here]

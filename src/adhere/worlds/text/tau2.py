@@ -39,9 +39,9 @@ DECIDED = {"DB", "COMMUNICATE", "NL_ASSERTION"}
 
 
 class Domain(NamedTuple):
-    """One of tau2's, read once.
+    """Holds one of tau2's domains, read once.
 
-    How its environment is made, its policy and tools, and the tasks that a program decides.
+    `made` makes its environment; `tasks` are the tasks that a program can decide.
     """
 
     made: Any
@@ -88,11 +88,11 @@ def _is_decided(task: Any) -> bool:
 
 
 class Tau2:
-    """The tasks of a domain, in their order: a seed is a task's place.
+    """Plays the tasks of a domain, in their order: a seed is a task's place.
 
     Raises:
         MissingExtra: tau2 is not installed.
-        UsageError: It has no such domain, or its data are not there.
+        UsageError: tau2 has no such domain, or its data are not there.
     """
 
     rules: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Tau2:
         self.episodes = len(self._domain.tasks)
 
     def reset(self, seed: int) -> str:
-        """Begin the task at this place; why the user calls."""
+        """Begin the task at this place and return why the user calls."""
         self._place = seed % self.episodes
         self._task = self._domain.tasks[self._place]
         self._environment: Any = None
@@ -120,7 +120,7 @@ class Tau2:
         return self._user.wants
 
     def step(self, action: Action) -> Step:
-        """Call a tool of tau2's, or say something to the user."""
+        """Call one of tau2's tools, or say something to the user."""
         if self._is_over:
             return Step(OVER, done=True)
         if isinstance(action, str):
@@ -133,13 +133,13 @@ class Tau2:
         return Step(_call(self._environment, action)[:MOST_SHOWN])
 
     def hear(self, text: str, reply: str) -> Step:
-        """Take a step with a text, as `step` does, where the user's reply is given."""
+        """Say a text to the user, as `step` does, but with the given reply."""
         self._said.append(text)
         self._is_over = STOP in reply
         return Step(reply, done=self._is_over)
 
     def verdict(self) -> Judgement:
-        """Whether the database is as tau2's own actions leave it, and everything was said that has to be."""
+        """Judge whether the database is as tau2's own actions leave it, and whether all was said that has to be."""
         if not self._acted and not self._said:
             return Judgement("fail", "nothing was said or done")
         criteria = self._task.evaluation_criteria
@@ -155,7 +155,7 @@ class Tau2:
         return Judgement("pass", "the database is as it should be")
 
     def solver(self) -> Sequence[Action]:
-        """tau2's own actions, then what has to be said."""
+        """Return tau2's own actions, then what has to be said."""
         criteria = self._task.evaluation_criteria
         calls = [
             ToolCall(f"c{place}", one.name, dict(one.arguments)) for place, one in enumerate(criteria.actions or ())
@@ -163,7 +163,7 @@ class Tau2:
         return [*calls, " ".join(["That is all.", *(criteria.communicate_info or ())])]
 
     def brief(self) -> str:
-        """The user's part, for a model that plays it."""
+        """Return the instructions for a model that plays the user."""
         return self._user.brief()
 
 
@@ -175,7 +175,7 @@ def _call(environment: Any, call: ToolCall) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _goal(domain: str, place: int) -> tuple[str, str]:
-    """The hash of tau2's database before anything, and after the actions of a task."""
+    """Return the hashes of tau2's database before, and after, the actions of a task."""
     environment = _domain(domain).made()
     before = str(environment.get_db_hash())
     for number, action in enumerate(_domain(domain).tasks[place].evaluation_criteria.actions or ()):

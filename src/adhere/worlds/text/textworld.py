@@ -1,7 +1,8 @@
-"""TextWorld's generated quests as worlds. Its own logic decides; what is to be seen is said from its facts.
+"""TextWorld's generated quests as worlds. TextWorld's logic decides; observations are put into words from its facts.
 
-Source: microsoft/TextWorld 1.7 (MIT). It is in no extra of this package, because it needs jericho 3.3.1, which is under GPL-2.0-or-later and
-is compiled from its source when it is installed. The quests are played by TextWorld's logic alone; jericho's interpreter is not used.
+Source: microsoft/TextWorld 1.7 (MIT). It is in no extra of this package, because it needs jericho 3.3.1, which is under
+GPL-2.0-or-later and is compiled from its source when it is installed. The quests are played by TextWorld's logic alone;
+jericho's interpreter is not used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _STATES = ("open", "closed", "locked")
 
 
 class TextWorld:
-    """A quest of four commands in three rooms with six things."""
+    """Plays a quest of four commands in three rooms with six things."""
 
     name = "textworld"
     system = "You play a text adventure: reach the objective that you are given. You can only do what is listed after what you see."
@@ -62,22 +63,22 @@ class TextWorld:
         return Step("You have reached your objective." if self._progress.completed else self._look(), self._is_over)
 
     def verdict(self) -> Judgement:
-        """Whether the quest is completed."""
+        """Judge whether the quest is completed."""
         is_won = bool(self._progress.completed)
         return Judgement(
             "pass" if is_won else "fail", "the quest is completed" if is_won else "the quest is not completed"
         )
 
     def solver(self) -> Sequence[Action]:
-        """TextWorld's own walkthrough."""
+        """Return TextWorld's own walkthrough."""
         return list(self._game.walkthrough)
 
     def brief(self) -> str:
-        """There is no user."""
+        """Raise NotImplementedError: there is no user."""
         raise NotImplementedError("textworld has no user")
 
     def hear(self, text: str, reply: str) -> Step:
-        """There is no user."""
+        """Raise NotImplementedError: there is no user."""
         raise NotImplementedError("textworld has no user")
 
     @property
@@ -85,7 +86,10 @@ class TextWorld:
         return bool(self._progress.completed or self._progress.failed)
 
     def _possible(self) -> dict[str, Any]:
-        """The logic's actions by command; of two with one command the first. Looking is none, since everything is seen."""
+        """Return the actions that are possible now, by command; of two with one command the first.
+
+        Commands that only look are left out, since everything is seen.
+        """
         actions = sorted(self._progress.valid_actions, key=str)
         actions_by_command: dict[str, Any] = {}
         for command, action in zip(self._inform.gen_commands_from_actions(actions), actions, strict=True):
@@ -94,7 +98,7 @@ class TextWorld:
         return actions_by_command
 
     def _look(self) -> str:
-        """The room with what is in it, what is carried, and what can be done."""
+        """Describe the room with what is in it, what is carried, and what can be done."""
         contents: dict[str, list[str]] = defaultdict(list)
         states: dict[str, str] = {}
         here, exits = "", []
@@ -127,7 +131,7 @@ class TextWorld:
 
 @functools.lru_cache(maxsize=4096)
 def _make_game(seed: int) -> tuple[Any, Any]:
-    """The game of a seed, and what says its actions in words; a tenth of a second of work."""
+    """Return the game of a seed, and the object that puts its actions into words; takes a tenth of a second."""
     from textworld import GameOptions
     from textworld.generator import KnowledgeBase, make_game
     from textworld.generator.inform7 import Inform7Game

@@ -21,24 +21,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 OVER = "The episode is over."
 MOST_SHOWN = 20_000
-"""Characters of one observation."""
+"""Most characters of one observation."""
 _MOST_BYTES = 1_000_000  # of one value in a table, so that no expression fills the memory
 _MOST_OTHERS = 3
 _MOST_NUMBERS = 20  # a number that is told among more than these is a guess
 
 
 class ToolRefusal(Exception):
-    """A tool cannot do what it was asked; the message is what the model is told."""
+    """Says that a tool cannot do what it was asked; the model is told the message."""
 
 
 class Task(NamedTuple):
-    """A task: who wants it done, and what reaches its goal.
+    """Describes a task: who wants it done, and what reaches its goal.
 
     Attributes:
-        user: Who wants it.
-        actions: That reach the goal and keep the rules. The goal is the state after their calls.
+        user: The user who wants it done.
+        actions: Actions that reach the goal and keep the rules. The goal is the state after their calls.
         says: What has to be said to the user, word for word.
-        others: What could stand in its place. Whoever tells more than three of them has guessed.
+        others: Wrong answers in place of `says`. An agent that tells more than three of them has guessed.
     """
 
     user: User
@@ -66,11 +66,11 @@ def _as_tool(name: str, method: Callable[..., Any]) -> Tool:
 
 
 class ToolWorld(ABC):
-    """Base of these worlds. A subclass has tables, tools, rules and tasks.
+    """Runs a world of tools; a base class. A subclass has tables, tools, rules and tasks.
 
     Class attributes:
         name, version: See World.
-        about: One sentence: where the agent is.
+        about: One sentence on where the agent is.
         tables: The schema, in SQL.
         policy: Rules by id, in words. `breaks` checks them.
     """
@@ -104,7 +104,7 @@ class ToolWorld(ABC):
         self._actions, self._statements, self._is_over = 0, 0, False
 
     def reset(self, seed: int) -> str:
-        """Begin the episode of a seed; what the user wants."""
+        """Begin the episode of a seed and return what the user wants."""
         rng = random.Random(derive_seed("world", self.name, self.version, seed))
         self.db.close()
         self.db = _open_tables()
@@ -126,10 +126,10 @@ class ToolWorld(ABC):
 
     @abstractmethod
     def breaks(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """The rules that a call is about to break, with the reason; its arguments are valid."""
+        """Yield the rules that a call is about to break, with the reason; its arguments are valid."""
 
     def step(self, action: Action) -> Step:
-        """Act: a call is carried out, a text is said to the user."""
+        """Carry out a call, or say a text to the user."""
         if isinstance(action, str):
             return self.hear(action, self.task.user.reply(action, self._statements))
         if self._is_over:
@@ -138,7 +138,7 @@ class ToolWorld(ABC):
         return Step(self._call(action)[:MOST_SHOWN])
 
     def hear(self, text: str, reply: str) -> Step:
-        """Say something to the user, who replies."""
+        """Say a text to the user, who gives the reply `reply`."""
         if self._is_over:
             return Step(OVER, done=True)
         self._actions += 1
@@ -167,7 +167,7 @@ class ToolWorld(ABC):
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def verdict(self) -> Judgement:
-        """The state must be that of the goal, and what has to be said was said."""
+        """Judge whether the state is that of the goal, and whether what has to be said was said."""
         reason = _difference(self._state(), self._goal)
         texts = " ".join(text for text, _ in self.talk).casefold()
         unsaid = [words for words in self.task.says if not _says(texts, words)]
@@ -185,9 +185,9 @@ class ToolWorld(ABC):
         return Judgement(outcome, reason or "the goal is reached", tuple(self.broken), self._progress(outcome))
 
     def _progress(self, outcome: Outcome) -> float:
-        """The share of the goal's changes of the state that are made, less those that it does not want.
+        """Return the share of the goal's changes of the state that are made, less unwanted changes.
 
-        Half of that where the goal is not reached, so that the goal itself pays more than all of its parts.
+        The share is halved if the goal is not reached, so that the goal itself pays more than all of its parts.
         """
         if outcome == "pass":
             return 1.0
@@ -200,11 +200,11 @@ class ToolWorld(ABC):
         return max(0.0, (right_changes.total() - (changes - right_changes).total()) / goal_changes.total()) / 2
 
     def solver(self) -> Sequence[Action]:
-        """Actions from the beginning that reach the goal and keep every rule."""
+        """Return actions from the beginning that reach the goal and keep every rule."""
         return self.task.actions
 
     def brief(self) -> str:
-        """For a model that plays the user."""
+        """Return the instructions for a model that plays the user."""
         return self.task.user.brief()
 
     def _state(self) -> dict[str, list[Any]]:
@@ -216,10 +216,10 @@ class ToolWorld(ABC):
     # What subclasses use
 
     def one(self, query: str, *values: Any) -> dict[str, Any]:
-        """The row that a query finds.
+        """Return the first row that a query finds.
 
         Raises:
-            Refused: It finds none.
+            ToolRefusal: The query finds none.
         """
         rows = self.rows(query, *values)
         if not rows:
@@ -227,42 +227,45 @@ class ToolWorld(ABC):
         return rows[0]
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
-        """All rows that a query finds, by column."""
+        """Return all rows that a query finds, each by column."""
         cursor = self.db.execute(query, values)
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def insert(self, table: str, **row: Any) -> None:
-        """Add a row."""
+        """Add a row to a table."""
         marks = ", ".join("?" * len(row))
         self.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))  # noqa: S608 - our names
 
     def has_confirmed(self) -> bool:
-        """Whether the user's last words agree to what the agent asked just before."""
+        """Tell whether the user's last words agree to what the agent asked just before."""
         text, reply = self.talk[-1] if self.talk else ("", "")
         return "?" in text and bool(
             re.match(r"\W*(yes|sure|ok|okay|please do|go ahead|correct)\b", reply, re.IGNORECASE)
         )
 
     def has_heard(self, words: str) -> bool:
-        """Whether the user said these words."""
+        """Tell whether the user said these words."""
         texts = (self.task.user.wants, *(reply for _, reply in self.talk))
         return any(words.casefold() in text.casefold() for text in texts)
 
     def has_called(self, name: str, **arguments: Any) -> bool:
-        """Whether an earlier call of a tool had these arguments."""
+        """Tell whether an earlier call of a tool had these arguments."""
         return any(call.name == name and arguments.items() <= call.arguments.items() for call in self.calls)
 
 
 def _open_tables() -> sqlite3.Connection:
-    """An empty state. A trainer may begin an episode in one thread and lead it in another, one step after the other."""
+    """Open an empty state in memory.
+
+    A trainer may begin an episode in one thread and lead it in another, one step after the other.
+    """
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     return db
 
 
 def call(name: str, **arguments: Any) -> ToolCall:
-    """A call, for solvers."""
+    """Make a call, for solvers."""
     return ToolCall(f"do_{name}", name, arguments)
 
 
@@ -271,12 +274,12 @@ def _says(texts: str, words: str) -> bool:
 
 
 def _rows_of(state: dict[str, list[Any]]) -> Counter[tuple[str, Any]]:
-    """Every row of a state, with its table."""
+    """Return every row of a state, with its table."""
     return Counter((table, row) for table, rows in state.items() for row in rows)
 
 
 def _difference(state: dict[str, list[Any]], goal: dict[str, list[Any]]) -> str:
-    """The first difference of two states in one sentence; empty: there is none."""
+    """Describe the first difference of two states in one sentence; empty if there is none."""
     for table in dict.fromkeys((*goal, *state)):
         here, there = state.get(table), goal.get(table)
         if here is None or there is None:

@@ -17,7 +17,7 @@ OPENS, CLOSES = 9, 17
 
 
 class Calendar(ToolWorld):
-    """Meetings within hours, without overlap, and nobody else's deleted."""
+    """Has meetings within hours, without overlap, and nobody else's to be deleted."""
 
     name = "calendar"
     version = "2"

@@ -1,4 +1,4 @@
-"""A database to ask and to correct by SQL."""
+"""A world with a database to query and to correct by SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adhere.worlds.world import registry
 CITIES = ("Bergen", "Cork", "Delft", "Genoa")
 MOST_ROWS = 50
 MOST_INSTRUCTIONS = 2_000_000
-"""Of SQLite's machine, for one statement: a join without end is stopped."""
+"""Most instructions of SQLite's machine for one statement: a join without end is stopped."""
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION})
 _VERBS = {sqlite3.SQLITE_INSERT: "insert", sqlite3.SQLITE_UPDATE: "update", sqlite3.SQLITE_DELETE: "delete"}
 _WRITES = _READS | _VERBS.keys()
@@ -32,7 +32,7 @@ _ASIDES = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*
 
 
 class StatementRefusal(ToolRefusal):
-    """SQLite does not run a statement; `accesses` is what it asked leave for until then."""
+    """Says that SQLite does not run a statement; `accesses` are those that it asked permission for until then."""
 
     def __init__(self, message: str, accesses: list[tuple[int, str]]) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class StatementRefusal(ToolRefusal):
 
 
 class Database(ToolWorld):
-    """Questions and corrections, where a statement without a condition does harm."""
+    """Has questions and corrections, where a statement without a condition does harm."""
 
     name = "database"
     version = "2"
@@ -77,7 +77,7 @@ class Database(ToolWorld):
         self._seen: set[str] = set()
 
     def _run(self, sql: str, allowed_actions: frozenset[int]) -> tuple[Json, list[tuple[int, str]]]:
-        """Run a statement; return what it comes to, and (action, table) of all that SQLite asked leave for."""
+        """Run a statement; return its result, and (action, table) of every access that SQLite asked permission for."""
         steps = [0]
         accesses: list[tuple[int, str]] = []
 
@@ -189,7 +189,7 @@ class Database(ToolWorld):
 
 
 def _drop_asides(sql: str) -> str:
-    """The statement itself: no texts, no names in quotes, no comments, and nothing within brackets."""
+    """Return the statement without texts, names in quotes, comments, and everything within brackets."""
     depth, characters = 0, []
     for character in _ASIDES.sub(" ", sql):
         depth += (character == "(") - (character == ")")

@@ -1,4 +1,4 @@
-"""A small file system: files to rename, gather and clear away."""
+"""A world with a small file system: files to rename, gather and clear away."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.worlds.world import Action, registry
 
 
 class Files(ToolWorld):
-    """Files that must be read before they are overwritten and copied before they are deleted. Some stay as they are."""
+    """Has files that must be read before they are overwritten and copied before they are deleted. Some must stay."""
 
     name = "files"
     version = "2"

@@ -1,4 +1,4 @@
-"""Made-up people, goods and places, for tasks."""
+"""Made-up names of people, goods and places, for tasks."""
 
 PEOPLE = (
     "Ada Brook", "Ben Carter", "Cleo Dunn", "Dev Eriksen", "Edda Finch", "Femi Grant", "Gus Holt", "Hana Ito",

@@ -16,7 +16,7 @@ LIMIT = 100
 
 
 class Shop(ToolWorld):
-    """Refunds within the limit and above it, cancellations before and after dispatch, changes of address."""
+    """Has refunds within the limit and above it, cancellations before and after dispatch, changes of address."""
 
     name = "shop"
     version = "2"

@@ -1,4 +1,4 @@
-"""Reads PDF pages with pdfplumber: words with their places, rules, fonts; from these, lines of text and tables.
+"""Read PDF pages with pdfplumber: words with their places, rules, fonts; from these, lines of text and tables.
 
 A table is found by its numbers: lines that hold two or more, one above the other in columns. Its header is what stands
 above the first of them, up to the rule (or the gap) over it; each word of a header belongs to the column below it, so
@@ -28,10 +28,10 @@ MAX_PATHS = 5_000  # drawn on one page; rules of tables come before the curves o
 
 
 def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
-    """The blocks of a PDF, and what of it could not be read: pages without text, or beyond 400,000 characters.
+    """Return the blocks of a PDF, and what could not be read: pages without text, or beyond 400,000 characters.
 
     Raises:
-        UsageError: It is encrypted, damaged, or holds no text.
+        UsageError: The PDF is encrypted, damaged, or holds no text.
     """
     pdfplumber: Any = need("pdfplumber", extra="claims")
     errors: Any = need("pdfminer.pdfdocument", extra="claims")
@@ -76,13 +76,13 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
 
 
 class _Budget:
-    """How many characters may still be read; a small file can unfold to very many."""
+    """Counts how many characters may still be read; a small file can unfold to very many."""
 
     def __init__(self, characters: int) -> None:
         self.characters = characters
 
     def lay_out(self, page: Any) -> bool:
-        """Find what stands on a page, without the curves of its plots; False where that is more than may be read."""
+        """Lay out a page without the curves of its plots; return False if it holds more characters than may be read."""
         plumber: Any = need("pdfplumber.page", extra="claims")
         interpreters: Any = need("pdfminer.pdfinterp", extra="claims")
         budget = self
@@ -111,7 +111,7 @@ class _Budget:
 
 
 class _TooMuchText(Exception):
-    """A document holds more characters than are read."""
+    """Says that a document holds more characters than are read."""
 
 
 def _page_blocks(page: Any) -> list[Block]:
@@ -144,7 +144,7 @@ def _page_blocks(page: Any) -> list[Block]:
 
 
 def in_order(lines: list[PageLine], tables: list[PageTable]) -> list[Block]:
-    """The blocks of a part of a page in the order in which they stand, each table whole."""
+    """Return the blocks of a part of a page in order, each table whole."""
     owner = {id(line): table for table in tables for line in table.lines}
     usual = median([line.height for line in lines if id(line) not in owner] or [lines[0].height])
     blocks: list[Block] = []

@@ -1,4 +1,4 @@
-"""The rows of a header: which column each of its words names, and which labels stand over several."""
+"""Find the rows of a header: which column each word names, and which labels stand over several columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_SHARED = 40  # columns of one header that are shared out
 
 
 def place_of(word: Word, table: PageTable) -> int:
-    """The index of the column that a word stands in: label columns first."""
+    """Return the index of the column that a word stands in: label columns first."""
     if id(word) in table.placed:
         return table.placed[id(word)]
     columns = table.columns
@@ -23,7 +23,7 @@ def place_of(word: Word, table: PageTable) -> int:
 
 
 def join_words(words: list[Word]) -> str:
-    """The text of words; a name broken behind its hyphen goes on."""
+    """Return the text of words; a name broken after its hyphen is joined without a space."""
     text = ""
     for word in words:
         text += word.text if not text or text.endswith("-") or word.text.startswith(".") else f" {word.text}"
@@ -31,12 +31,12 @@ def join_words(words: list[Word]) -> str:
 
 
 def width_of(table: PageTable) -> int:
-    """How many columns a table has, those of labels among them."""
+    """Return the number of columns of a table, label columns included."""
     return len(table.labels) + 1 + len(table.columns)
 
 
 def header_rows(table: PageTable) -> list[list[str]]:
-    """The rows of labels over the columns; one of blanks where there is no header."""
+    """Return the rows of labels over the columns; one row of blanks if there is no header."""
     if not table.header:
         return [[""] * width_of(table)]
     _place_texts(table)
@@ -74,7 +74,7 @@ def header_rows(table: PageTable) -> list[list[str]]:
 
 
 def _place_texts(table: PageTable) -> None:
-    """Give a text that stands over one column to it, whole: `All AUROC` over numbers narrower than `All`."""
+    """Place a whole text that stands over one column in that column: `All AUROC` over numbers narrower than `All`."""
     for line in to_lines(table.header):
         texts: list[list[Word]] = []
         for word in line.words:
@@ -93,22 +93,24 @@ def _place_texts(table: PageTable) -> None:
 
 
 def _offset(text: list[Word], column: tuple[float, float]) -> float:
-    """How far a text is from standing over a column: by its middle, its left or its right edge."""
+    """Return how far a text is from standing over a column: by its middle, its left or its right edge."""
     left, right = column
     return min(abs(middle_of(text) - (left + right) / 2), abs(text[0].left - left), abs(text[-1].right - right))
 
 
 def _holds_several(rule: Rule, table: PageTable) -> bool:
-    """Whether texts that stand apart are right above a rule of a header, which says of neither where it stands."""
+    """Tell whether separate texts stand right above a rule of a header; the rule then places none of them."""
     above = [w for w in table.header if w.bottom <= rule.top + 2 and rule.left - 2 <= w.centre <= rule.right + 2]
     line = to_lines(above)[-1].words if above else []
     return any(after.left - before.right > 2 * before.size for before, after in pairwise(line))
 
 
 def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
-    """The columns that words of a header stand over, of those (by id) that stand over several with no rule below them.
+    """Return the columns that words of a header stand over, by the words' id.
 
-    They stand over the middle of their columns: so a line's texts share the columns of the names below it.
+    Only words over several columns with no rule below them. They stand over the middle of their columns: so a line's
+    texts
+    share the columns of the names below the line.
     """
     first = len(table.labels) + 1
     columns_by_word: dict[int, Sequence[int]] = {}
@@ -131,7 +133,7 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
 def _covers(
     texts: list[list[Word]], shares: list[range], names: dict[int, tuple[float, float]], table: PageTable
 ) -> bool:
-    """Whether texts stand over the middle of several columns each, and all columns below one of them.
+    """Tell whether texts stand over the middle of several columns each, and each column below one of them.
 
     A column is as wide as its name, or as its name and its numbers.
     """
@@ -145,7 +147,7 @@ def _covers(
 
 
 def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
-    """The words of a line of a header, together where they follow closely, but for names of single columns."""
+    """Join the words of a header line that follow closely, except where each names a single column."""
     texts: list[list[Word]] = []
     for word in words:
         if texts and word.left - texts[-1][-1].right < 0.6 * word.size:
@@ -162,7 +164,7 @@ def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
 
 
 def _is_off(text: list[Word], spans: dict[int, tuple[float, float]], table: PageTable) -> bool:
-    """Whether a text stands over several columns, or over the middle of no name below it, nor begins with one."""
+    """Tell whether a text stands over several columns, or over no middle and no left edge of a name below it."""
     middle, size = middle_of(text), text[0].size
     return len({place_of(word, table) for word in text}) > 1 or all(
         abs((a + b) / 2 - middle) > 0.7 * size and abs(a - text[0].left) > 2 for a, b in spans.values()
@@ -170,7 +172,7 @@ def _is_off(text: list[Word], spans: dict[int, tuple[float, float]], table: Page
 
 
 def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list[range]:
-    """For each text the columns whose common middle is nearest to its own, as few columns as can be left to none."""
+    """Assign columns to texts so that the common middle of a text's columns is near its own, with few left out."""
     columns = list(spans)
     pitch = (spans[columns[-1]][1] - spans[columns[0]][0]) / len(columns)
 
@@ -192,9 +194,9 @@ def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list
 
 
 def _layers(words: list[Word], table: PageTable) -> list[list[Word]]:
-    """The words of a header by its rows.
+    """Group the words of a header by its rows.
 
-    Lines of one broken name follow each other closely; a row of its own stands apart in its column.
+    Lines of one broken name follow each other closely; separate rows stand apart in their column.
     """
     chunks: list[list[Word]] = []
     latest: dict[int, list[Word]] = {}

@@ -1,4 +1,4 @@
-"""The parts of a page: words and lines with their places, rules, and tables as they are found."""
+"""The parts of a page: words and lines with their places, rules, and tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEVEL = 2.0  # how far apart the pieces of one rule may lie
 
 
 class Word(NamedTuple):
-    """A word on a page; `top` grows downwards."""
+    """Holds a word on a page; `top` grows downwards."""
 
     text: str
     left: float
@@ -34,35 +34,35 @@ class Word(NamedTuple):
 
     @property
     def centre(self) -> float:
-        """The middle, across."""
+        """The horizontal middle of the word."""
         return (self.left + self.right) / 2
 
 
 @dataclass(slots=True)
 class PageLine:
-    """A line of text; `number` is its place in the document once that is known."""
+    """Holds a line of text; `number` is its line number in the document once that is known."""
 
     words: list[Word]
     number: int = 0
 
     @property
     def top(self) -> float:
-        """Its upper edge."""
+        """The line's upper edge."""
         return min(word.top for word in self.words)
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
+        """The line's lower edge."""
         return max(word.bottom for word in self.words)
 
     @property
     def height(self) -> float:
-        """How high its letters are."""
+        """The height of the line's highest word."""
         return max(word.bottom - word.top for word in self.words)
 
     @property
     def text(self) -> str:
-        """Its words; two spaces where more than a space lies between them."""
+        """The line's words; with two spaces between words that stand farther apart than a space."""
         pieces = [self.words[0].text]
         for before, word in zip(self.words, self.words[1:], strict=False):
             pieces += ["  " if word.left - before.right > 0.8 * word.size else " ", word.text]
@@ -70,7 +70,7 @@ class PageLine:
 
 
 class Bar(NamedTuple):
-    """A piece of a vertical rule."""
+    """Describes a piece of a vertical rule."""
 
     across: float
     top: float
@@ -78,7 +78,7 @@ class Bar(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A horizontal rule."""
+    """Describes a horizontal rule."""
 
     left: float
     right: float
@@ -87,7 +87,7 @@ class Rule(NamedTuple):
 
 @dataclass
 class PageTable:
-    """A table of a page: its lines (header first), and its rows as soon as lines are numbered."""
+    """Holds a table of a page: its header, rows, columns of numbers and labels, and rules."""
 
     header: list[Word]
     header_line: PageLine | None
@@ -100,13 +100,13 @@ class PageTable:
 
     @functools.cached_property
     def edge(self) -> float:
-        """Halfway between what stands before the columns of numbers and the first of them."""
+        """Halfway between the first column of numbers and the words before it."""
         left = self.columns[0][0]
         return (left + max((w.right for line in self.body for w in line.words if w.right < left + 1), default=left)) / 2
 
     @property
     def is_ruled(self) -> bool:
-        """Whether three rules or more, each over most of its width, stand above one another at its rows and header."""
+        """Whether the rows and header have three or more rules, each over most of the table's width."""
         left, right = min(line.words[0].left for line in self.body), self.columns[-1][1]
         near = 2.5 * self.body[0].height
         top, bottom = min(line.top for line in self.lines) - near, max(line.bottom for line in self.lines) + near
@@ -130,7 +130,7 @@ class PageTable:
 
 
 class Block(NamedTuple):
-    """Something of a page (from 1) in reading order: a paragraph's lines, a heading, or a table."""
+    """Holds a part of a page in reading order: a paragraph's lines, a heading, or a table. `page` counts from 1."""
 
     lines: list[PageLine]
     table: PageTable | None
@@ -139,7 +139,7 @@ class Block(NamedTuple):
 
 
 def without_doubles(tops: list[float]) -> list[float]:
-    """The places of rules, those of a double rule once (the lower)."""
+    """Return the places of rules, a double rule once (the lower)."""
     places: list[float] = []
     for top in sorted(tops):
         if places and top - places[-1] <= 4:
@@ -150,12 +150,12 @@ def without_doubles(tops: list[float]) -> list[float]:
 
 
 def lines_between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:
-    """The lines that stand between two heights."""
+    """Return the lines that stand between two heights."""
     return [line for line in lines if line.top >= top - 2 and line.bottom <= bottom + 2]
 
 
 def to_lines(words: list[Word]) -> list[PageLine]:
-    """Words in lines, from the top; words whose feet stand at one height are one line."""
+    """Group words into lines, from the top; words with their lower edge at one height are one line."""
     lines: list[PageLine] = []
     for word in sorted(words, key=lambda w: (w.bottom, w.left)):
         if lines and abs(lines[-1].words[-1].bottom - word.bottom) <= 0.35 * max(word.size, 1):
@@ -168,9 +168,9 @@ def to_lines(words: list[Word]) -> list[PageLine]:
 
 
 def find_numbers(line: PageLine) -> list[Word]:
-    """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`).
+    """Return the words of a line that are numbers, or print a number with more (`1564/1580`, `$1.29`).
 
-    Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`) or say a setting (`DPO (β = 0.1, LR = 2e−7)`).
+    Numbers that belong to a name (`Opus 4.7`, `LLaMA 2 70B`) or a setting (`DPO (β = 0.1, LR = 2e−7)`) are left out.
     """
     numbers = []
     is_name = False
@@ -190,7 +190,7 @@ def find_numbers(line: PageLine) -> list[Word]:
 
 
 def _find_remarks(words: list[Word]) -> set[int]:
-    """The places of words that stand in parentheses behind a name and begin with a letter."""
+    """Return the indices of words in parentheses after a name, if the parentheses begin with a letter."""
     places: set[int] = set()
     begin = 0  # of the remark that is open; no line begins with one
     for at, (before, word) in enumerate(pairwise(words), 1):
@@ -206,11 +206,11 @@ def _find_remarks(words: list[Word]) -> set[int]:
 
 
 def is_prose(line: PageLine) -> bool:
-    """Whether a line is running text: many words, none far from the one before."""
+    """Tell whether a line is running text: many words, none far from the word before."""
     gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
     return len(line.words) >= 8 and (not gaps or max(gaps) < 0.7 * line.words[0].size)
 
 
 def middle_of(text: list[Word]) -> float:
-    """Where the middle of words stands, across."""
+    """Return the horizontal middle of words."""
     return (text[0].left + text[-1].right) / 2

@@ -1,4 +1,4 @@
-"""A page in parts that are read one after the other: its columns, tables over both, tables side by side."""
+"""Split a page into parts that are read one after the other: its columns, tables over both, tables side by side."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_BAND = 20.0
 
 
 def split_beside(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> list[list[Word]]:
-    """Two tables that stand side by side and were taken as one: the words above them, of each, and below.
+    """Split two tables that stand side by side and were taken as one.
 
-    Empty where it is one.
+    Returns the words above, those of each table, and those below; empty if there is only one table.
     """
     size = median(word.size for line in table.lines for word in line.words)
     reach = None
@@ -49,10 +49,10 @@ def split_beside(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> 
 
 
 def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
-    """A table that running text flows around on its left: the words above it, its own, and the others.
+    """Split off a table that running text flows around on its left: the words above it, its own, and the others.
 
-    Empty where there is none: three rules of one width must stand right of text that ends flush before them, with a
-    caption of their own.
+    Empty if there is none: three rules of one width must stand to the right of text with a straight right edge, and the
+    table must have a caption of its own.
     """
     alike: dict[tuple[int, int], list[Rule]] = {}
     for rule in rules:
@@ -87,7 +87,7 @@ def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
 
 
 def _continues(line: PageLine, before: list[Word]) -> bool:
-    """Whether a line reads on from words before it."""
+    """Tell whether a line continues words to its left."""
     first = line.words[0]
     return any(
         first.left - word.right < 0.55 * first.size and abs(word.bottom - first.bottom) < 0.35 * first.size
@@ -96,7 +96,10 @@ def _continues(line: PageLine, before: list[Word]) -> bool:
 
 
 def _caption_band(lines: list[PageLine], top: float, bottom: float) -> tuple[float, float] | None:
-    """Where a table with its caption begins and ends; lines that reach to the left of it are not among `lines`."""
+    """Return where a table with its caption begins and ends; None if no caption is found.
+
+    `lines` are the lines on the table's side.
+    """
     high, low = top, bottom
     for line in reversed([line for line in lines if line.bottom <= top + 2]):
         if high - line.bottom > 2 * line.height:
@@ -114,7 +117,7 @@ def _caption_band(lines: list[PageLine], top: float, bottom: float) -> tuple[flo
 
 
 def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> bool:
-    """Whether a line near the tables has words on both sides of what parts them, and none there: their captions."""
+    """Tell whether a line near two tables leaves the gap between them free, as their captions do."""
     before = [word.right for word in line.words if word.centre < middle]
     behind = [word.left for word in line.words if word.centre >= middle]
     distance = max(line.top - near.bottom, near.top - line.bottom)
@@ -122,10 +125,7 @@ def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> 
 
 
 def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list[Rule]) -> bool:
-    """Whether both sides of a table have labels and numbers of their own.
-
-    And whether its rules, header or captions begin anew.
-    """
+    """Tell whether both sides of a table have their own labels and numbers, and separate rules, headers or captions."""
     rows = [line for line in table.body if find_numbers(line)]
     behind = [words for line in rows if (words := [word for word in line.words if word.centre >= middle])]
     n_labelled = sum(
@@ -153,10 +153,7 @@ def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list
 
 
 def split_page(words: list[Word], rules: list[Rule], width: float) -> list[list[Word]]:
-    """The words of a page in the order in which it is read.
-
-    What is set over its whole width, then (or before) its two columns.
-    """
+    """Return the words of a page in reading order: what is set over the whole width, then the two columns."""
     middle = width / 2
     tops = sorted(
         rule.top for rule in rules if rule.left < middle - 0.15 * width and rule.right > middle + 0.15 * width
@@ -185,7 +182,7 @@ def split_page(words: list[Word], rules: list[Rule], width: float) -> list[list[
 
 
 def _is_across(line: PageLine, middle: float) -> bool:
-    """Whether a line may be set over the whole width: one that reads on across the middle, or a row of a table."""
+    """Tell whether a line may be set over the whole width: it reads on across the middle, or is a row of a table."""
     before = [word for word in line.words if word.centre < middle]
     behind = [word for word in line.words if word.centre >= middle]
     if not before or not behind:
@@ -198,7 +195,7 @@ def _is_across(line: PageLine, middle: float) -> bool:
 
 
 def _with_caption(lines: list[PageLine], top: float, bottom: float, middle: float) -> tuple[float, float]:
-    """A band of the page with the lines right above and below it that read on across the middle."""
+    """Return a band of the page, extended by the lines right above and below that read on across the middle."""
     lowest = top
     for line in reversed([line for line in lines if line.bottom <= top + 2]):
         is_last = lowest == top and line.words[-1].right < middle  # of a caption, and short
@@ -222,7 +219,7 @@ def _reads_on(line: PageLine, middle: float) -> bool:
 
 
 def _halves(words: list[Word], width: float) -> list[list[Word]]:
-    """The words of a page with two columns of text, left before right; those of another page as they are."""
+    """Split the words of a page with two columns of text, left before right; any other page stays whole."""
     middle = width / 2
     gutter = [word for word in words if word.left < middle + 3 and word.right > middle - 3]
     left = [word for word in words if word.right <= middle]

@@ -1,4 +1,4 @@
-"""The rows of a table as cells: names at the middle of their groups, names over several lines, sections."""
+"""Make the rows of a table: names at the middle of their groups, names over several lines, sections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_NAME_LINES = 4
 
 
 def rows_of(table: PageTable) -> tuple[list[RawRow], int]:
-    """Rows of cells and how many of them are headers."""
+    """Return rows of cells, and how many of them are headers."""
     headers = header_rows(table)
     line = table.header_line.number if table.header_line else table.body[0].number
     rows = [RawRow(line, texts) for texts in headers] + body_rows(table)
@@ -27,7 +27,7 @@ def rows_of(table: PageTable) -> tuple[list[RawRow], int]:
 
 
 def body_rows(table: PageTable) -> list[RawRow]:
-    """The rows below the header, names of groups in their first row; numbered by their lines."""
+    """Return the rows below the header, with line numbers; the name of a group stands in its first row."""
     rows: list[RawRow] = []
     labels = len(table.labels) + 1
     cell_texts = []
@@ -49,9 +49,9 @@ def body_rows(table: PageTable) -> list[RawRow]:
 
 
 def _raise_groups(table: PageTable, cell_texts: list[list[str]], sections: set[int], used_lines: set[int]) -> None:
-    """Put the label of a group into its first row: it stands in the middle of its rows, between two of them if need be.
+    """Move the label of a group into its first row; on the page it stands at the middle of the group's rows.
 
-    Lines that hold nothing else join `used_lines`, which has those already that are part of another row.
+    Lines that hold nothing else are added to `used_lines`, the lines that are already part of another row.
     """
     body, labels = table.body, len(table.labels) + 1
     is_row = [any(texts[labels:]) for texts in cell_texts]
@@ -75,7 +75,7 @@ def _raise_groups(table: PageTable, cell_texts: list[list[str]], sections: set[i
 
 
 def _bands(body: list[PageLine], tops: list[float], sections: set[int], used_lines: set[int]) -> list[list[int]]:
-    """The lines between rules and sections."""
+    """Return the lines between rules and sections, as indices into `body`."""
     bands: list[list[int]] = [[]]
     for at, line in enumerate(body):
         if at in sections or (bands[-1] and any(body[bands[-1][-1]].top + 2 <= top < line.top + 2 for top in tops)):
@@ -86,11 +86,13 @@ def _bands(body: list[PageLine], tops: list[float], sections: set[int], used_lin
 
 
 def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:
-    """Find, by lines that name groups of rows, where each group begins in `rows`, and the lines of its name.
+    """Find where each group of rows begins (an index into `rows`), and the lines of `names` that name it.
 
-    A name of one or more lines stands at the middle of its rows (`middle`: where lines are on the page); each row has
-    one. Where that does not come out even, or each name stands beside the first of its rows, nothing is found. One name
-    between two rules is that of all rows there.
+    `rows` and `names` are indices of lines, `middle` gives the lines' places on the page. A name, of one or more lines,
+    is
+    expected at the middle of its group. A single name belongs to all rows. Nothing is found where the names cannot be
+    shared
+    out so, or where names only stand in the first row of their groups.
     """
     if len(names) == 1 and len(rows) > 2:
         return [(0, names)]
@@ -106,10 +108,10 @@ def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) ->
 
 
 def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[int, int]]:
-    """Where the groups of rows begin and the lines of their names, as many groups as can be; none if it leaves a rest.
+    """Return where groups of rows, and the lines of their names, begin: as many groups as possible.
 
-    From the first place (row, name) to all that can be reached, then from the back the most groups from there on;
-    not by recursion, for a page may hold thousands of rows.
+    Empty if rows or names remain. Searches forwards from the first place (row, name) for all that can be reached, then
+    backwards for the most groups; not by recursion, for a page may hold thousands of rows.
     """
     whole = len(rows), len(names)
     ways: dict[tuple[int, int], list[tuple[int, int]]] = {whole: []}
@@ -134,7 +136,10 @@ def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[i
 def _ends_of_group(
     rows: list[float], names: list[float], pitch: float, row: int, name: int
 ) -> Iterator[tuple[int, int]]:
-    """Where the next group may begin if one begins here: its name is in the middle of its rows, and no longer."""
+    """Yield the places (row, name) where the next group may begin if a group begins at `row` and `name`.
+
+    A group's name stands at the middle of its rows, and has no more lines than they.
+    """
     for last in range(name, min(name + MAX_NAME_LINES, len(names))):
         if last > name and names[last] - names[last - 1] > 1.3 * pitch:
             break
@@ -148,7 +153,7 @@ def _ends_of_group(
 
 
 def _group_name(*lines: str) -> str:
-    """A name of several lines; what its values mean stands in parentheses: `MMSU (Reasoning | Overall)`."""
+    """Join a name of several lines, with a last line on its values in parentheses: `MMSU (Reasoning | Overall)`."""
     *name, last = lines
     return f"{_join_lines(name)} ({last})" if name and " | " in last else _join_lines(lines)
 
@@ -158,7 +163,7 @@ def _join_lines(lines: Sequence[str]) -> str:
 
 
 def _join_labels(body: list[PageLine], cell_texts: list[list[str]], labels: int) -> set[int]:
-    """Put labels of several lines together; gives the lines that are part of another row then."""
+    """Join labels of several lines; return the lines that became part of another row."""
     used_lines: set[int] = set()
     for at, (line, texts) in enumerate(zip(body, cell_texts, strict=True)):
         if not any(texts[labels:]):

@@ -1,4 +1,4 @@
-"""Finds tables among lines: rows of numbers one above the other in columns, and what above them is their header."""
+"""Find tables among lines: rows of numbers one above the other in columns, and the header above them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LETTERS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}")  # `Generation-Only`, not `8
 
 
 def _is_row(line: PageLine) -> bool:
-    """Whether a line reads as a row of numbers.
+    """Tell whether a line reads as a row of numbers.
 
-    Two or more, or one beside dashes, and set apart from what stands beside them.
+    It has two or more numbers, or one and dashes, set apart from other words.
     """
     numbers = find_numbers(line)
     values = len(numbers) + sum(is_absent(word.text) for word in line.words)
@@ -47,9 +47,9 @@ def _is_row(line: PageLine) -> bool:
 
 
 def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
-    """Where three rules or more of one width stand above one another.
+    """Find three or more rules of one width above one another.
 
-    The second, under the header, and the place of the last.
+    Returns, for each such set, the second rule (under the header) and the place of the last.
     """
     alike: dict[tuple[int, int], list[Rule]] = {}
     for rule in rules:
@@ -63,7 +63,7 @@ def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
 
 
 def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
-    """Whether a line between the rules of a table is a label and one number: a table of one column."""
+    """Tell whether a line between the rules of a table is a label and one number: a table of one column."""
     numbers = find_numbers(line)
     if len(numbers) != 1 or numbers[0] is not line.words[-1] or not 2 <= len(line.words) <= 8:
         return False
@@ -75,7 +75,7 @@ def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
 
 
 def find_tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) -> list[PageTable]:
-    """The tables among lines: two or more rows of numbers, with no gap, caption or running text between them."""
+    """Find tables: two or more rows of numbers, with no gap, caption or running text between them."""
     tables = []
     bands = _find_bands(rules)
     at = 0
@@ -104,9 +104,9 @@ def find_tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = 
 
 
 def _begins_body(lines: list[PageLine], at: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
-    """Whether a line right below a rule names the rows below it: over the columns, or on the left of all numbers.
+    """Tell whether a line right below a rule names the rows below: over the columns, or to the left of all numbers.
 
-    On the left only below the header's own rule: below the first one stands the header.
+    To the left only below the header's own rule: below the first rule stands the header.
     """
     line, rule = lines[at], _rule_above(lines[at], columns, rules)
     if rule is None or is_section(line, columns, rules):
@@ -116,7 +116,7 @@ def _begins_body(lines: list[PageLine], at: int, columns: Sequence[tuple[float, 
 
 
 def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, rules: list[Rule]) -> bool:
-    """Whether a rule from `left` to `right` ends the rows above a line: below it, more than a line of white follows."""
+    """Tell whether a rule from `left` to `right` ends the rows above a line, with a wide gap below the rule."""
     lowest = line.top - 1.2 * above.height
     return above.bottom - 2 < lowest and any(
         above.bottom - 2 <= rule.top < lowest and rule.left <= left + 2 and rule.right >= right - 2 for rule in rules
@@ -154,7 +154,7 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
 
 
 def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule]) -> int:
-    """The first line below the header's rule, where lines of a header hold numbers themselves (`GPT-4o 0513`)."""
+    """Return the first line below the header's rule, for headers that hold numbers themselves (`GPT-4o 0513`)."""
     left = min(line.words[0].left for line in lines[first : first + 3])
     right = max(w.right for w in lines[first].words)
     wide = without_doubles([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
@@ -178,7 +178,7 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
 
 
 def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
-    """Whether a rule is the first over a table: a caption stands between it and the rule before it."""
+    """Tell whether a rule is the first of a table: a caption stands between it and the rule before."""
     left, right = columns[0][0] + 2, columns[-1][1] - 2
     before = (r.top for r in rules if r.left <= left and r.right >= right and r.top < rule.top - 4)
     between = lines_between(lines, max(before, default=rule.top), rule.top)
@@ -186,7 +186,7 @@ def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, 
 
 
 def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
-    """Whether a rule is the first of its table: above it stands nothing near, running text, or a caption."""
+    """Tell whether a rule is the first of its table: above it is nothing near, running text, or a caption."""
     over = [line for line in lines[:first] if line.bottom <= top + 2]
     if not over:
         return True
@@ -197,9 +197,9 @@ def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
 
 
 def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> int:
-    """The first line under the rule that ends the header.
+    """Return the first line under the rule that ends the header.
 
-    Rows of words (`Architecture`) may stand above those of numbers.
+    Rows of words (`Architecture`) may stand above the rows of numbers.
     """
     left, right = columns[0][0], columns[-1][1]
     wide = without_doubles(
@@ -213,9 +213,9 @@ def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float
 
 
 def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
-    """Whether a line is one text that stands over columns of numbers.
+    """Tell whether a line is one text that stands over columns of numbers.
 
-    `Closed-Source Models` between the header and the rows; in the middle under a rule also `~8B Models`.
+    `Closed-Source Models` between the header and the rows; centred under a rule also `~8B Models`.
     """
     words = line.words
     if CAPTION.match(line.text) or len(words) > 8:
@@ -235,7 +235,7 @@ def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: li
 
 
 def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> Rule | None:
-    """The rule over all columns that a line stands right under."""
+    """Return the rule over all columns that a line stands right under; None if there is none."""
     left, right = columns[0][0], columns[-1][1]
     return next(
         (r for r in rules if r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height),
@@ -244,7 +244,7 @@ def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: l
 
 
 def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
-    """The extents of the columns of numbers: numbers of one column overlap, seen from above."""
+    """Return the horizontal extents of the columns of numbers: numbers that overlap horizontally are one column."""
     numbers = _spans(rows)
     first = min(numbers, default=(0.0, 0.0))[0]
     dashes = [(w.left, w.right) for line in rows for w in line.words if w.left > first and is_absent(w.text)]
@@ -266,7 +266,7 @@ def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
-    """The extents of numbers; what a bar joins (`80.0 / 22.0`) has one, but not over several columns of other rows."""
+    """Return the extents of numbers; numbers joined by a bar (`80.0 / 22.0`) have one, if no other row splits it."""
     joined_spans = [_join(line) for line in rows]
     spans: list[tuple[float, float]] = []
     for line, own in zip(rows, joined_spans, strict=True):
@@ -298,7 +298,7 @@ def _join(line: PageLine) -> list[tuple[float, float]]:
 
 
 def _names_groups(column: tuple[float, float], end: float, rows: list[PageLine]) -> bool:
-    """Whether a column of numbers names rows or groups of them, whose own names follow: `1  BETO`, or a few `50%`."""
+    """Tell whether a column of numbers names rows or groups of rows, with their own names after it: `1  BETO`."""
     numbers = sum(any(column[0] <= word.centre <= column[1] for word in line.words) for line in rows)
     inside = ([word for word in line.words if column[1] < word.centre < end] for line in rows)
     names = sum(any(number_of(word.text) is None and not is_absent(word.text) for word in words) for words in inside)
@@ -309,7 +309,7 @@ def _names_groups(column: tuple[float, float], end: float, rows: list[PageLine])
 def _header(
     lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]
 ) -> tuple[list[Word], int]:
-    """The words above the first row of numbers that belong to the table, and the index of their first line."""
+    """Return the words above the first row of numbers that belong to the table, and the index of their first line."""
     left, right = columns[0][0], columns[-1][1]
     reaching = [r for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
     # Short rules below the labels of groups that touch each other reach over all numbers, but not over the names.
@@ -343,7 +343,7 @@ def _header(
 
 
 def _names_columns(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
-    """Whether the last words of a line stand over one column each: it is a header set as closely as running text."""
+    """Tell whether the last words of a line stand over one column each: a header set as closely as running text."""
     words = line.words[-len(columns) :]
     return len(words) == len(columns) > 1 and all(
         word.left < right and word.right > left for word, (left, right) in zip(words, columns, strict=True)
@@ -351,7 +351,7 @@ def _names_columns(line: PageLine, columns: Sequence[tuple[float, float]]) -> bo
 
 
 def _goes_on_above(lines: list[PageLine]) -> bool:
-    """Whether lines between two rules may be rows of a header."""
+    """Tell whether lines between two rules may be rows of a header."""
     is_dense = all(b.top - a.bottom < a.height for a, b in pairwise(lines))
     return (
         0 < len(lines) <= 3
@@ -361,10 +361,10 @@ def _goes_on_above(lines: list[PageLine]) -> bool:
 
 
 def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> list[float]:
-    """Where label columns end: places before the first number that no word of any row covers, wider than a space.
+    """Return where label columns end: gaps before the first number in every row, wider than a space.
 
-    Or a narrower one, where a vertical rule stands, or where most rows begin, and what stands before it in the others
-    (a group) ends.
+    A gap may be narrower where a vertical rule stands, or where most rows begin and the text before it in other rows (a
+    group) ends.
     """
     spans = sorted((word.left, word.right, word.size) for line in rows for word in line.words if word.right < end + 1)
     begin, count = Counter(round(line.words[0].left) for line in rows).most_common(1)[0]
@@ -395,16 +395,16 @@ def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> 
 
 
 def _prints_amounts(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
-    """Whether a line names an amount and prints it for every column (`Trained tokens  1.4T  1.4T`)."""
+    """Tell whether a line names an amount and prints it for every column (`Trained tokens  1.4T  1.4T`)."""
     words = [word for word in line.words if word.right > columns[0][0]]
     is_named = len(words) == len(columns) < len(line.words)
     return is_named and all(_SCALED.fullmatch(word.text) for word in words)
 
 
 def _edges_of_groups(body: list[PageLine], rows: list[PageLine], end: float) -> list[float]:
-    """Where columns of groups end that no row has a word in.
+    """Return where columns of group names end, if no row has a word in them.
 
-    The name of an even number of rows stands between two of them, left of every row's own label.
+    The name of an even number of rows stands between two of them, to the left of every row's own label.
     """
     begin = min(line.words[0].left for line in rows)
     spans = sorted(

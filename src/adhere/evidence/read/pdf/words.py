@@ -1,4 +1,4 @@
-"""Words as they are printed: pieces put together, marks and the numbers of lines left out; the rules of a page."""
+"""Restore words as they are printed: join pieces, leave out marks and line numbers; find the rules of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_LINE_NUMBERS = 20  # a column of fewer numbers that count up may be a tabl
 
 
 def without_line_numbers(words: list[Word]) -> list[Word]:
-    """The words of a page without the numbers that a copy for reviewers prints beside its lines: 1, 2, 3, …."""
+    """Return the words of a page without the line numbers (1, 2, 3, …) of a copy for reviewers."""
     columns: dict[int, list[Word]] = {}
     for word in words:
         if word.text.isdecimal() and len(word.text) <= 4:
@@ -35,13 +35,13 @@ def without_line_numbers(words: list[Word]) -> list[Word]:
 
 
 def is_white(colour: Any) -> bool:
-    """Whether text is set in white: what aligns numbers of different length is printed, but not seen."""
+    """Tell whether a colour is white: white text aligns numbers of different length and is not seen."""
     parts = colour if isinstance(colour, tuple | list) else (colour,)
     return len(parts) in {1, 3} and all(part == 1 for part in parts)
 
 
 def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
-    """The larger word that a small one is raised behind, and that reaches lower."""
+    """Return the larger word that a small one is raised behind; None if there is none."""
     for other in (other for place in range(-4, 3) for other in ends.get(round(word.left) + place, ())):
         is_raised = other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
         if is_raised and other.size > 1.15 * word.size:
@@ -50,9 +50,9 @@ def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
 
 
 def upright(pieces: list[Word]) -> list[Word]:
-    """Words of pieces that are turned to be read upwards, each set upright in the middle of its place.
+    """Join pieces that are turned to be read upwards into words, each set upright at the middle of its place.
 
-    There stands what is turned: the name of a group of rows, or of a column.
+    Turned words name a group of rows, or a column.
     """
     words: list[list[Word]] = []
     for piece in sorted(pieces, key=lambda piece: (round(piece.left / 2), -piece.bottom)):
@@ -73,9 +73,9 @@ def upright(pieces: list[Word]) -> list[Word]:
 
 
 def _take_besides(pieces: list[Word]) -> list[Word]:
-    """The pieces of a line without those set smaller right behind a number; a spread among them joins the number.
+    """Return the pieces of a line without small ones right after a number; a spread among these joins the number.
 
-    The others say how much the number differs from one that only the text names.
+    The others are differences from a number that only the text names.
     """
     main_pieces: list[Word] = []
     beside, end = "", 0.0
@@ -95,9 +95,9 @@ def _take_besides(pieces: list[Word]) -> list[Word]:
 
 
 def join_pieces(pieces: list[Word]) -> list[Word]:
-    """Words as they are read.
+    """Join pieces into words as they are read.
 
-    The library pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±).
+    The library pdfplumber ends a word wherever its letters change font or size (small capitals, raised marks, ±).
     """
     usual = median([word.size for word in pieces] or [0.0])
     ends: dict[int, list[Word]] = {}
@@ -137,7 +137,7 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
 
 
 def _put_accents(match: re.Match[str]) -> str:
-    """A letter and the accent that is printed over it, as one: `a¨`."""
+    """Join a letter and the accent that is printed over it (`a¨`) into one character."""
     return unicodedata.normalize("NFC", match[1] + _ACCENTS[match[2]])
 
 
@@ -156,7 +156,7 @@ def _grown(one: Word, other: Word, between: str) -> Word:
 
 
 def find_rules(page: Any) -> list[Rule]:
-    """Horizontal rules; pieces that touch are one."""
+    """Return horizontal rules; pieces that touch are one rule."""
     edges = [Rule(e["x0"], e["x1"], e["top"]) for e in page.edges if e["orientation"] == "h" and e["x1"] - e["x0"] > 2]
     edges.sort(key=lambda rule: (round(rule.top), rule.left))
     rules: list[Rule] = []
