@@ -88,7 +88,10 @@ def run(
 
 
 def backend() -> str:
-    """Name what isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`; else `"none: "` and why."""
+    """Name what isolates code here; if nothing does, return `"none: "` and why.
+
+    On Linux e.g. `"linux: landlock, seccomp, bubblewrap"`.
+    """
     try:
         return _name(workers.pool())
     except workers.NoIsolation as problem:
