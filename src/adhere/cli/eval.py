@@ -164,7 +164,7 @@ def insist_on_time(model: Model, spec: EvalSpec, directory: Path, progress: Prog
     """Say how long answering will take on this machine, and ask before a CPU is kept busy for long.
 
     Raises:
-        UsageError: It takes more than half an hour on a CPU, and nobody agreed.
+        UsageError: Answering takes more than half an hour on a CPU, and nobody agreed.
     """
     import sys
 

@@ -49,7 +49,7 @@ def runs_below(directory: Path) -> list[Run]:
     """Return every finished Run in or below a directory.
 
     Raises:
-        UsageError: There is none.
+        UsageError: No finished Run is stored there.
     """
     is_one = any((directory / name).is_file() for name in ("manifest.json", SHARDED))
     runs = [run for run in map(load_run, [directory] if is_one else run_folders(directory)) if run.is_sealed]

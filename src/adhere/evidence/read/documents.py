@@ -25,8 +25,9 @@ def read_document(path: Path, *, name: str = "") -> Document:
     """Read the document at `path` (`-`: standard input), under `name` (by default the file's name without its ending).
 
     Raises:
-        UsageError: No such file, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or a
-            format that is not read; an address instead of a file.
+        UsageError: The file is absent, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or
+        of a
+            format that is not read; or `path` is an address.
     """
     if str(path) == "-":
         return _from_stdin(name)

@@ -52,13 +52,13 @@ SYSTEM = (
 
 
 class Repo:
-    """A repository in memory.
+    """Runs the world of a repository in memory.
 
     Args:
         argument: `rules16` for sixteen rules; empty: eight.
 
     Raises:
-        UsageError: It says anything else.
+        UsageError: `argument` is anything else.
     """
 
     name = "repo"
@@ -79,7 +79,7 @@ class Repo:
         self.rules = tuple(one.rule.id for one in library())
 
     def reset(self, seed: int) -> str:
-        """Draw a repository, its AGENTS.md and a task; what the user wants, and AGENTS.md."""
+        """Draw a repository, its AGENTS.md and a task; return what the user wants, with AGENTS.md."""
         self.seed = seed
         self.task: Task = draw_task(random.Random(derive_seed("world", self.name, self.version, "task", seed)))
         self.page: Page = draw_page(
@@ -93,7 +93,7 @@ class Repo:
         return self.user.wants
 
     def step(self, action: Action) -> Step:
-        """Act: a call is carried out, a text is said to the user."""
+        """Carry out a call, or say a text to the user."""
         if isinstance(action, str):
             return self.hear(action, self.user.reply(action, self._statements))
         if self._is_over:
@@ -106,7 +106,7 @@ class Repo:
         return Step(f"Exit code {code}\n{output}" if action.name == "bash" or code else output or "(empty)")
 
     def hear(self, text: str, reply: str) -> Step:
-        """Say something to the user, who replies."""
+        """Say a text to the user, who gives the reply `reply`."""
         if self._is_over:
             return Step(OVER, done=True)
         self._actions += 1
@@ -151,7 +151,7 @@ class Repo:
         return judge_session(rules_of(self.page.told), self.session)
 
     def verdict(self) -> Judgement:
-        """The last commit must have what the task asks for."""
+        """Judge whether the last commit has what the task asks for, and which rules were broken."""
         reason = self.task.problem(self.machine.head)
         is_ready = bool(reason) and not self.task.problem(self.machine.files)
         if is_ready:
@@ -178,7 +178,7 @@ class Repo:
         return list(_acts(self.task, self.page.told, broken_ids))
 
     def brief(self) -> str:
-        """For a model that plays the user."""
+        """Return the instructions for a model that plays the user."""
         return self.user.brief()
 
 
