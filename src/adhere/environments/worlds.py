@@ -118,7 +118,9 @@ class Rollout:
         return episode._replace(score=self._dense(episode.metrics))
 
     def _dense(self, rates: Mapping[str, float]) -> float:
-        """Return the goal, or the world's progress towards it, times the share of rules kept.
+        """Return the goal times the share of rules kept.
+
+        An episode that ended by itself without the goal counts with its progress towards the goal.
 
         Args:
             rates: The rates of `world:solved` and `world:keeps`, both decided.

@@ -172,7 +172,7 @@ class Repo:
         return list(_acts(self.task, self.page.told, frozenset()))
 
     def breaker(self, rate: float) -> Sequence[Action]:
-        """Return actions that reach the goal and break each rule with probability `rate`, drawn by the episode's seed."""
+        """Return actions that reach the goal and break each rule with probability `rate`, by the episode's seed."""
         rng = random.Random(derive_seed("world", self.name, self.version, "breaks", self.seed))
         broken_ids = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
         return list(_acts(self.task, self.page.told, broken_ids))
