@@ -1,4 +1,4 @@
-"""A limit on the time that one verifier may take on one answer, in any thread.
+"""Limit the time that one verifier may take on one answer, in any thread.
 
     clock = clock_of_this_thread()
     try:
@@ -12,9 +12,9 @@
         clock.stop()
         raise
 
-What counts is the processor time of the thread, so that a busy machine changes no verdict. A verifier that only waits
+The limit is on the processor time of the thread, so that a busy machine changes no verdict. A verifier that only waits
 (it sleeps, or asks a network) is stopped after WAIT_S. Starting and stopping cost a fifth of a microsecond: they only
-write down that a verifier runs, and a watching thread looks at that every LOOK_S.
+note that a verifier runs, and a watching thread looks at the notes every LOOK_S.
 
 How a verifier is stopped:
 
@@ -35,20 +35,23 @@ import time
 from types import FrameType
 
 LIMIT_S = 10.0
-"""Processor time. On 1,000,000 characters (`text.size`), the slowest kind of the package takes about two seconds."""
+"""Seconds of processor time. On 1,000,000 characters (`text.size`), our slowest kind takes about two."""
 WAIT_S = 60.0
-"""Time on the clock, for a verifier that waits."""
+"""Seconds on the clock, for a verifier that waits."""
 LOOK_S = 0.5
 _IDLE_LOOKS = 10
 _HAS_SIGNALS = hasattr(signal, "SIGVTALRM") and hasattr(signal, "pthread_kill")
 
 
 class OverTime(BaseException):
-    """A verifier's time is up. No Exception, so that a verifier that catches all of these is stopped, too."""
+    """Raised in a verifier whose time is up.
+
+    This is no Exception, so that a verifier that catches all Exceptions is stopped too.
+    """
 
 
 class Clock:
-    """Says for one thread whether a verifier runs, and since when."""
+    """Records for one thread whether a verifier runs, and since when."""
 
     __slots__ = (
         "_cpu_at", "_cpu_clock", "_due", "_is_signalled", "_looks", "_seen", "is_watched", "runs", "serial", "struck",
@@ -67,14 +70,17 @@ class Clock:
         self._due = -1  # the verifier for which the watch has sent a signal
 
     def start(self) -> None:
-        """A verifier begins."""
+        """Note that a verifier begins."""
         if not self.is_watched:
             self._watch()
         self.serial += 1
         self.runs = True
 
     def stop(self) -> None:
-        """It has ended, or its time was up. Nothing interrupts this thread from here on."""
+        """Note that the verifier has ended or was stopped.
+
+        From the return of this call on, nothing interrupts the thread.
+        """
         self.runs = False
         while self.struck is not None:
             try:
@@ -87,7 +93,7 @@ class Clock:
                 continue
 
     def is_over(self, *, looks: int) -> bool:
-        """Whether the verifier that runs has had its time; `looks` is 1 where the watch asks, every LOOK_S."""
+        """Tell whether the running verifier's time is up; `looks` is 1 for the watching thread's calls, else 0."""
         if not self.runs:
             self._seen = -1
             return False
@@ -102,7 +108,7 @@ class Clock:
         return is_over
 
     def strike(self) -> None:
-        """Interrupt the verifier; called by the watch."""
+        """Interrupt the verifier; the watching thread calls this."""
         if self._is_signalled:
             self._due = self.serial
             signal.pthread_kill(self.thread, signal.SIGVTALRM)
@@ -116,7 +122,7 @@ class Clock:
             self.struck = None
 
     def is_due(self) -> bool:
-        """Whether the verifier that runs has to stop; asked when a signal arrives in the main thread."""
+        """Tell whether the running verifier must stop; asked when a signal arrives in the main thread."""
         was_sent, self._due = self.runs and self._due == self.serial, -1
         return was_sent or self.is_over(looks=0)
 
@@ -134,7 +140,7 @@ class Clock:
 
 
 class _Watch:
-    """The watching thread of this process; it sleeps where no verifier has run for a while."""
+    """Watches the clocks of this process in a thread, which sleeps if no verifier has run for a while."""
 
     _only: _Watch | None = None
 
@@ -173,7 +179,7 @@ class _Watch:
 
 
 def clock_of_this_thread() -> Clock:
-    """The clock of the thread that asks."""
+    """Return the clock of the calling thread."""
     try:
         return _local.clock  # type: ignore[no-any-return]
     except AttributeError:
@@ -192,14 +198,17 @@ def _on_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - 
 
 
 def _at_exit() -> None:
-    """Python takes its signal handlers away as it ends; a timer that runs out after that would kill the process."""
+    """Switch the timer and its signal off before Python ends.
+
+    Python removes its signal handlers as it ends; a timer that runs out after that would kill the process.
+    """
     if signal.getsignal(signal.SIGVTALRM) is _on_signal:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
 
 
 def _interrupt(thread: int, error: type[BaseException] | None) -> None:
-    """Have Python raise `error` in a thread before its next instruction; None takes that back."""
+    """Make Python raise `error` in a thread before its next instruction; None cancels that."""
     import ctypes  # 5 ms that are spent only where a limit was reached
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -211,7 +220,7 @@ _local = threading.local()
 
 
 def _after_fork() -> None:
-    """A child has no watching thread, and no timer."""
+    """Reset the clocks in a child process, which has no watching thread and no timer."""
     global _local  # noqa: PLW0603 - the parent's clocks are of threads that are not here
     _local = threading.local()
     _Watch._only = None  # noqa: SLF001 - same module

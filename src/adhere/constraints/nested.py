@@ -1,7 +1,7 @@
-"""Shared parts of constraints made of other constraints: how these are stored, resolved, limited and said.
+"""Store, resolve, limit and describe constraints made of other constraints.
 
 An inner constraint is stored as `{"id": …, "params": {…}}`, so a composition survives storage and fits into a `kwargs`
-of IFEval's row format. Inner ids are those of anyone: our own, published ones, plug-ins'.
+of IFEval's row format. Inner ids may be our own, published ones or plug-ins'.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDLESS = "..."
 
 
 class Settings(NamedTuple):
-    """The settings that published inner constraints depend on beside their parameters; see `resolve`."""
+    """Holds what the verdict of published inner constraints depends on besides their parameters; see `resolve`."""
 
     mode: Mode = "reference"
     profile: str | None = None
@@ -39,10 +39,10 @@ class Settings(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Ref:
-    """Domain: one constraint as it is stored, `{"id": …, "params": {…}}`; `params` may be left out."""
+    """Describes the domain of one stored constraint, `{"id": …, "params": {…}}`; `params` may be left out."""
 
     def problem(self, value: object) -> str | None:
-        """Check the shape only; which ids and parameters there are is checked when the constraint is resolved."""
+        """Check only the shape; ids and parameters are checked when the constraint is resolved."""
         return None if isinstance(value, ConstraintRef) else f"must be a constraint, {_SHAPE}"
 
     def invalid(self) -> Sequence[object]:
@@ -59,7 +59,7 @@ class Ref:
 
 @dataclasses.dataclass(frozen=True)
 class Refs:
-    """Domain: a tuple of `fewest` to `most` constraints as they are stored."""
+    """Describes the domain of tuples of `fewest` to `most` stored constraints."""
 
     fewest: int
     most: int
@@ -83,19 +83,20 @@ _SHAPE = '{"id": …, "params": {…}}'
 
 @dataclasses.dataclass(frozen=True)
 class NestedRule(Rule):
-    """Base of the kinds that are made of other constraints.
+    """Is the base of the kinds that are made of other constraints.
 
-    Parameters whose domain is `Ref` or `Refs` hold the inner ones: as ConstraintRefs, given as these, as Constraints or
-    as stored. Parameters that are null count as absent, as in IFEval's files.
+    Parameters whose domain is `Ref` or `Refs` hold the inner constraints as ConstraintRefs; they may also be given as
+    Constraints or in stored form. Parameters that are null count as absent, as in IFEval's files.
 
-    As every kind of the package it fails an answer without letters and digits, whatever the inner ones say of it.
+    As every kind of the package, it fails an answer without letters and digits, whatever the inner ones find.
 
     Args:
         settings: How published inner constraints are resolved; no parameter, and not stored. See `with_mode`.
 
     Raises:
-        BadParameter: On construction; also for an inner constraint, whose place is named (`of[1]`).
-        UnknownName: Nobody has an inner id.
+        BadParameter: A parameter is wrong, on construction; of an inner constraint the message names the place
+            (`of[1]`).
+        UnknownName: An inner id is unknown.
     """
 
     part: ClassVar[Part] = "held-out"
@@ -143,11 +144,11 @@ class NestedRule(Rule):
             raise BadParameter(f"{self.id}: {problem}")
 
     def is_about_reasoning(self) -> bool:
-        """Whether the inner constraints judge the reasoning."""
+        """Tell whether the inner constraints judge the reasoning."""
         return False
 
     def inner_problem(self) -> str | None:
-        """Say what is wrong with the inner constraints together; None: nothing."""
+        """Say what is wrong with the inner constraints together; None if nothing is."""
         return None
 
     def _places(self) -> Iterator[tuple[str, ConstraintRef]]:
@@ -170,7 +171,7 @@ class NestedRule(Rule):
     def with_mode(
         self, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
     ) -> Self:
-        """The same with its published inner constraints judged so; arguments as in `resolve`, which calls this."""
+        """Return a copy that judges its published inner constraints in this mode; arguments as in `resolve`."""
         settings = Settings(mode, profile, random_seed)
         return self if settings == self._settings else dataclasses.replace(self, settings=settings)
 
@@ -180,12 +181,12 @@ class NestedRule(Rule):
 
     @final
     def check_with(self, text: str, reasoning: str | None) -> Finding:
-        """The answer has to have words, the reasoning need not."""
+        """Judge an answer with its reasoning; the answer must have words, the reasoning need not."""
         return self.judge_with(text, reasoning) if has_words(text) else self.check(text)
 
     @abstractmethod
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
-        """Judge a text that holds at least one letter or digit, as `check_with` does any text."""
+        """Judge a text that holds at least one letter or digit; `check_with` fails all others."""
 
     def ref(self) -> ConstraintRef:
         return ConstraintRef(
@@ -193,7 +194,7 @@ class NestedRule(Rule):
         )
 
     def describe(self, phrasing: int = 0) -> str:
-        """Inner ones keep their own last wording, too, for ours."""
+        """Say the rule with its inner rules; the last wording is filled with the inner ones' last wordings."""
         number = phrasing % len(self.phrasings)
         is_last = number == len(self.phrasings) - 1
         sentences = [describe(one, number, is_last=is_last) for one in self.inner]
@@ -201,10 +202,10 @@ class NestedRule(Rule):
 
     @abstractmethod
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
-        """Return what fills the phrasings beside the parameters, from the sentences of the inner constraints."""
+        """Return what fills the phrasings besides the parameters, from the sentences of the inner constraints."""
 
     def own_inner(self) -> tuple[Constraint, ...] | None:
-        """The inner constraints, or None where one is published: such a one has neither repair nor witness."""
+        """Return the inner constraints, or None if one is published and so has neither repair nor witness."""
         own = tuple(one for one in self.inner if isinstance(one, Constraint))
         return own if len(own) == len(self.inner) else None
 
@@ -212,16 +213,16 @@ class NestedRule(Rule):
         return next((text for text in self.counter_texts() if self.check(text).outcome == "fail"), WORDLESS)
 
     def counter_texts(self) -> Iterator[str]:
-        """Candidates for the counter-witness, best first; unverified."""
+        """Yield texts that may serve as counter-witness (a text that fails), best first and unverified."""
         for one in self.own_inner() or ():
             yield one.counter_witness()
 
     def witness(self) -> str:
-        """A text that passes each inner constraint.
+        """Return a text that passes this constraint with its inner ones.
 
         Raises:
-            AdhereError: None was found: the inner ones exclude each other, or a published one knows no text that passes
-                it.
+            AdhereError: No such text was found: the inner constraints exclude each other, or a published one knows no
+                text that passes.
         """
         for text in self.texts():
             if self.check(text).outcome == "pass":
@@ -231,20 +232,20 @@ class NestedRule(Rule):
 
     @abstractmethod
     def texts(self) -> Iterator[str]:
-        """Candidates for the witness, best first; unverified."""
+        """Yield texts that may serve as witness (a text that passes), best first and unverified."""
 
 
 def run(inner: Inner, text: str, reasoning: str | None) -> Finding:
-    """One inner constraint on one text."""
+    """Judge one text by one inner constraint."""
     if isinstance(inner, Constraint) and inner.reads_reasoning:
         return inner.check_with(text, reasoning)
     return inner.check(text)
 
 
 def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) -> str | None:
-    """Why one of `inner` cannot judge parts of the answer (`many` of them), or None.
+    """Say why one of `inner` cannot judge parts of the answer (`many` of them); None if all can.
 
-    One that looks at many parts would look at each part of each part, which is not linear in the text.
+    A constraint that looks at many parts would look at each part of each part, which is not linear in the text.
     """
     for one in inner:
         if one.reads_calls:
@@ -266,9 +267,9 @@ def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) ->
 
 
 def describe(inner: Inner, number: int, *, is_last: bool) -> str:
-    """An inner constraint in words.
+    """Say an inner constraint in words.
 
-    Its last wording where `is_last`, which is kept for held-out prompts, else another.
+    With `is_last` the last wording is used, which is kept for held-out prompts, else another.
     """
     if isinstance(inner, PublishedConstraint):
         return inner.describe()
@@ -277,22 +278,25 @@ def describe(inner: Inner, number: int, *, is_last: bool) -> str:
 
 
 def name_reason(inner: Inner, finding: Finding) -> str:
-    """The reason of an inner finding behind the id of who gave it."""
+    """Return the reason of an inner finding, with the id of its constraint in front."""
     return f"{inner.id}: {shorten(finding.reason)}"
 
 
 def shorten(reason: str) -> str:
-    """A reason cut to what another reason can hold."""
+    """Cut a reason to the length that another reason can hold."""
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
 
 
 def quote(sentence: str) -> str:
-    """A sentence between quotation marks that it does not hold."""
+    """Put a sentence between quotation marks that it does not contain."""
     return f"‘{sentence}’" if "“" in sentence else f"“{sentence}”"
 
 
 def _as_reference(value: object) -> object:
-    """A given inner constraint as a ConstraintRef; what is none stays as it is, for the domain to refuse."""
+    """Turn an inner constraint into a ConstraintRef.
+
+    A value that is no constraint stays as it is, for the domain to refuse.
+    """
     if isinstance(value, Constraint | PublishedConstraint):
         value = value.ref()
     if isinstance(value, Mapping) and isinstance(value.get("id"), str) and set(value) <= {"id", "params"}:
@@ -305,7 +309,7 @@ def _as_reference(value: object) -> object:
 
 
 def _plain(value: Any) -> Json:
-    """A parameter as JSON has it."""
+    """Return a parameter as JSON holds it."""
     if isinstance(value, ConstraintRef):
         return {"id": value.id, "params": _plain(value.params)}
     if isinstance(value, list | tuple):
@@ -317,7 +321,7 @@ def _plain(value: Any) -> Json:
 
 
 def _too_deep(value: object) -> bool:
-    """Whether more than `_DEEPEST_JSON` lists and objects stand inside each other."""
+    """Tell whether more than `_DEEPEST_JSON` lists and objects are nested."""
     level: list[object] = [value]
     for _ in range(_DEEPEST_JSON):
         level = [

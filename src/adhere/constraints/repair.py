@@ -1,4 +1,4 @@
-"""Makes an answer satisfy several constraints at once by small edits, or says that it cannot."""
+"""Make an answer satisfy several constraints at once by small edits."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _TIGHTEST = 5
 
 
 def passes_all(text: str, constraints: Sequence[Constraint]) -> bool:
-    """Whether every constraint passes."""
+    """Tell whether every constraint passes."""
     return all(constraint.check(text).outcome == "pass" for constraint in constraints)
 
 
 def repair_all(text: str, constraints: Sequence[Constraint], *, longest: int = 20_000) -> str | None:
-    """An edited `text` for which ALL constraints pass, or None where no small edits were found.
+    """Return an edited `text` for which ALL constraints pass, or None if no small edits were found.
 
-    Repairs run in their kinds' `order` (content, shape, ends, case, marks, wrapping); what they break is repaired
-    again. Then plans with tighter limits are tried, which leave room for what others add, and plans that add before
-    they cut.
+    Repairs run in their kinds' `order` (content, shape, ends, case, marks, wrapping), and a second round mends what
+    they break. Then plans with tighter limits are tried, which leave room for what others add, and plans that add
+    before they cut.
 
     Args:
-        text: The answer; returned as it is where it passes already. One without words cannot be repaired.
+        text: The answer; returned unchanged if it passes already. An answer without words cannot be repaired.
         constraints: Rules that do not conflict.
-        longest: A longer text (in characters) is left alone: it is no ordinary answer.
+        longest: The most characters of a text that is repaired; longer ones are no ordinary answers.
     """
     if len(text) > longest or not has_words(text):
         return None
@@ -38,7 +38,7 @@ def repair_all(text: str, constraints: Sequence[Constraint], *, longest: int = 2
 
 
 def _plans(constraints: Sequence[Constraint]) -> Iterator[list[Constraint]]:
-    """Orders in which to repair: by `order` first, with ever tighter limits, then with the cuts after the additions."""
+    """Yield orders in which to repair: by `order` with ever tighter limits, then with the cuts after the additions."""
     ordered = sorted(constraints, key=lambda constraint: (constraint.order, constraint.id))
     plans: list[list[Constraint]] = []
     for level in range(_TIGHTEST + 1):

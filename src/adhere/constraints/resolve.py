@@ -1,6 +1,6 @@
-"""Any constraint from how it is stored: our own kinds, published ones, and those of plug-ins, each under its own id.
+"""Make any constraint from its stored form: of our own kinds, of published ones, and of plug-ins.
 
-No id is in two of these; a test keeps our own apart from the published ones.
+No id belongs to two of these; a test keeps our own ids apart from the published ones.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 def resolve(
     ref: ConstraintRef, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
 ) -> Constraint | PublishedConstraint:
-    """The constraint that `ref` stores.
+    """Return the constraint that `ref` stores.
 
     Args:
         ref: Its id and parameters.
-        mode: For published kinds; our own have one semantics.
-        profile: Which version of a published suite, where there are several (`ifbench-2025`); None: the newest. A kind
-            that is not in that profile is taken from the one that has it.
-        random_seed: See `constraints.published.shared.modes.constraint`.
+        mode: The mode of published kinds; our own have one semantics.
+        profile: The version of a published suite, if there are several (`ifbench-2025`); None: the newest. A kind that
+            is not in that profile is taken from the one that has it.
+        random_seed: As for `constraints.published.shared.modes.constraint`.
 
     Raises:
-        UnknownName: Nobody has that id; unknown ids fail closed.
+        UnknownName: The id is unknown.
         BadParameter: A parameter is unknown, missing or outside its domain.
         UsageError: There is no such mode or profile.
     """
@@ -47,7 +47,7 @@ def resolve(
 
 
 def insist_on(mode: str, profile: str | None) -> None:
-    """Refuse words that would change semantics if they were guessed at.
+    """Refuse an unknown mode or profile, which would change semantics if it were guessed.
 
     Raises:
         UsageError: There is no such mode or profile.
@@ -58,10 +58,10 @@ def insist_on(mode: str, profile: str | None) -> None:
 
 
 def is_published(id: str) -> bool:  # noqa: A002 - the field's word
-    """Whether the id is of a published suite.
+    """Tell whether the id belongs to a published suite.
 
     Raises:
-        UnknownName: It is neither that nor one of ours or of a plug-in's.
+        UnknownName: The id is neither published nor ours nor a plug-in's.
     """
     if published.is_loaded(id):  # the ids of IFEval: no other module has to be imported for them
         return True
@@ -77,19 +77,19 @@ def is_published(id: str) -> bool:  # noqa: A002 - the field's word
 
 
 def known_ids() -> list[str]:
-    """All ids: our own, plug-ins' and published ones, sorted."""
+    """Return all ids: our own, plug-ins' and published ones, sorted."""
     from adhere.constraints.base import registry
 
     return sorted({*registry, *published.ids()})
 
 
 def version_of(id: str, *, mode: Mode = "reference", profile: str | None = None) -> str:  # noqa: A002
-    """Return what a verdict of this kind depends on beside the judge.
+    """Return the version of a kind's verdicts, apart from that of the judge.
 
-    `"2"` for our own, `"ifbench-2026.1"` for a published one.
+    It is `"2"` for one of our own, `"ifbench-2026.1"` for a published one.
 
     Raises:
-        UnknownName: Nobody has that id.
+        UnknownName: The id is unknown.
         UsageError: There is no such mode or profile.
     """
     insist_on(mode, profile)
@@ -110,7 +110,7 @@ def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str
     """Return the version as `version_of`, with the versions of what a composition holds: `"1(1, ifeval.1)"`.
 
     Raises:
-        UnknownName, BadParameter: See `resolve`; only a composition has to be made for this.
+        UnknownName, BadParameter: `resolve` raises it; only a composition has to be made for this.
     """
     from adhere.constraints.base import registry
 
@@ -120,7 +120,7 @@ def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str
 
 
 def version_at_hand(constraint: Constraint | PublishedConstraint, *, profile: str | None = None) -> str:
-    """Return the version as `version_of_ref`, of a constraint that is made already, and need not be registered."""
+    """Return the version, as `version_of_ref` does, of a constraint that is already made and may be unregistered."""
     if isinstance(constraint, published.PublishedConstraint):
         return version_of(constraint.id, mode=constraint.mode, profile=profile)
     inner: tuple[Constraint | PublishedConstraint, ...] = (

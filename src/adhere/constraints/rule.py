@@ -1,6 +1,6 @@
-"""Shared parts of the package's own kinds.
+"""Share code between the package's own kinds.
 
-No answer without words passes, findings are worded alike, draws have fallbacks.
+No answer without words passes, findings are worded alike, and draws have fallbacks.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ COMMON_TOPICS = tuple("people time water world family energy food life city musi
 
 
 class Rule(Constraint):
-    """A Constraint whose `check` fails every text without a letter or digit before `judge` looks at it.
+    """Is a Constraint whose `check` fails every text without a letter or digit before `judge` sees it.
 
-    A kind is born version 1; those that say 2 are older than what `text.words` and `text.scripts` now say of sentences
-    that end in "No." or in a single letter, and of Unicode's letters.
+    A new kind has version 1. Version 2 marks kinds that are older than two changes: of sentences that end in "No." or
+    in a single letter (`text.words`), and of Unicode's letters (`text.scripts`).
     """
 
     @final
@@ -38,13 +38,13 @@ class Rule(Constraint):
         return self.judge(text)
 
     def repair(self, text: str) -> str | None:
-        """A text without words has nothing to keep, so it is never repaired."""
+        """Repair as Constraint does, but never a text without words, which has nothing to keep."""
         return super().repair(text) if has_words(text) else None
 
     def wording(self) -> dict[str, Any]:
-        """The parameters, and of each number that has a noun how many it is: "3 sentences" for {sentences}.
+        """Return the parameters, and for each number that has a noun its phrase: "3 sentences" for {sentences}.
 
-        Of times it is "once" and "3 times".
+        For the noun "time" the phrase is "once" or "3 times".
         """
         parameters = super().wording()
         for field in dataclasses.fields(self):
@@ -55,16 +55,16 @@ class Rule(Constraint):
 
     @abstractmethod
     def judge(self, text: str) -> Finding:
-        """Judge a text that holds at least one letter or digit, as `check` does any text."""
+        """Judge a text that holds at least one letter or digit; `check` fails all others."""
 
     def counter_witness(self) -> str:
-        """A plain sentence, which breaks most rules that have parameters; the others have a `wrong_text`."""
+        """Return a plain sentence, which breaks most rules that have parameters; other kinds have a `wrong_text`."""
         is_plain = dataclasses.fields(self) and not self.wrong_text
         return "Cats sleep." if is_plain else super().counter_witness()
 
 
 class HeldOut(Rule):
-    """A Rule of a family that is never trained on."""
+    """Is a Rule of a family that is never trained on."""
 
     part: ClassVar[Part] = "held-out"
 
@@ -78,19 +78,19 @@ def decide(
     span: tuple[int, int] | None = None,
     score: float | None = None,
 ) -> Finding:
-    """A Finding; `score` of a pass is 1 wherever the kind scores at all."""
+    """Make a Finding; the score of a pass is 1 if the kind has scores at all, that of a failure at most 0.99."""
     if score is not None:
         score = 1.0 if ok else max(0.0, min(score, 0.99))
     return Finding("pass" if ok else "fail", reason, measured, needed, span, score)
 
 
 def accept(reason: str, **details: Any) -> Finding:
-    """`decide`, for a check that has just seen what it needs."""
+    """Make a Finding that passes, with `decide`."""
     return decide(ok=True, reason=reason, **details)
 
 
 def reject(reason: str, **details: Any) -> Finding:
-    """`decide`, for a check that has just seen what breaks the rule."""
+    """Make a Finding that fails, with `decide`."""
     return decide(ok=False, reason=reason, **details)
 
 
@@ -107,14 +107,14 @@ def at_least(count: int, fewest: int, unit: str, *, span: tuple[int, int] | None
 
 
 def exactly(count: int, target: int, unit: str) -> Finding:
-    """Judge a count against the one right number."""
+    """Judge a count against the only right number."""
     reason = f"found {plural(count, unit)}, needed exactly {target}"
     score = min(count, target) / max(count, target, 1)
     return decide(count == target, reason, measured=count, needed=target, score=score)
 
 
 def plural(count: int, noun: str) -> str:
-    """`"1 word"`, `"3 words"`; a noun phrase is pluralised at its first word: `"2 words in capitals"`."""
+    """Return `"1 word"` or `"3 words"`; a noun phrase is pluralised at its first word: `"2 words in capitals"`."""
     if count == 1:
         return f"{count} {noun}"
     head, blank, rest = noun.partition(" ")
@@ -124,13 +124,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def quoted_list(words: Sequence[str]) -> str:
-    """`'"a"'`, `'"a" and "b"'`, `'"a", "b" and "c"'`."""
+    """Join words in quotes: `'"a"'`, `'"a" and "b"'`, `'"a", "b" and "c"'`."""
     quoted = [f'"{word}"' for word in words]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def topic_words(rng: random.Random, words: Sequence[str], count: int) -> tuple[str, ...]:
-    """`count` different topic words, filled up with common ones where the query has too few."""
+    """Draw `count` different topic words, with common words added if the query has too few."""
     pool = list(dict.fromkeys(word.lower() for word in words if word.strip()))
     rng.shuffle(pool)
     spare = [word for word in COMMON_TOPICS if word not in pool]
@@ -139,10 +139,10 @@ def topic_words(rng: random.Random, words: Sequence[str], count: int) -> tuple[s
 
 
 def topic_word(rng: random.Random, words: Sequence[str]) -> str:
-    """One topic word, or a common one where the query has none."""
+    """Draw one topic word, or a common one if the query has none."""
     return topic_words(rng, words, 1)[0]
 
 
 def pick(options: Sequence[T], *keys: str) -> T:
-    """One of `options`, fixed by the texts `keys`: repairs vary from answer to answer and are the same on every run."""
+    """Choose one of `options` by the texts `keys`: choices vary between answers and are the same on every run."""
     return options[zlib.crc32("\x1f".join(keys).encode("utf-8", "surrogatepass")) % len(options)]

@@ -1,4 +1,4 @@
-"""Checks that a model wrote: functions that nobody has to trust, run in the sandbox.
+"""Define checks that a model wrote: functions that are not trusted and run in the sandbox.
 
 `adhere build checks` makes them.
 """
@@ -22,18 +22,16 @@ MOST_FUNCTIONS = 5
 
 @dataclasses.dataclass(frozen=True)
 class AnyText:
-    """A text of 1 to `longest` characters, on as many lines as it likes."""
+    """Describes the domain of texts of 1 to `longest` characters, on any number of lines."""
 
     longest: int
 
     def problem(self, value: object) -> str | None:
-        """See Domain."""
         if isinstance(value, str) and 0 < len(value) <= self.longest and value.strip():
             return None
         return f"must be a text of 1 to {self.longest} characters, not only blanks"
 
     def invalid(self) -> Sequence[object]:
-        """See Domain."""
         return ["", " \n", "x" * (self.longest + 1), 3, None]
 
 
@@ -101,7 +99,7 @@ class Written(Constraint):
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        """The example: real ones come from a file, and are dealt whole."""
+        """Return the example; real checks come from a file, each as a whole."""
         return cls(**cls.passing[0])
 
     def witness(self) -> str:
@@ -111,5 +109,5 @@ class Written(Constraint):
         return self.bad
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Nobody knows what a model-written check asks for; only the same check twice is refused."""
+        """Tell whether `other` is the same check; what model-written checks ask for is not known."""
         return isinstance(other, Written) and other.instruction == self.instruction

@@ -1,4 +1,4 @@
-"""Files of training rows: every row read in its shape, and what is wrong named by file and line."""
+"""Read files of training rows; an error names file and line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 def read_rows(path: Path, read_row: Callable[[Row], T]) -> Iterator[T]:
-    """Return what `read_row` makes of each row of a file of JSON lines (plain, .gz, .zst).
+    """Yield what `read_row` makes of each row of a file of JSON lines (plain, .gz, .zst).
 
     Raises:
-        SpecError, UsageError: A line is no JSON object, or a row not what `read_row` wants; names file and line.
+        SpecError, UsageError: A line is no JSON object, or `read_row` refuses a row; the message names file and line.
     """
     decoder = decoder_of(Row)
     for block in LineFile(path).blocks():

@@ -1,4 +1,4 @@
-"""A row's constraints, however trainers' data carry them.
+"""Read a row's constraints in the forms that trainers' data use.
 
 | form | who writes it |
 |---|---|
@@ -31,16 +31,16 @@ _refs_by_key: dict[bytes, Refs] = {}
 
 
 def refs_of(ids: Any, kwargs: Any) -> Refs:
-    """One row's constraints.
+    """Return the constraints of one row.
 
-    Arrow gives every row of a column the same keys, filled with None: those are not parameters.
+    Arrow gives every row of a column the same keys; those filled with None are not parameters.
 
     Args:
         ids: A list of ids, or its JSON text; None: no constraints.
         kwargs: A list of mappings, its JSON text, or one mapping of lists, each with a value for every id.
 
     Raises:
-        UsageError: There are not as many of one as of the other, or one of them has another shape.
+        UsageError: `ids` and `kwargs` differ in length, or one has another shape.
     """
     key = msgspec.json.encode([ids, kwargs], enc_hook=_plain)
     cached_refs = _refs_by_key.get(key)
@@ -67,7 +67,7 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
 
 
 def _list_of(value: Any, name: str) -> Any:
-    """A column's value as a list, or for kwargs a mapping."""
+    """Return a column's value as a list, or for kwargs as a list or mapping."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -82,7 +82,7 @@ def _list_of(value: Any, name: str) -> Any:
 
 
 def _of_lists(columns: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
-    """The parameters of each of `n` constraints, of a mapping from an argument to its value for each of them."""
+    """Return the parameters of each of `n` constraints, from a mapping of argument -> values for all of them."""
     other = [name for name, values in columns.items() if values is not None and not _is_of(values, n)]
     if other:
         raise UsageError(
@@ -97,17 +97,17 @@ def _is_of(values: Any, n: int) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and their numbers (numpy's, from Parquet) as lists and numbers."""
+    """Convert arrays and their numbers (numpy's, from Parquet) to lists and numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise UsageError(f"A constraint's parameters are JSON values, got {type(value).__name__}: {value!r}")
 
 
 def read_literal(text: str | bytes) -> Any:
-    """A JSON value, or the literal of a Python list or mapping (`[{'instruction_id': …, 'kwargs': [None]}]`).
+    """Read JSON, or the literal of a Python list or mapping (`[{'instruction_id': …, 'kwargs': [None]}]`).
 
     Raises:
-        ValueError: It is neither; says why it is no JSON.
+        ValueError: The text is neither; the message says why it is no JSON.
     """
     try:
         return msgspec.json.decode(text)
@@ -123,10 +123,10 @@ def read_literal(text: str | bytes) -> Any:
 
 
 def label_of(label: Any, where: str) -> Any:
-    """Return what a row's label, ground truth or info says, once its text is read and its list of one opened.
+    """Return a row's label, ground truth or info, read if it is a text, and unwrapped if a list of one.
 
     Raises:
-        UsageError: It is a text, and neither JSON nor a Python literal.
+        UsageError: The label is a text, and neither JSON nor a Python literal.
     """
     if isinstance(label, str | bytes):
         try:
@@ -142,17 +142,17 @@ def names_constraints(label: Any) -> bool:
 
 
 def refs_in(label: Any, *, where: str) -> Refs:
-    """The constraints in a row's label, ground truth or info.
+    """Return the constraints in a row's label, ground truth or info.
 
-    It may be a mapping with `instruction_id_list` (or `instruction_id`) and `kwargs`, a list with one such mapping, or
-    either as JSON text or Python literal. Other keys are not looked at.
+    The label may be a mapping with `instruction_id_list` (or `instruction_id`) and `kwargs`, a list with one such
+    mapping, or either as JSON text or Python literal. Other keys are ignored.
 
     Args:
-        label: As the trainer passes it.
-        where: What the trainer calls it, for messages.
+        label: The label as the trainer passes it.
+        where: The trainer's name of the label, for messages.
 
     Raises:
-        UsageError: It is none of these.
+        UsageError: The label is none of these.
     """
     plain_label = label_of(label, where)
     if not names_constraints(plain_label):
@@ -162,17 +162,18 @@ def refs_in(label: Any, *, where: str) -> Refs:
 
 
 def asked_by(label: Any, *others: Any, where: str) -> str:
-    """A row's prompt for the intent gate (`traps=True`).
+    """Return a row's prompt for the intent gate (`traps=True`).
 
-    What stands under `prompt` in its label, or in what else comes with it.
+    This is the value of `prompt` in the label, or in one of `others`.
 
     Args:
-        label: As for `refs_in`. `adhere build convert` and our environments' rows write the prompt into it.
-        others: Mappings that a trainer passes beside it.
-        where: What the trainer calls the label, for messages.
+        label: As for `refs_in`. `adhere build convert` and our environments' rows have the prompt in the label.
+        others: Mappings that a trainer passes with the label.
+        where: The trainer's name of the label, for messages.
 
     Raises:
-        UsageError: None of them has it. A trainer's own text of the prompt is no substitute: it is templated.
+        UsageError: None of these has a prompt. A trainer's own text of the prompt is no substitute, as a template
+            surrounds it.
     """
     for one in (label_of(label, where), *others):
         prompt = one.get("prompt") if isinstance(one, Mapping) else None

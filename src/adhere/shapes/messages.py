@@ -1,6 +1,8 @@
-"""Messages as others write them: objects or mappings, `role`/`content` or ShareGPT's `from`/`value`, texts or parts.
+"""Read messages as other tools write them.
 
-A reward is paid for what the model wrote, so whose words these are is read in one place.
+They are objects or mappings, with `role`/`content` or ShareGPT's `from`/`value`, in texts or parts. A reward is paid
+for
+what the model wrote, so only this module decides which words are the model's.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 class ReadMessage(NamedTuple):
-    """One message as it is read.
+    """Holds one message in a uniform shape.
 
     Attributes:
-        role: Whose it is.
-        text: Its content without reasoning, or None where it has none.
-        reasoning: What a field or a part of it holds of the model's reasoning; empty: nothing.
-        calls: Whether it calls a tool.
-        other: Types of parts that are no text (a picture, a sound).
+        role: Who wrote it.
+        text: Its content without reasoning; None if it has none.
+        reasoning: The model's reasoning, from a field or a part of the message; empty if there is none.
+        calls: Whether the message calls a tool.
+        other: Types of its parts that are no text (a picture, a sound).
     """
 
     role: Role
@@ -44,7 +46,7 @@ class ReadMessage(NamedTuple):
 
 
 class Content(NamedTuple):
-    """The parts of a message's content; fields as of `ReadMessage`."""
+    """Holds the parts of a message's content; fields as in `ReadMessage`."""
 
     text: str | None
     reasoning: str
@@ -52,7 +54,7 @@ class Content(NamedTuple):
 
 
 def field(message: Any, *names: str) -> Any:
-    """The first of some fields that a mapping or an object has and that is not None."""
+    """Return the first of some fields of a mapping or an object that is not None; None if all are."""
     for name in names:
         value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
         if value is not None:
@@ -61,15 +63,15 @@ def field(message: Any, *names: str) -> Any:
 
 
 def is_message(value: Any) -> bool:
-    """Tell whether a value is one message: it says whose it is."""
+    """Tell whether a value is one message: it has a role."""
     return isinstance(field(value, "role", "from"), str) and not isinstance(value, str)
 
 
 def read_message(message: Any, where: str = "a message") -> ReadMessage:
-    """One message of anybody's.
+    """Read one message of any known shape.
 
     Raises:
-        UsageError: It does not say whose it is, or its content is neither a text nor parts.
+        UsageError: The message has no known role, or its content is neither a text nor parts.
     """
     name = field(message, "role", "from")
     name = getattr(name, "value", name)  # an enumeration's
@@ -100,10 +102,10 @@ def has_calls(message: Any) -> bool:
 
 
 def content_of(content: Any, where: str = "a message") -> Content:
-    """A content as text: itself, or its parts behind each other, reasoning and pictures apart.
+    """Read a content: its text (parts are joined), its reasoning, and the types of other parts.
 
     Raises:
-        UsageError: It is neither None, a text nor a list of parts.
+        UsageError: The content is neither None, a text nor a list of parts.
     """
     if content is None or isinstance(content, str):
         return Content(content, "", ())
@@ -123,27 +125,27 @@ def content_of(content: Any, where: str = "a message") -> Content:
 
 
 def _plain(value: Any) -> str:
-    """Reasoning in a part is a text, or a list of parts again (Mistral)."""
+    """Return the reasoning in a part, which is a text or again a list of parts (Mistral)."""
     if isinstance(value, str):
         return value
     return "".join(str(field(one, "text") or "") for one in value) if is_listed(value) else ""
 
 
 def is_listed(value: Any) -> bool:
-    """Tell whether a value is a list of things: a list, a tuple, numpy's array."""
+    """Tell whether a value is a list, a tuple or an array."""
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__getitem__"):
         return False
     return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0  # an array of no dimension has no length
 
 
 def answer_of(completion: Any) -> str | None:
-    """The text that the model answered, reasoning before it as a `<think>` block; None: there is no completion.
+    """Return the model's answer, with its reasoning as a `<think>` block before it; None without a completion.
 
-    Of messages the last one that the model wrote is judged, whoever spoke after it. One that only calls a tool, or a
-    conversation in which the model said nothing, is an empty answer.
+    Among messages, the last one of the model counts, even if others follow. A message that only calls a tool is an
+    empty answer, and so is a conversation in which the model says nothing.
 
     Raises:
-        UsageError: It is neither a text nor messages.
+        UsageError: The completion is neither a text nor messages.
     """
     if completion is None:
         return None
@@ -163,13 +165,13 @@ def answer_of(completion: Any) -> str | None:
 
 
 def without_calls(text: str) -> str:
-    """The text of an answer that begins or ends with `<tool_call>` blocks, without them; any other as it is."""
+    """Return an answer without the `<tool_call>` blocks that it begins or ends with; any other text unchanged."""
     bare = text.strip()
     return written_calls(text)[0] if bare.startswith("<tool_call>") or bare.endswith("</tool_call>") else text
 
 
 def asked_in(prompt: Any) -> str:
-    """The text of a prompt: itself, or that of the last user message of a conversational one."""
+    """Return the text of a prompt, or that of its last user message if it is a conversation."""
     if isinstance(prompt, str):
         return prompt
     user_messages = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]

@@ -1,4 +1,4 @@
-"""A training row of TRL's or of a public data set: what is asked, and what is answered.
+"""Read a training row of TRL or of a public data set: what is asked, and what is answered.
 
 | columns | known from |
 |---|---|
@@ -11,9 +11,9 @@
 | `contents` of `parts`, `systemInstruction` | Gemini's tuning files |
 | texts whose turns begin with Human: and Assistant: | Anthropic's hh-rlhf |
 
-What a row says beside its conversation (`prompt` beside `messages`) has to agree with it. Null columns are not there:
-Arrow writes null where a row has no such column. A text that is nothing but the JSON of messages is these messages, as
-CSV files and data bases keep them. What is learned is always the assistant's.
+What a row says besides its conversation (`prompt` beside `messages`) must agree with it. Null columns count as absent,
+because Arrow writes null if a row has no such column. A text that is only the JSON of messages is read as these
+messages, as CSV files and databases store them. Only the assistant's words are learned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MARK = re.compile(r"\n\n(Human|Assistant): ?")
 
 
 class Exchange(NamedTuple):
-    """The conversation that a row asks about, and its answers.
+    """Holds the conversation that a row asks about, and its answers.
 
     Attributes:
         turns: Everything before the answer; the last is a user's.
@@ -55,7 +55,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_one(self) -> bool:
-        """Tell whether it is one user's turn and nothing else."""
+        """Whether the conversation is one user turn and nothing else."""
         return len(self.turns) == 1 and self.turns[0].role == "user"
 
 
@@ -63,11 +63,11 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     """Return what a row asks and answers.
 
     Args:
-        row: In any of the shapes above, or as `adhere build` writes it (`turns` beside `prompt`).
-        table: `sft`, `pairs` or `rl`: which answers are wanted.
+        row: A row in any shape of the module's table, or as `adhere build` writes it (`turns` beside `prompt`).
+        table: `sft`, `pairs` or `rl`, which says what answers are needed.
 
     Raises:
-        UsageError: Nothing is to be learned from it, its columns contradict each other, or it has another shape.
+        UsageError: The row has nothing to learn, its columns contradict each other, or it has another shape.
     """
     columns = {name: value for name, value in row.items() if value is not None}
     full = {name: value for name, value in _in_known_names(columns, table).items() if value is not None}
@@ -94,10 +94,10 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
 
 
 def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
-    """The row with `instruction`, `input` and `output` for what other sets call a question, its context and its answer.
+    """Rename other data sets' columns for question, context and answer to `instruction`, `input`, `output`.
 
     Raises:
-        UsageError: Two of its columns could be the one, so nobody knows which is to be learned.
+        UsageError: Two columns could be the same thing, so it is not clear which to learn.
     """
     there = {name for name, value in row.items() if not is_empty(value)}
     our_names: dict[str, str] = {}
@@ -126,14 +126,14 @@ def _only(there: set[str], names: Sequence[str], ours: str, usual_name: str) -> 
 
 
 def is_empty(value: Any) -> bool:
-    """Tell whether a column holds nothing: null, an empty list, or the JSON text of one."""
+    """Tell whether a column holds nothing: null, an empty text or list, or the JSON text of an empty value."""
     if isinstance(value, str):
         return value.strip() in {"", "[]", "{}", "null"}
     return value is None or (hasattr(value, "__len__") and len(value) == 0)
 
 
 def _messages(value: Any, role: Role, name: str) -> list[Message]:
-    """A text as one message of `role`; one message; or messages."""
+    """Read a text as one message of `role`; read one message or a list of messages as it is."""
     if isinstance(value, str):
         if (messages := _listed_in(value)) is not None:
             return _messages(messages, role, name)
@@ -152,7 +152,7 @@ def _is_part(value: Any) -> bool:
 
 
 def _message(value: Any, name: str) -> Message | None:
-    """One message to train on; None for a system message without a text."""
+    """Read one message to train on; None for a system message without a text."""
     one = read_message(value, name)
     if one.calls or one.role == "tool":
         raise UsageError(
@@ -170,7 +170,7 @@ def _message(value: Any, name: str) -> Message | None:
 
 
 def _listed_in(text: str) -> list[Any] | None:
-    """The messages that a text is the JSON, or the Python literal, of; None: it is a text."""
+    """Return the messages whose JSON or Python literal a text is; None for any other text."""
     try:
         value = read_literal(text) if text.lstrip().startswith("[{") else None
     except ValueError:
@@ -179,14 +179,14 @@ def _listed_in(text: str) -> list[Any] | None:
 
 
 def _is_hh(text: str, name: str) -> bool:
-    """Tell whether a text is a conversation of hh-rlhf's: an answer begins with a mark, a prompt also ends with one."""
+    """Tell whether a text is a conversation of hh-rlhf: an answer begins with a mark, a prompt also ends with one."""
     if name in SIDES["pairs"]:
         return bool(_MARK.match(text))
     return name == "prompt" and text.lstrip().startswith("Human:") and text.rstrip().endswith("\n\nAssistant:")
 
 
 def _hh(text: str) -> list[Message]:
-    """The turns of a text that begin with Human: and Assistant:, but for an empty one at its end."""
+    """Return the turns of a text that begin with Human: and Assistant:, without an empty one at the end."""
     pieces = _MARK.split("\n\n" + text.lstrip())[1:]
     if pieces[-2] == "Assistant" and not pieces[-1].strip():
         pieces = pieces[:-2]
@@ -196,7 +196,7 @@ def _hh(text: str) -> list[Message]:
 
 
 def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
-    """The whole conversation of a row, its `system` column before it."""
+    """Return the whole conversation of a row, with its `system` column in front; None if it has none."""
     name = next((name for name in CONVERSATIONS if not is_empty(row.get(name))), None)
     if name is None:
         return None
@@ -221,7 +221,7 @@ def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Messag
 
 
 def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
-    """Everything that is asked, and whether it was a text; None: it is what a conversation has before its answer."""
+    """Return everything that is asked, and whether it was a text; ([], None) if the row has no prompt of its own."""
     if not is_empty(row.get("turns")):
         return _messages(row["turns"], "user", "turns"), False
     if "prompt" in row and (has_answers or all(is_empty(row.get(name)) for name in CONVERSATIONS)):
@@ -246,12 +246,12 @@ def _pair(pair: Any) -> list[tuple[Role, str]]:
 
 
 def _are_whole(answers: Mapping[str, Sequence[Message]]) -> bool:
-    """Tell whether both sides are conversations: they begin with what was asked."""
+    """Tell whether both sides are whole conversations, which begin with what was asked."""
     return all(one and one[0].role != "assistant" for one in answers.values())
 
 
 def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
-    """Return what two whole conversations have in common, and their last messages."""
+    """Split two whole conversations into what they have in common and their last messages."""
     chosen, rejected = answers["chosen"], answers["rejected"]
     if chosen[:-1] != rejected[:-1]:
         place = next(
@@ -266,7 +266,7 @@ def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[s
 
 
 def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
-    """A completion of several messages: all but its last one is asked, with the prompt in it or before it."""
+    """Split a completion of several messages: all but the last are asked, after the prompt if they lack it."""
     before = completion[:-1]
     if before[: len(turns)] != turns or not turns:
         if any(one.role == "system" for one in before) or (before and before[0].role == "user" and turns):
@@ -278,10 +278,10 @@ def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Messa
 def _check(
     turns: Sequence[Message], answers: Mapping[str, Sequence[Message]], sides: Sequence[str], row: Mapping[str, Any]
 ) -> Exchange:
-    """The exchange, if its answers are the assistant's and its prompt ends with the user's turn.
+    """Return the exchange, if each answer is one message of the assistant and the user speaks last before it.
 
     Raises:
-        UsageError: They are not, or `prompt` says something else than the conversation.
+        UsageError: That is not so, or the row's `prompt` differs from the conversation.
     """
     for name in sides:
         messages = answers.get(name, ())
@@ -313,7 +313,7 @@ def _names(row: Mapping[str, Any]) -> str:
 
 
 def _insist_on_one_prompt(turns: Sequence[Message], row: Mapping[str, Any]) -> None:
-    """Refuse a `prompt` that says something else than the conversation beside it."""
+    """Refuse a `prompt` that differs from the conversation beside it."""
     prompt = row.get("prompt")
     if is_empty(prompt) or not is_empty(row.get("turns")):
         return
@@ -327,7 +327,7 @@ def _insist_on_one_prompt(turns: Sequence[Message], row: Mapping[str, Any]) -> N
 
 
 def _agree(text: str, others: Sequence[str]) -> bool:
-    """Tell whether a text is one of others, or so much of one that it is no chance (a template around it)."""
+    """Tell whether a text equals one of others, or one holds the other at some length (a template around it)."""
     pairs = [(min(text.strip(), other.strip(), key=len), max(text, other, key=len)) for other in others]
     return any(text.strip() == other.strip() for other in others) or any(
         len(short) >= FEWEST_IN_COMMON and short in long for short, long in pairs
@@ -335,12 +335,12 @@ def _agree(text: str, others: Sequence[str]) -> bool:
 
 
 def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
-    """The row in TRL's columns, whatever its shape: a text as prompt stays one, everything else becomes messages.
+    """Convert a row of any shape to TRL's columns; a prompt that is a text stays one, all else becomes messages.
 
-    Columns beside the conversation ride along. RL rows get `instruction_id_list` and `kwargs` from a ground truth.
+    Columns besides the conversation are kept. RL rows get `instruction_id_list` and `kwargs` from a ground truth.
 
     Raises:
-        UsageError: As of `read_exchange`.
+        UsageError: `read_exchange` refuses the row.
     """
     exchange = read_exchange(row, table)
     is_text = exchange.is_text and exchange.is_one
@@ -363,10 +363,10 @@ def _as_row(one: Message) -> dict[str, str]:
 
 
 def constraint_columns(row: Mapping[str, Any], table: str) -> Row:
-    """`instruction_id_list` and `kwargs` of an RL row that has them in its ground truth or label alone.
+    """Return `instruction_id_list` and `kwargs` of an RL row that has them only in its ground truth or label.
 
     Raises:
-        UsageError: The ground truth is an object, and names no constraints of ours.
+        UsageError: The ground truth names a function of open-instruct, which is no constraint of ours.
     """
     if table != "rl" or row.get("instruction_id_list") is not None:
         return {}
@@ -391,10 +391,10 @@ def constraint_columns(row: Mapping[str, Any], table: str) -> Row:
 
 
 def texts_in(value: Any, name: str) -> list[str]:
-    """The texts in a column of messages, parts or texts.
+    """Return the texts in a column of messages, parts or texts.
 
     Raises:
-        UsageError: It holds something else.
+        UsageError: The column holds something else.
     """
     if isinstance(value, str):
         messages = _listed_in(value)

@@ -1,1 +1,4 @@
-"""Judging answers that someone already has: a file of them in (`answers`), one block at a time (`rows`)."""
+"""Judge answers that someone already has.
+
+`answers` takes a file of answers, and `rows` judges it one block at a time.
+"""

@@ -1,4 +1,4 @@
-"""Judging answers that someone already has: a file of them in, the numbers out, and a row for each verdict if wanted.
+"""Judge a file of answers: return the numbers, and write a row for each verdict if wanted.
 
     for block in file.blocks():            about a megabyte of whole lines
         judged = desk.judge(block)         here, or in one of several processes (lines/workers.py)
@@ -39,7 +39,7 @@ MOST_PROBLEMS = 20
 
 
 class InstructionAccounting(Record, frozen=True, rename={"passed": "pass", "failed": "fail"}):
-    """Counts of the constraints of every judged answer (strict view): checked = pass + fail + undecided."""
+    """Counts the constraints of every judged answer (strict view): checked = pass + fail + undecided."""
 
     checked: int
     passed: int
@@ -48,7 +48,7 @@ class InstructionAccounting(Record, frozen=True, rename={"passed": "pass", "fail
 
 
 class RowAccounting(Record, frozen=True):
-    """Counts of the rows of the file: read = used + skipped; `skipped_because` says why, with counts."""
+    """Counts the rows of the file: read = used + skipped; `skipped_because` gives reason -> count."""
 
     read: int
     used: int
@@ -57,7 +57,7 @@ class RowAccounting(Record, frozen=True):
 
 
 class VerifyAccounting(Record, frozen=True):
-    """Counts of answers (n = ok + truncated + empty + refused + error + missing), constraints and the file's rows."""
+    """Counts answers (n = ok + truncated + empty + refused + error + missing), constraints and the file's rows."""
 
     responses: Accounting
     instructions: InstructionAccounting
@@ -65,7 +65,7 @@ class VerifyAccounting(Record, frozen=True):
 
 
 class UndecidedRow(Record, frozen=True):
-    """A constraint without a verdict, why, and for how many answers; `index` counts the constraints of its turn."""
+    """Describes a constraint without a verdict: why, and for how many answers; `index` counts within its turn."""
 
     key: int | str
     index: int
@@ -76,7 +76,7 @@ class UndecidedRow(Record, frozen=True):
 
 
 class Example(Record, frozen=True):
-    """One failing answer of a kind."""
+    """Describes one failing answer of a kind."""
 
     key: int | str
     index: int
@@ -85,24 +85,24 @@ class Example(Record, frozen=True):
 
 
 class Verification(Record, frozen=True):
-    """Everything that `adhere verify` found; `--json` prints it.
+    """Holds everything that `adhere verify` found; `--json` prints it.
 
-    The four rates and their means are of what was judged and decided (`Rate.of_all`), in [0, 1]; None where nothing
-    was. `rates` holds their counts and 95 % intervals.
+    The four rates and their means cover what was judged and decided (`Rate.of_all`), in [0, 1]; None if nothing was.
+    `rates` holds their counts and 95 % intervals.
 
     Attributes:
         n_prompts: Prompts with a judged answer.
         n_instructions: Constraints of these prompts, of all their turns.
         instruction_macro: Mean over prompts of the share of their constraints that pass strictly (HELM, EvalScope).
-        mean_of_four: Of the four rates (inspect's `final_acc`).
-        mean_of_prompt_and_instruction_strict: As the Open LLM Leaderboard and SmolLM's cards have it.
-        coverage: The share of the conversations that were asked for that passed or failed
-            (`pipeline.outcomes.together`).
-        draws: Answers to the prompt that has most; each prompt should have so many.
+        mean_of_four: Mean of the four rates (inspect's `final_acc`).
+        mean_of_prompt_and_instruction_strict: Mean of these two rates, as the Open LLM Leaderboard and SmolLM's cards
+            print it.
+        coverage: The share of the requested conversations that passed or failed (`pipeline.outcomes.together`).
+        draws: Number of answers to the prompt with the most; every prompt should have as many.
         examples: For each constraint id the first answer of the file that fails it.
-        floor: What the best answerer without a model passes of these prompts; None where no program decides about them.
+        floor: What the best answerer without a model passes of these prompts; None if no program decides them.
         skipped: The first rows that were skipped, with file and line.
-        responses_sha256: Of the answers' lines, uncompressed.
+        responses_sha256: The hash of the answers' lines, uncompressed.
     """
 
     suite: str
@@ -151,22 +151,24 @@ def verify(
     """Judge a file of answers to a suite.
 
     Args:
-        suite: What was asked.
+        suite: The suite that was asked.
         responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and
-            `turn` where a prompt has several; see `ResponseRow` for the columns that may stand beside them. Or a file
-            of lm-eval or inspect; see `imports`.
-        mode: Whose semantics published kinds have.
-        random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
-            leaves it undecided.
-        keep_reasoning: Judge the whole text. Otherwise what `text.reasoning.split_reasoning` calls reasoning is cut.
-        bad_rows: What a row that cannot be used does: end with an error, or be skipped and counted.
+            `turn` if a prompt has several; see `ResponseRow` for further columns. Or a file of another harness; see
+            `imports`.
+        mode: The semantics of published kinds.
+        random_in_reference: The seed for parameters that the published code draws at random; None leaves such
+            constraints undecided.
+        keep_reasoning: Judge the whole text; otherwise the reasoning that `text.reasoning.split_reasoning` finds is
+            cut.
+        bad_rows: What happens to a row that cannot be used: an error, or it is skipped and counted.
         verdicts: Where to write one row for each constraint of each answer (`VerdictRow`); None: nowhere.
         jobs: Processes that judge. A script that asks for several needs the usual `if __name__ == "__main__":`.
         progress: Where to report.
 
     Raises:
         UsageError: A file is missing, or would be overwritten.
-        SpecError: A row cannot be used (with `bad_rows="error"`), or two answer the same; file and lines are named.
+        SpecError: A row cannot be used (with `bad_rows="error"`), or two rows answer the same turn in the same draw;
+            the message names file and lines.
         UnknownName, BadParameter: A constraint of the suite cannot be judged.
     """
     file = open_answers(responses, progress or Silent())
@@ -196,12 +198,12 @@ def added_up(
     sha256: str,
     where: Callable[[int], str],
 ) -> Verification:
-    """Add up blocks that were judged elsewhere; arguments as in `Verification`.
+    """Add up blocks that were judged elsewhere; `name` and `sha256` are those of the answers.
 
-    `where` says which file and line a line is.
+    `where` turns a block's line number into FILE:LINE.
 
     Raises:
-        SpecError: Two rows answer the same, or a row cannot be used and such rows are errors.
+        SpecError: Two rows answer the same turn in the same draw, or a row cannot be used and such rows are errors.
     """
     ledger = _Ledger(desk, where)
     for block in blocks:
@@ -210,7 +212,7 @@ def added_up(
 
 
 def open_answers(responses: Path, progress: Progress) -> LineFile:
-    """The file of answers, as it is or as another harness wrote it."""
+    """Open a file of answers, in our format or in that of another harness."""
     harness_answers = read_import(responses)
     if harness_answers is None:
         return LineFile(responses)
@@ -223,7 +225,7 @@ def open_answers(responses: Path, progress: Progress) -> LineFile:
 
 
 def _nowhere(data: bytes) -> None:
-    """Where verdict rows go that nobody wants."""
+    """Drop verdict rows that are not wanted."""
 
 
 def _check_target(verdicts: Path | None, responses: Path) -> None:
@@ -236,7 +238,7 @@ def _check_target(verdicts: Path | None, responses: Path) -> None:
 
 
 class _Ledger:
-    """The findings so far: counts by prompt, and what a reader wants to see."""
+    """Collects the findings: counts by prompt, and what a reader wants to see."""
 
     def __init__(self, desk: Desk, where: Callable[[int], str]) -> None:
         self._desk, self._where = desk, where
@@ -253,10 +255,10 @@ class _Ledger:
     ) -> JudgedBlock:
         """Count a block and return what was counted.
 
-        That is less where it repeats an answer that is skipped, because it is judged `again`.
+        If the block repeats an answer and such rows are skipped, it is judged `again` without them and less is counted.
 
         Raises:
-            SpecError: See `verify`.
+            SpecError: An answer is repeated or a row cannot be used, and such rows are errors.
         """
         repeats = self._repeated(judged_block)
         skips = self._desk.settings.bad_rows == "skip"
@@ -291,7 +293,7 @@ class _Ledger:
         ]
 
     def _first(self, first: int, line: int) -> str:
-        """`line 3` of the same file, or file and line."""
+        """Return `line 3` if the first line is in the same file as `line`, else file and line."""
         file, number = self._where(first).rsplit(":", 1)
         return f"line {number}" if self._where(line).startswith(f"{file}:") else f"{file}:{number}"
 
@@ -303,7 +305,7 @@ class _Ledger:
         return f"turn {turn}, " if len(self._desk.prompts[number].turns) > 1 else ""
 
     def found(self, suite: Suite, name: str, sha256: str) -> Verification:
-        """All numbers."""
+        """Return all numbers."""
         prompts, settings = suite.prompts, self._desk.settings
         counts, judged_prompts = self._counts(prompts)
         rates = {
@@ -362,7 +364,7 @@ class _Ledger:
         return floor_of(tallies_of(rows, judged_prompts))
 
     def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[CountedRates, set[int]]:
-        """Counted by prompt, and the numbers of the prompts that have a judged answer."""
+        """Return the counts by prompt, and the numbers of the prompts that have a judged answer."""
         counts = Counts()
         conversations: dict[tuple[int, int], list[tuple[list[Slot], bool]]] = {}  # (prompt, draw): its turns
         judged_prompts = set()
@@ -413,14 +415,14 @@ class _Ledger:
 
 
 class _SeenAnswers:
-    """The answers met, and in which line: eight bytes an answer, where draws are numbered without large gaps."""
+    """Remembers the line of each answer, in eight bytes an answer if draws are numbered without large gaps."""
 
     def __init__(self, n_units: int) -> None:
         self._lines: list[array[int] | None] = [None] * n_units  # by unit, then by draw; 0: not met
         self._far: dict[tuple[int, int], int] = {}
 
     def enter(self, answers: Iterable[tuple[int, int, int]]) -> list[tuple[int, tuple[int, int, int]]]:
-        """Note (line, unit, draw) of some answers; those that were met before, each behind the line that was first."""
+        """Note some answers (line, unit, draw); return the repeated ones, each as (first line, answer)."""
         lines_U = self._lines
         repeats = []
         for answer in answers:
@@ -445,7 +447,7 @@ class _SeenAnswers:
 
     @property
     def most_answers(self) -> int:
-        """To one prompt."""
+        """The largest number of answers to one turn."""
         answers_of_unit = Counter(unit for unit, _ in self._far)
         for unit, lines in enumerate(self._lines):
             if lines is not None:
@@ -454,7 +456,7 @@ class _SeenAnswers:
 
 
 class _LateBar:
-    """A bar over the file that appears once the work has taken longer than a second; use as a context manager."""
+    """Shows a progress bar over the file once the work has taken longer than a second; a context manager."""
 
     def __init__(self, progress: Progress, file: LineFile) -> None:
         self._progress, self._file = progress, file
@@ -469,7 +471,7 @@ class _LateBar:
         self._stack.close()
 
     def advance(self, answers: int) -> None:
-        """Count answers; how far the work is shows in the bytes that were read."""
+        """Count answers; the bar shows the share of the file's bytes that were read."""
         self._answers += answers
         if self._step is None:
             if time.monotonic() - self._start < BAR_AFTER_S:

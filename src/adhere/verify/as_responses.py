@@ -1,4 +1,4 @@
-"""A file of answers as Responses, for whoever keeps them as a Run."""
+"""Read a file of answers as Responses, for callers that store them as a Run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from adhere.verify.rows import Desk, Settings
 
 
 def responses_of(path: Path, suite: Suite, *, draws: int = 1) -> Iterator[Response]:
-    """The answers of a file to the prompts of a suite; prompts that it does not answer have none.
+    """Yield the answers of a file to the prompts of a suite.
 
     Args:
         path: What `adhere verify` takes: JSON lines with `response` and `key` or `prompt`, or a log of lm-eval, inspect
             or EvalScope.
-        suite: What was asked.
-        draws: Answers a prompt; the first ones are taken, and a file with fewer leaves some unmeasured.
+        suite: The suite that was asked.
+        draws: The most answers to take for each prompt: those with the lowest draw numbers.
 
     Raises:
         UsageError: There is no such file.
-        SpecError: A row cannot be used, or two answer the same; file and line are named.
+        SpecError: A row cannot be used, or two rows answer the same turn in the same draw; the message names file and
+            line.
     """
     file = open_answers(path, Silent())
     desk = Desk(suite, Settings(), file.name)

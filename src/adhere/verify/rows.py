@@ -1,7 +1,7 @@
-"""One block of answers that someone already has: parse, match, judge, encode. Runs in this process or in a worker.
+"""Judge one block of answers: parse, match, judge, encode. This runs in this process or in a worker.
 
-A row says whose answer it is by `key` (compared as a text, so that 1000 and "1000" are one key), else by the prompt's
-text, exactly or without white space at its ends.
+A row names its prompt by `key` (compared as a text, so that 1000 and "1000" are one key), else by the prompt's text,
+exactly or without white space at its ends.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ ANY_DRAW = -1
 
 
 class Settings(NamedTuple):
-    """How answers are judged.
+    """Says how answers are judged.
 
     Attributes:
-        mode: Whose semantics published kinds have.
-        random_seed: What the published code would draw at random is drawn from this; None: undecided.
+        mode: The semantics of published kinds.
+        random_seed: The seed for parameters that the published code draws at random; None: undecided.
         keep_reasoning: Judge the whole text, reasoning and all.
-        bad_rows: Whether a row that cannot be used ends everything, or is skipped and counted.
+        bad_rows: Whether a row that cannot be used is an error, or is skipped and counted.
         wants_rows: Whether verdict rows are encoded.
     """
 
@@ -78,11 +78,11 @@ class Settings(NamedTuple):
 
 
 class ResponseRow(msgspec.Struct, gc=False):
-    """One line of an answer file; other columns are ignored.
+    """Holds one line of an answer file; other columns are ignored.
 
-    `tool_calls` are the answer's calls of tools, as OpenAI's chat completions have them; `steps` all messages of an
-    episode after the first observation, as a Response has them. Where a prompt has several turns, a row answers one of
-    them (`turn`, from 0), or all of them in order (`responses`).
+    `tool_calls` are the answer's calls of tools, in the form of OpenAI's chat completions. `steps` are all messages of
+    an episode after the first observation, in the form of a Response. If a prompt has several turns, a row answers one
+    of them (`turn`, from 0), or all of them in order (`responses`).
     """
 
     key: int | str | float | None = None
@@ -101,10 +101,10 @@ class ResponseRow(msgspec.Struct, gc=False):
 
 
 class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
-    """One line of a verdict file: one constraint of one answer under both views.
+    """Holds one line of a verdict file: one constraint of one answer under both views.
 
-    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it
-    differs. `turn` (from 0) stands there where the prompt has several; `index` counts the constraints of that turn.
+    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` is given if it differs.
+    `turn` (from 0) is given if the prompt has several; `index` counts the constraints of that turn.
     """
 
     key: int | str
@@ -123,7 +123,7 @@ class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Problem(NamedTuple):
-    """A row that cannot be used. `what` is a short name to count by, `message` the whole of it with file and line."""
+    """Describes a row that cannot be used; `what` is a short name to count by, `message` names file and line."""
 
     line: int
     what: str
@@ -131,9 +131,9 @@ class Problem(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One turn of one prompt: what an answer answers.
+    """Names one turn of one prompt, which an answer answers.
 
-    Units are numbered through the suite; with one turn each, as its prompts are.
+    Units are numbered through the suite; with one turn each, units have the numbers of their prompts.
     """
 
     prompt: int
@@ -141,7 +141,7 @@ class Unit(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """A verdict worth showing: of which unit and constraint, and why."""
+    """Describes a verdict worth showing: its unit, the position of its constraint, and the reason."""
 
     unit: int
     position: int
@@ -149,18 +149,18 @@ class Occurrence(NamedTuple):
 
 
 class JudgedBlock(NamedTuple):
-    """The result of judging one block.
+    """Holds the result of judging one block.
 
     Attributes:
         answers: (line, unit, draw) of each answer that was used.
-        statuses: How many answers have which status.
-        outcomes: How often each (unit, finished, codes, draw) was met; see OUTCOMES. The draw is `ANY_DRAW` where the
-            prompt has one turn: nothing else belongs to that conversation.
-        rows: The verdict rows, encoded; empty where none are wanted.
+        statuses: Status -> number of answers.
+        outcomes: Count of each (unit, complete, codes, draw); see OUTCOMES. The draw is `ANY_DRAW` if the prompt has
+            one turn, as nothing else belongs to that conversation.
+        rows: The verdict rows, encoded; empty if none are wanted.
         failures: The first strict failure of each constraint id.
-        undecided: How many answers have each of these.
-        problems: Rows that were not used, in the order of the file; where `bad_rows` is `error` at most one, and
-            nothing after it was looked at.
+        undecided: Undecided constraint, with its reason -> number of answers.
+        problems: Rows that were not used, in the order of the file; if `bad_rows` is `error`, at most one, as nothing
+            after it is read.
     """
 
     answers: list[tuple[int, int, int]]
@@ -173,7 +173,7 @@ class JudgedBlock(NamedTuple):
 
 
 class Unusable(SpecError):
-    """A row that cannot be used; `what` is its short name."""
+    """Raised for a row that cannot be used; `what` is a short name of the reason."""
 
     def __init__(self, what: str, message: str) -> None:
         super().__init__(message)
@@ -181,7 +181,7 @@ class Unusable(SpecError):
 
 
 class TalliedBlock(Record, frozen=True):
-    """`JudgedBlock` without its rows, as a shard stores it."""
+    """Holds a `JudgedBlock` without its rows, as a shard stores it."""
 
     answers: list[tuple[int, int, int]]
     statuses: dict[Status, int]
@@ -192,14 +192,14 @@ class TalliedBlock(Record, frozen=True):
 
     @classmethod
     def of(cls, judged_block: JudgedBlock) -> Self:
-        """Return the result of a block, or of several behind each other."""
+        """Convert the result of a block, or of several joined blocks."""
         outcomes = [(*key, times) for key, times in judged_block.outcomes.items()]
         statuses = {status: times for status, times in judged_block.statuses.items() if times}
         undecided = list(judged_block.undecided.items())
         return cls(judged_block.answers, statuses, outcomes, judged_block.failures, undecided, judged_block.problems)
 
     def judged(self, lines_before: int) -> JudgedBlock:
-        """The same again, its lines counted on from those of earlier files."""
+        """Convert back to a JudgedBlock, with `lines_before` added to its line numbers."""
         return JudgedBlock(
             [(line + lines_before, unit, draw) for line, unit, draw in self.answers],
             Counter(self.statuses),
@@ -215,9 +215,9 @@ class Desk(Step):
     """Judges blocks of answers to one suite: the step `adhere.steps.Judge`, whose note is `TalliedBlock`.
 
     Args:
-        suite: What was asked.
+        suite: The suite that was asked.
         settings: How to judge.
-        name: Of the file of answers, for messages.
+        name: The name of the file of answers, for messages.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -255,11 +255,10 @@ class Desk(Step):
         self._made_of = msgspec.structs.replace(suite, citation=""), settings, name
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """Return what another process makes an equal desk of: judges and indexes cost more to send than to make."""
+        """Return what rebuilds the desk in another process: its indexes cost more to send than to make."""
         return type(self), self._made_of
 
     def sort(self, block: Block) -> SortedBlock:
-        """See Step."""
         judged_block = self.judge(block)
         if judged_block.problems and self.settings.bad_rows == "error":
             raise SpecError(judged_block.problems[0].message)
@@ -270,12 +269,12 @@ class Desk(Step):
         )
 
     def refs(self, unit: int) -> tuple[ConstraintRef, ...]:
-        """The constraints of one turn."""
+        """Return the constraints of one turn."""
         number, turn = self.units[unit]
         return self.prompts[number].turns[turn].constraints
 
     def judge(self, block: Block, without: frozenset[int] = frozenset()) -> JudgedBlock:
-        """Judge a block, apart from the lines `without`."""
+        """Judge a block, except the lines in `without`."""
         judged_block = JudgedBlock([], Counter(), Counter(), b"", {}, Counter(), [])
         rows: list[VerdictRow] = []
         for line, data in block.lines():
@@ -291,7 +290,10 @@ class Desk(Step):
         return judged_block._replace(rows=self._encoded(rows)) if rows else judged_block
 
     def _judge_row(self, line: int, data: bytes, judged_block: JudgedBlock, rows: list[VerdictRow]) -> None:
-        """One row. What nearly every row needs stands here; what few need has a function of its own, for speed."""
+        """Judge one row.
+
+        For speed, only the work that nearly every row needs is done here; rarer work has functions of its own.
+        """
         try:
             row = self._decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -308,10 +310,10 @@ class Desk(Step):
             )
 
     def responses(self, line: int, data: bytes) -> list[Response]:
-        """A row as the Responses that it holds, one a turn that it answers; nothing is judged.
+        """Return the Responses that a row holds, one for each turn that it answers; nothing is judged.
 
         Raises:
-            SpecError: The row cannot be used; file and line are named.
+            SpecError: The row cannot be used; the message names file and line.
         """
         try:
             row = self._look_again(data)
@@ -335,7 +337,7 @@ class Desk(Step):
         return Response(prompt_id, turn, row.draw or 0, text, status, reasoning=reasoning, **optional)  # type: ignore[arg-type]
 
     def _answers(self, row: ResponseRow, prompt: int) -> list[tuple[int, ResponseRow]]:
-        """The answers of a row to a prompt of several turns, each with its turn."""
+        """Return (turn, row with that answer) for each answer of a row to a prompt of several turns."""
         turns, key = len(self.prompts[prompt].turns), self._keys[prompt]
         if row.responses is not None and row.response is None and row.turn is None:
             if len(row.responses) > turns:
@@ -359,7 +361,7 @@ class Desk(Step):
     def _judge_answer(
         self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged_block: JudgedBlock, rows: list[VerdictRow]
     ) -> None:
-        """One answer to one turn."""
+        """Judge one answer to one turn, and add the result to `judged_block` and `rows`."""
         prompt = self.units[unit].prompt
         draw, text, reasoning, is_cut = row.draw or 0, row.response, row.reasoning or row.reasoning_content, False
         if draw < 0 or text is None:
@@ -396,7 +398,7 @@ class Desk(Step):
                 rows.append(_verdict_row(key, index, ids[index], both, draw=row.draw, turn=turn))
 
     def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged_block: JudgedBlock) -> None:
-        """Keep what a reader will want to see of an answer that did not pass everything."""
+        """Keep what a reader wants to see of an answer that did not pass everything."""
         refs = self.refs(unit)
         for index, (strict, loose) in enumerate(findings):
             if strict[0] == "fail" and refs[index].id not in judged_block.failures:
@@ -412,7 +414,7 @@ class Desk(Step):
             return b"".join(map(_encoded_without_surrogates, rows))
 
     def _look_again(self, data: bytes) -> ResponseRow:
-        """Read with more patience what the fast decoder refused, or say what is wrong with it."""
+        """Read a row that the fast decoder refused, or say what is wrong with it."""
         try:
             return parse_line(data, self._decoder)
         except WrongColumn as error:
@@ -421,7 +423,7 @@ class Desk(Step):
             raise Unusable("not JSON", str(error)) from error
 
     def _prompt_of(self, row: ResponseRow) -> int:
-        """The number of the prompt that a row answers."""
+        """Return the number of the prompt that a row answers."""
         key, text = row.key, row.prompt
         number = None if key is None else self._by_key.get(key)
         if number is not None:
@@ -450,7 +452,7 @@ class Desk(Step):
         return number
 
     def _by_prompt(self, text: str) -> int | None:
-        """Return the number of the prompt with that text, exactly or else stripped of white space; None: none has."""
+        """Return the number of the prompt with this text, exactly or else stripped; None if there is none."""
         if self._by_text is None or self._by_stripped is None:
             self._by_text = _index(prompt.text for prompt in self.prompts)
             self._by_stripped = _index(prompt.text.strip() for prompt in self.prompts)
@@ -466,7 +468,7 @@ class Desk(Step):
         return number
 
     def _insist_on_one(self, key: object, number: int, text: str | list[Any]) -> None:
-        """Refuse a row whose key names one prompt and whose text is another's; edited prompts pass."""
+        """Refuse a row whose key names one prompt and whose text is another's; an edited text passes."""
         if not isinstance(text, str) or text.strip() == self.prompts[number].text.strip():
             return
         other = self._by_prompt(text)
@@ -488,9 +490,9 @@ _MOST_SUGGESTED = 20_000  # looking for the nearest of more names takes seconds
 
 
 def _by_key(prompts: Iterable[Prompt]) -> dict[int | str | float, int]:
-    """Numbers by key, as the suite has it and as the other of text and number.
+    """Return key -> number of the prompt, with keys as texts and, if they are whole numbers, as numbers.
 
-    1000, "1000" and pandas' 1000.0 are one.
+    1000, "1000" and pandas' 1000.0 are one key.
     """
     numbers: dict[int | str | float, int] = {}
     for number, prompt in enumerate(prompts):
@@ -518,13 +520,13 @@ def _verdict_row(
 
 
 def _encoded_without_surrogates(row: VerdictRow) -> bytes:
-    """A row that quotes lone surrogates, which UTF-8 cannot hold: each becomes U+FFFD."""
+    """Encode a row that quotes lone surrogates, which UTF-8 cannot hold: each becomes U+FFFD."""
     text = json.dumps(msgspec.to_builtins(row), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
 
 
 def _text_of_failure(row: ResponseRow, data: bytes) -> str:
-    """The empty text of a failed call, or beside calls of tools.
+    """Return the empty text of a failed call, or of an answer that only calls tools.
 
     Any other row without a text, or with an impossible draw, is unusable.
     """
@@ -571,7 +573,7 @@ def _no_response(data: bytes) -> str:
 
 
 def _index(texts: Iterable[str]) -> dict[str, int]:
-    """Text to its number; -1 where several have it."""
+    """Return text -> number; -1 if several have the text."""
     numbers: dict[str, int] = {}
     for number, text in enumerate(texts):
         numbers[text] = -1 if text in numbers else number

@@ -1,7 +1,6 @@
-"""Side measures: what other harnesses scored item by item, joined by model and tested for non-inferiority.
+"""Compare side measures: what other harnesses scored item by item, tested for non-inferiority.
 
-found = SideFiles.read([Path("lm-eval/")])
-for side in found.compare("qwen-tuned", "qwen", margin=0.02): ...
+found = SideFiles.read([Path("lm-eval/")]) for side in found.compare("qwen-tuned", "qwen", margin=0.02): ...
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from adhere.verify.stored import whole_prompt_score
 
 
 class SideOptions(Record, frozen=True):
-    """How side measures are compared.
+    """Says how side measures are compared.
 
     Attributes:
-        margin: By how much a rate may fall (a share: 0.02 are two points).
-        perplexity_margin: By which share a perplexity may rise.
+        margin: The most that a rate may fall (a share: 0.02 is two points).
+        perplexity_margin: The most that a perplexity may rise, as a share.
         scores: Task -> the score that counts [that of whole items, else the harness's main one].
-        lower_is_better: Scores of which less is better, besides those that lm-eval says are.
+        lower_is_better: Scores of which less is better, besides those that lm-eval marks so.
         pools: Patterns of task names (`mmlu_*`); the tasks that match one are one measure.
         called: Our name of a model -> the harness's.
-        confidence: Of the intervals.
+        confidence: The confidence of the intervals.
     """
 
     margin: float = MARGIN
@@ -41,7 +40,7 @@ class SideOptions(Record, frozen=True):
 
 
 class WantedModel(NamedTuple):
-    """A model as we call it, and which of the harnesses' names fit it. Where none does, a sentence says what to do."""
+    """Names a model as we call it, and tells which harness names fit; `missing` says what to do if none fits."""
 
     name: str
     fits: Callable[[str], bool]
@@ -54,7 +53,7 @@ class _File(NamedTuple):
 
 
 class SideFiles:
-    """Everything found under some paths, by harness and model.
+    """Holds everything found under some paths, by harness and model.
 
     Args:
         files: Path and content of each.
@@ -70,7 +69,7 @@ class SideFiles:
         """Read files and folders.
 
         Raises:
-            UsageError: Nothing of any harness is there.
+            UsageError: The paths hold no file of any harness.
             SpecError: A file is damaged.
         """
         files = cls(read_imports(list(paths)))
@@ -88,14 +87,14 @@ class SideFiles:
         return sorted({model for _, model in self._files})
 
     def compare(self, a: str, b: str, options: SideOptions | None = None) -> list[SideTest]:
-        """Every task that both models have, a against b.
+        """Compare model a with model b on every task that both have.
 
-        A model's name is the harness's, or one that ends alike (`hf/Qwen/Qwen2.5` and EvalScope's `Qwen2.5`): harnesses
-        name one model differently.
+        A model's name is the harness's, or one with the same ending (`hf/Qwen/Qwen2.5` and EvalScope's `Qwen2.5`),
+        because harnesses name one model differently.
 
         Raises:
-            UsageError: A model is not there, or several of one harness are called alike; a task is there twice; or they
-                share no task.
+            UsageError: A model is missing, several models of one harness fit a name, a model has a task twice, or the
+                two share no task.
         """
         options = options or SideOptions()
         tasks_a, tasks_b = (_tasks(self._of(_by_name(name), options), options) for name in (a, b))
@@ -110,11 +109,10 @@ class SideFiles:
     def compare_seeds(
         self, a_S: Sequence[WantedModel], b_S: Sequence[WantedModel], options: SideOptions | None = None
     ) -> list[SideTest]:
-        """Every task of the models of a against those of b, seed by seed (`_S`); b may be one model at every seed.
+        """Compare the models of a with those of b on every task, seed by seed (`_S`); b may repeat one model.
 
         Raises:
-            UsageError: As `compare`; or a task is there for one of the models and not for all of them; or one of a
-                harness's models fits two of ours.
+            UsageError: As `compare`; also if not all models have a task, or one of a harness's models fits two of ours.
         """
         options = options or SideOptions()
         files = {model.name: self._of(model, options) for model in (*a_S, *b_S)}
@@ -143,16 +141,16 @@ class SideFiles:
         ]
 
     def used(self, model: WantedModel, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
-        """The files of a model: path, harness, and what that harness calls it.
+        """Return the files of a model as (path, harness, the harness's name of the model).
 
         Raises:
-            UsageError: It is not there, or several of one harness fit.
+            UsageError: The model is missing, or several of one harness fit.
         """
         files = self._of(model, options or SideOptions())
         return [(file.path, str(file.answers.harness), file.answers.model) for file in files]
 
     def _of(self, wanted_model: WantedModel, options: SideOptions) -> list[_File]:
-        """The files of a model, of all harnesses."""
+        """Return the files of a model, of all harnesses."""
         name = wanted_model.name
         if name in options.called:
             wanted_model = _by_name(options.called[name])
@@ -183,7 +181,7 @@ def _by_name(name: str) -> WantedModel:
 
 
 def _tasks(files: Sequence[_File], options: SideOptions) -> dict[tuple[str, str], list[_File]]:
-    """(harness, task or pool) -> the files of one model."""
+    """Return (harness, task or pool) -> the files of one model."""
     paths: dict[tuple[str, str], Path] = {}
     tasks: dict[tuple[str, str], list[_File]] = {}
     for file in files:
@@ -200,12 +198,12 @@ def _tasks(files: Sequence[_File], options: SideOptions) -> dict[tuple[str, str]
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts of a model's name, in lower case: harnesses write `Qwen/Qwen2.5` as `Qwen__Qwen2.5`."""
+    """Split a model's name into lower-case parts; harnesses write `Qwen/Qwen2.5` as `Qwen__Qwen2.5`."""
     return name.lower().replace("__", "/").strip("/").split("/")
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Whether the parts of one name end the other: `hf/Qwen/Qwen2.5` and `Qwen__Qwen2.5`."""
+    """Tell whether one name ends with all parts of the other: `hf/Qwen/Qwen2.5` and `Qwen__Qwen2.5`."""
     shorter, longer = sorted((name_parts(one), name_parts(other)), key=len)
     return longer[-len(shorter) :] == shorter
 
@@ -213,7 +211,7 @@ def is_alike(one: str, other: str) -> bool:
 def _compare_task(
     a_S: Sequence[Sequence[_File]], b_S: Sequence[Sequence[_File]], task: tuple[str, str], options: SideOptions
 ) -> SideTest:
-    """One task of every model; where a task is a group of several, those that all models have."""
+    """Compare all models on one task; of a task that groups several, only those that all models have count."""
     harness, name = task
     every = [{file.answers.task: file.answers for file in files} for files in (*a_S, *b_S)]
     shared = [one for one in every[0] if all(one in of for of in every)]
@@ -243,9 +241,9 @@ def _compare_task(
 
 
 def _score(harness: str, task: str, files: Sequence[HarnessAnswers], options: SideOptions) -> str:
-    """The score that counts.
+    """Return the name of the score that counts.
 
-    The one asked for, else that of whole items, else the first that all items of all files have.
+    This is the requested one, else that of whole items, else the first that all items of all files have.
     """
     names = [list(dict.fromkeys(name for answer in file.answers for name in answer.scores)) for file in files]
     common = [name for name in names[0] if all(name in other for other in names)]
@@ -262,9 +260,9 @@ def _score(harness: str, task: str, files: Sequence[HarnessAnswers], options: Si
 
 
 def _pair_items(files: Sequence[HarnessAnswers], score: str) -> tuple[list[dict[str, float]], int]:
-    """Return, for each file, item -> mean over its measured answers, of the items that asked the same of all.
+    """Return, for each file, item -> mean over its measured answers; and the number of items left out.
 
-    The second value is how many did not.
+    Items are left out if the files do not ask the same in them.
     """
     values, prompts_of_files = zip(*(_by_item(one, score) for one in files), strict=True)
     first: dict[str, str] = {}

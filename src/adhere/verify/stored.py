@@ -1,6 +1,6 @@
 """Read what somebody measured, whoever stored it: pass or fail by prompt, ready to be paired.
 
-Read are our verdict files (`adhere verify --verdicts`), IFEval's own, the files of other harnesses (`imports`), and
+It reads our verdict files (`adhere verify --verdicts`), IFEval's own, the files of other harnesses (`imports`), and
 plain answers, which a suite judges first.
 """
 
@@ -35,12 +35,12 @@ _OUTCOMES: Mapping[object, Outcome] = {
 
 
 class Outcomes(NamedTuple):
-    """One side of a comparison.
+    """Holds one side of a comparison.
 
     Attributes:
-        name: Of the model, where the file knows it, else of the file.
-        measure: Which score counts as passing.
-        rates: Prompt -> share of its answers that pass; None where nothing was measured.
+        name: The model's name if the file gives it, else the file's.
+        measure: The score that counts as passing.
+        rates: Prompt -> share of its answers that pass; None if no answer was measured.
     """
 
     name: str
@@ -51,17 +51,17 @@ class Outcomes(NamedTuple):
 def read_outcomes(
     path: Path, *, view: View = "strict", score: str | None = None, suite: Suite | None = None
 ) -> Outcomes:
-    """Read one file.
+    """Read the outcomes in one file.
 
     Args:
         path: The file.
-        view: Which verdicts count.
+        view: The view whose verdicts count.
         score: Name of the score, for harnesses that store several; None: the one of whole prompts.
-        suite: Judges plain answers, and says which instructions the prompts of a verdict file have.
+        suite: The suite that judges plain answers, or that says which instructions the prompts of a verdict file have.
 
     Raises:
-        UsageError: Nothing that can be read, no such score, or answers without a suite.
-        SpecError: A row is damaged; names file and line.
+        UsageError: The file cannot be read, has no such score, or holds answers and no suite was given.
+        SpecError: A row is damaged; the message names file and line.
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file. Give a Run's directory, a verdict file, or a file of another harness")
@@ -81,7 +81,7 @@ def read_outcomes(
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file of JSON lines, plain or compressed, numbered from 1; errors name file and line."""
+    """Yield (number from 1, row) of a file of JSON lines, plain or compressed; errors name file and line."""
     for block in LineFile(path).blocks():
         for number, line in block.lines():
             try:
@@ -91,10 +91,11 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, float | None]:
-    """Every instruction of a prompt must pass, as everywhere (`keeps_all`).
+    """Return prompt -> share of its answers that keep every instruction (`keeps_all`).
 
-    Which instructions a prompt has, the suite says where there is one: rows of a turn that nobody answered are in no
-    file. Without a suite those that have a row are all.
+    The suite, if given, says which instructions a prompt has, because a turn that nobody answered has no rows. Without
+    a
+    suite, the instructions that have a row are all.
     """
     prompts = () if suite is None else suite.prompts
     n_constraints = {prompt.id: sum(len(turn.constraints) for turn in prompt.turns) for prompt in prompts}
@@ -123,7 +124,7 @@ def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, fl
 
 
 def _means(values: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
-    """The mean over a prompt's answers of those that were measured."""
+    """Return prompt -> mean over its measured answers, None if none was measured."""
     values_of_prompts: dict[str, list[float]] = {}
     for prompt, value in values:
         values_of_prompts.setdefault(prompt, []).extend([] if value is None else [value])
@@ -162,10 +163,9 @@ def _score_of(path: Path, names: list[str], *, view: View, score: str | None) ->
 
 
 def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | None:
-    """Find, among a harness's scores, the one of whole prompts or items; None where none of them is known to be.
+    """Return the name of the harness's score of whole prompts or items, or None if no such name is known.
 
-    A name counts without its scorer or folder (`scorer.NAME`, `folder/NAME`) and without lm-eval's filter
-    (`NAME,FILTER`).
+    Names are compared without scorer, folder and lm-eval's filter (`scorer.NAME`, `folder/NAME`, `NAME,FILTER`).
     """
     ends = {name.partition(",")[0].rpartition("/")[2].rpartition(".")[2]: name for name in reversed(names)}
     return next((ends[end] for end in PROMPT_SCORES[view] if end in ends), None)

@@ -1,4 +1,4 @@
-"""How often answers take a trap: those of a stored run, of a file, or step by step of a training log."""
+"""Count how often answers take a trap, in a stored run, in a file, or by step of a training log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_EXAMPLES = 5
 
 
 class Example(Record, frozen=True):
-    """One answer that takes a trap."""
+    """Describes one answer that takes a trap."""
 
     key: str
     traps: tuple[str, ...]
@@ -35,7 +35,7 @@ class Example(Record, frozen=True):
 
 
 class StepTraps(Record, frozen=True):
-    """Counts of one step: its answers, and those of them that take a trap."""
+    """Counts the answers of one training step, and those of them that take a trap."""
 
     step: int
     answers: int
@@ -43,18 +43,18 @@ class StepTraps(Record, frozen=True):
 
 
 class TrapScore(Record, frozen=True):
-    """How often answers take a trap; `adhere traps --json` prints it.
+    """Says how often answers take a trap; `adhere traps --json` prints it.
 
     Attributes:
         target: What was scored.
         answers: Answers with a text.
-        taken: Of these, how many take at least one trap.
+        taken: Number of these that take at least one trap.
         share: taken / answers; None without an answer.
-        passing: Answers that keep every constraint; None where the prompts have none.
-        passing_taken: Of these, how many take a trap: what a reward without the gate pays for.
-        by_trap: For each trap how many answers take it; an answer may take several.
-        by_step: Where the rows have a column `step`, each step in order.
-        examples: The first few.
+        passing: Answers that keep every constraint; None if the prompts have none.
+        passing_taken: Number of these that take a trap: what a reward without the gate pays for.
+        by_trap: Trap -> number of answers that take it; an answer may take several.
+        by_step: The counts of each step in order, if the rows have a column `step`.
+        examples: The first few answers that take a trap.
     """
 
     target: str
@@ -69,7 +69,7 @@ class TrapScore(Record, frozen=True):
 
 
 class AnsweredPrompt(NamedTuple):
-    """One answer and what it answers."""
+    """Holds one answer and what it answers."""
 
     key: str
     asked: str
@@ -120,7 +120,7 @@ def score_traps(target: str, answers: Iterable[AnsweredPrompt], *, mode: Mode = 
 
 
 def answers_of_run(run: Run) -> Iterator[AnsweredPrompt]:
-    """The answers of a stored run that were not failed calls."""
+    """Yield the answers of a stored run, except failed calls."""
     for part in run.parts():
         prompts = {prompt.id: prompt for prompt in part.prompts()}
         for response in part.responses():
@@ -133,7 +133,7 @@ def answers_of_run(run: Run) -> Iterator[AnsweredPrompt]:
 
 
 def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
-    """The traps of a stored run, of at most `most` of its answers, drawn by the seed.
+    """Count the traps in a stored run, in at most `most` answers that are drawn with `seed`.
 
     Answers whose rules run programs are left out.
 
@@ -159,11 +159,11 @@ def _runs_code(one: AnsweredPrompt) -> bool:
 
 
 def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[AnsweredPrompt]:
-    """The answers of JSON lines or a Parquet file, such as the completions that TRL logs (`log_completions=True`).
+    """Yield the answers of JSON lines or a Parquet file, such as TRL's logs (`log_completions=True`).
 
-    A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite `key` or
-    `prompt` says whose prompt it is, and `turn` (from 0; else the last) which of its turns. `instruction_id_list` and
-    `kwargs` are its constraints, `step` the step of training.
+    A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite, `key`
+    or `prompt` names the prompt, and `turn` (from 0; by default the last) the turn. `instruction_id_list` and `kwargs`
+    are its constraints, `step` the step of training.
 
     Raises:
         SpecError: A row lacks an answer or its prompt.
@@ -207,7 +207,7 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
 
 
 def _text_of(value: Any, *, role: str) -> str | None:
-    """A text, or the content of the last message of a role."""
+    """Return a text itself, or the content of the last message of `role`."""
     if value is None or isinstance(value, str):
         return value
     contents = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role", role) == role]

@@ -6,10 +6,9 @@
 `adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file
 holds, not by its name.
 
-How each harness's files are read: `adhere.integrations`, a folder a harness.
+`adhere.integrations` reads each harness's files, in one folder a harness.
 
-plain.py         what `adhere perplexity --out` wrote
-lines.py         an import as `verify` reads files
+plain.py         reads what `adhere perplexity --out` wrote lines.py         presents an import as a file for `verify`
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ _ENDINGS = (".jsonl", ".json", ".eval", ".gz", ".zst")
 
 
 def read_import(path: Path) -> HarnessAnswers | None:
-    """Read a file of another harness; None where it is another kind of file, or the standard input.
+    """Read a file of another harness; None for any other file and for the standard input.
 
     Raises:
-        UsageError: It is such a harness's file, but one without items; the message says which to give.
-        SpecError: It is damaged.
+        UsageError: The file is such a harness's, but without items; the message says which to give.
+        SpecError: The file is damaged.
     """
     if str(path) == "-" or not path.is_file():
         return None
@@ -65,13 +64,13 @@ def read_import(path: Path) -> HarnessAnswers | None:
 
 
 def read_imports(paths: list[Path]) -> Iterator[tuple[Path, HarnessAnswers]]:
-    """Every file of another harness among `paths` and inside the folders among them, in order of their names.
+    """Yield (path, content) of every harness file among `paths` and in the folders among them, in order.
 
-    Files of a folder that hold no items (summaries, predictions without scores, anything else) are passed over; a file
-    that is named itself must hold some.
+    Files in a folder without items (summaries, predictions without scores, anything else) are skipped; a file that is
+    named itself must have some.
 
     Raises:
-        UsageError: A path is not there, or a named file holds no items.
+        UsageError: A path does not exist, or a named file has no items.
         SpecError: A file is damaged.
     """
     for path in paths:

@@ -1,4 +1,4 @@
-"""An import as `verify` reads files: one line an answer, in IFEval's columns."""
+"""Present an import as a file that `verify` reads: one line an answer, in IFEval's columns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from adhere.verify.rows import ResponseRow
 
 
 class ImportedFile(LineFile):
-    """An import, line by line. Line numbers count answers.
+    """Presents an import line by line; line numbers count answers.
 
     Args:
-        path: Of the harness's file.
+        path: The harness's file.
         harness_answers: What `read_import` made of it.
 
     Raises:
@@ -37,7 +37,6 @@ class ImportedFile(LineFile):
             )
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Block]:
-        """See LineFile."""
         lines: list[bytes] = []
         first, n_bytes = 1, 0
         for answer in self._harness_answers.answers:

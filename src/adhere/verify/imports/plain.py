@@ -13,14 +13,15 @@ TOKENS, WORDS = "token_perplexity", "word_perplexity"
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is one of a perplexity file."""
+    """Tell whether a line belongs to a perplexity file."""
     return "nats" in row and "ids_sha256" in row and "text_sha256" in row
 
 
 def read(path: Path) -> HarnessAnswers:
-    """All texts of a file: nats a token, under a name that holds which tokens these are, then nats a word.
+    """Read all texts of a file, each with two scores: nats a token and nats a word.
 
-    Two models with one tokenizer so share the first score, and two with different ones the second.
+    The first score's name identifies the tokens, so only models with one tokenizer share that score; all share the
+    second.
 
     Raises:
         SpecError: A row is no measurement of a text, or rows are of several models.

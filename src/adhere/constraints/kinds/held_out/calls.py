@@ -33,13 +33,11 @@ class NamedObjects:
     most: int
 
     def problem(self, value: object) -> str | None:
-        """See Domain."""
         if isinstance(value, tuple) and self.fewest <= len(value) <= self.most and all(map(_is_named_object, value)):
             return None
         return f"must be {self.fewest} to {self.most} texts like 'refund({{\"order\":7}})'"
 
     def invalid(self) -> Sequence[object]:
-        """See Domain."""
         return [(), "refund({})", ("refund",), ("refund(7)",), ("({})",), ("refund({)",), (3,), None]
 
 

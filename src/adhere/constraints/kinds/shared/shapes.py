@@ -173,7 +173,7 @@ def read_svg(text: str) -> list[Shape]:
 
 
 def _flat(node: ET.Element, fill: str) -> Iterator[Shape]:
-    """The shapes below a node, depth first, with the colour that they inherit."""
+    """Yield the shapes below a node, depth first, with the colours that they inherit."""
     waiting = [(child, fill) for child in reversed(node)]
     count = 0
     while waiting:
@@ -246,7 +246,7 @@ def _polygon(points: Sequence[tuple[float, float]], colour: str) -> Shape:
 
 
 def _numbers(text: str) -> list[float]:
-    """Numbers between blanks and commas; with anything else between them none."""
+    """Read numbers between blanks and commas; an empty list if there is anything else."""
     pieces = text.replace(",", " ").split()
     if len(pieces) > 4 * MOST_ELEMENTS or not all(_NUMBER.fullmatch(piece) for piece in pieces):
         return []

@@ -13,14 +13,14 @@ from adhere.text.words import sentence_spans, word_spans, words
 
 
 def _first(text: str, *, upper: bool) -> int | None:
-    """The position of the first letter that is (not) a capital."""
+    """Return the position of the first letter that is (not) a capital, or None."""
     if text == (text.lower() if upper else text.upper()):
         return None
     return next((at for at, letter in enumerate(text) if (letter.isupper() if upper else letter.islower())), None)
 
 
 class _OneCase(Rule):
-    """Base of the two kinds about the case of every letter."""
+    """Is the base of the two kinds about the case of every letter."""
 
     _upper = False
 
@@ -161,7 +161,7 @@ class SentenceStarts(Rule):
 
 
 def _first_letter(text: str, span: tuple[int, int]) -> str:
-    """The first letter or digit of a sentence, quotes and list marks skipped."""
+    """Return the first letter or digit of a sentence, without quotes and list marks before it."""
     at, end = span
     marker = edits.MARKER.match(text, at, end)
     at = marker.end() if marker else at

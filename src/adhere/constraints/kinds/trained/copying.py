@@ -38,7 +38,7 @@ def _phrase_problem(**phrases: str) -> str | None:
 
 
 class _Exact(Rule):
-    """Base of the kinds whose copy keeps its case, so that rules on the case of the whole answer conflict."""
+    """Is the base of the kinds whose copy keeps its case; rules on the case of the whole answer conflict."""
 
     claims = frozenset({"case"})
 
@@ -182,7 +182,7 @@ def _initials(pieces: Sequence[str]) -> str:
 
 
 class _Spelling(Rule):
-    """Base of the kinds where the first letters of lines or sentences spell a word."""
+    """Is the base of the kinds where the first letters of lines or sentences spell a word."""
 
     _noun = ""
     _gap = ""

@@ -1,4 +1,4 @@
-"""The kinds of `copying` that write given words in another order or in another way."""
+"""Kinds of the family `copying` that write given words in another order or in another way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.text.words import count_words, has_words, lines
 
 
 class _SomeWords(Rule):
-    """Base of the kinds that ask for the same words in another order."""
+    """Is the base of the kinds that ask for the same words in another order."""
 
     words: tuple[str, ...]
 
@@ -137,7 +137,7 @@ class Sorted(_SomeWords):
 
 
 class _OneWord(Rule):
-    """Base of the kinds that write one word in another way."""
+    """Is the base of the kinds that write one word in another way."""
 
     word: str
 
@@ -147,7 +147,7 @@ class _OneWord(Rule):
         return None
 
     def form(self) -> str:
-        """How the word has to be written."""
+        """Return the word as it must be written."""
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Train family: how many of what an answer holds, by classes of words, sentences and lines that a program can tell."""
+"""Train family: numbers of words, sentences, lines and marks of some class in an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of `counting` that measure sentence by sentence, line by line or paragraph by paragraph."""
+"""Kinds of the family `counting` that measure each sentence, line or paragraph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHAPE = frozenset({"shape", "wrap"})
 
 
 def sentence_of(count: int) -> str:
-    """A sentence of `count` words."""
+    """Return a sentence of `count` words."""
     repeats, rest = divmod(count, len(_PROSE))
     return " ".join([*_PROSE * repeats, *_PROSE[:rest]]).capitalize() + "."
 
@@ -28,18 +28,18 @@ def _lengths(pieces: Sequence[str]) -> list[int]:
 
 
 def _shorten(counts: Sequence[int]) -> str:
-    """`"3, 5 and 2"`, cut short after eight."""
+    """Return `"3, 5 and 2"`, cut short after eight numbers."""
     numbers = [str(count) for count in counts[:8]] + (["…"] if len(counts) > 8 else [])
     return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def first_sentences(text: str) -> list[str]:
-    """The sentences, at most MOST_SENTENCES of them."""
+    """Return the sentences, at most MOST_SENTENCES of them."""
     return [text[start:end] for start, end in sentence_spans(text, most=MOST_SENTENCES)]
 
 
 def _match(counts: Sequence[int], expected: Sequence[int], noun: str) -> Finding:
-    """Judge a row of word counts against the one right row; one count too many or too few is named by position."""
+    """Judge a list of word counts against the only right list."""
     if len(counts) != len(expected):
         return exactly(len(counts), len(expected), noun)
     right = sum(one == other for one, other in zip(counts, expected, strict=True))

@@ -1,6 +1,6 @@
 """Train family: answers that a program reads whole, as JSON, CSV, XML or key-value lines.
 
-The whole answer has to be the data: text around it fails, a code fence as well, because a program would stop at either.
+The whole answer must be the data. Text or a code fence around the data fails, because a program would stop at either.
 """
 
 from __future__ import annotations

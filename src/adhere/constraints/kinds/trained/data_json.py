@@ -1,4 +1,4 @@
-"""The kinds of `data` whose answer is JSON, and what the others share with them."""
+"""Kinds of the family `data` whose answer is JSON, and the base of the family."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = (
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object with exactly these keys."""
+    """Return the schema of an object with exactly these keys."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -32,21 +32,21 @@ def _dump(value: object) -> str:
 
 
 class Data(Rule):
-    """Base of the kinds whose whole answer is data."""
+    """Is the base of the kinds whose whole answer is data."""
 
     def rules_out(self, literal: str) -> bool:
         return any(mark in literal for mark in '{}"<>')
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Most data cannot be written without commas."""
+        """Tell whether the two conflict; so does a ban on commas, without which most data cannot be written."""
         return super().conflicts_with(other) or other.id == "punctuation:no_commas"
 
 
 class _Json(Data):
-    """Base of the kinds whose whole answer is JSON that matches `shape`."""
+    """Is the base of the kinds whose whole answer is JSON that matches `shape`."""
 
     def shape(self) -> dict[str, Any]:
-        """The schema that the answer has to match."""
+        """Return the schema that the answer must match."""
         raise NotImplementedError
 
     def judge(self, text: str) -> Finding:
@@ -57,11 +57,11 @@ class _Json(Data):
         return decide(problem is None, problem or "the JSON has the shape that was asked for", score=0.5)
 
     def fill(self, pieces: Sequence[str]) -> object:
-        """The answer as a value, with `pieces` of prose for its texts."""
+        """Return an answer as a value, with `pieces` of prose as its texts."""
         raise NotImplementedError
 
     def slots(self) -> int:
-        """How many pieces `fill` takes."""
+        """Return the number of pieces that `fill` takes."""
         raise NotImplementedError
 
     def repairs(self, text: str) -> Iterator[str]:

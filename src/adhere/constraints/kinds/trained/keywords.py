@@ -61,7 +61,7 @@ _AGAIN = (
 
 
 def _weave(text: str, words: Sequence[str], *, again: bool = False) -> Iterator[str]:
-    """The text with `words` in a short further sentence, or in a clause of its last one."""
+    """Yield the text with `words` in a short further sentence, and with them in a clause of its last one."""
     word_list = " and ".join(words)
     options = _AGAIN if again else _SENTENCES if len(words) == 1 else _SENTENCES_FOR_SEVERAL
     yield edits.add_sentence(text, edits.capitalise(pick(options, text, word_list).format(word=word_list)))
@@ -126,7 +126,7 @@ class Include(Rule):
 
 
 def _without(words: Sequence[str]) -> str:
-    """A text that holds none of `words`."""
+    """Return a text that holds none of `words`."""
     candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
     return next((text for text in candidates if not any(phrases.contains(text, word) for word in words)), "zzz")
 
@@ -192,7 +192,7 @@ class Forbid(Rule):
 
 @dataclasses.dataclass(frozen=True)
 class _KeywordCount(Rule):
-    """Base of the kinds that count one keyword."""
+    """Is the base of the kinds that count one keyword."""
 
     word: str = param(Words(60))
     count: int = param(Whole(1, 100), noun="time")

@@ -18,7 +18,7 @@ _PROSE = (
 
 
 def _prose(count: int) -> str:
-    """A text of exactly `count` words."""
+    """Return a text of exactly `count` words."""
     spans = word_spans(_PROSE)
     repeats, rest = divmod(count, len(spans))
     pieces = [_PROSE] * repeats
@@ -38,7 +38,7 @@ _REMARKS = (
 
 
 def _pad(text: str, least: int) -> Iterator[str]:
-    """The text with one or two closing remarks where it lacks a few words: the shortest remarks that reach `least`."""
+    """Yield edits of a text that lacks up to 18 words: with the shortest remarks that reach `least`, or a clause."""
     missing = least - count_words(text)
     if not 0 < missing <= 18:
         return
@@ -240,7 +240,7 @@ _COUNTS_SENTENCES = frozenset(
 
 
 def _fewest_sentences(other: Constraint) -> int:
-    """How many sentences an answer that keeps `other` has at least."""
+    """Return the number of sentences that an answer that keeps `other` has at least."""
     if other.id in _COUNTS_SENTENCES:
         return int(getattr(other, "count"))  # noqa: B009 - all of them have it
     return _FEWEST_SENTENCES.get(other.id, 1)

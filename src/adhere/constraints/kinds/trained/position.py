@@ -29,7 +29,7 @@ _CLAUSES = (", with {} in mind", " (think of {})", " – {} included")
 
 
 def _woven(piece: str, phrase: str) -> str:
-    """A sentence with a clause about `phrase`."""
+    """Return a sentence with a clause about `phrase` added."""
     return edits.add_clause(piece, pick(_CLAUSES, piece, phrase).format(phrase))
 
 
@@ -38,7 +38,7 @@ def _one_word(rng: random.Random, words: Sequence[str]) -> str:
 
 
 class _Position(Rule):
-    """Base of the kinds that say where one word or phrase stands."""
+    """Is the base of the kinds that say where one word or phrase must occur."""
 
     word: str
 
@@ -199,7 +199,7 @@ class FirstHalf(_Position):
 
 
 def _word_at(starts: Sequence[int], position: int) -> int:
-    """The index of the word that stands at a character; `starts` are where the words begin."""
+    """Return the index of the word at a character; `starts` holds where the words begin."""
     return bisect.bisect_right(starts, position) - 1
 
 

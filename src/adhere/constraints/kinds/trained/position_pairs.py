@@ -1,4 +1,4 @@
-"""The kinds of `position` that say how two words stand to each other."""
+"""Kinds of the family `position` about the order and distance of two words."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ _SENTENCES = ("It has to do with {}.", "This is about {}.", "Think of {} as well
 
 
 def say_phrase(text: str, phrase: str) -> str:
-    """A sentence about `phrase`."""
+    """Return a sentence about `phrase`."""
     return edits.capitalise(pick(_SENTENCES, text, phrase).format(phrase))
 
 
 def write_without(*forbidden: str) -> str:
-    """A sentence that holds none of `forbidden`."""
+    """Return a sentence that holds none of `forbidden`."""
     candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
     return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in forbidden)), "zzz")
 
 
 def share_a_word(one: Constraint, other: Constraint) -> bool:
-    """Whether both ask for one word: what each says of its places may exclude the other."""
+    """Tell whether both constraints ask for the same word.
+
+    What one says of the word's places may exclude the other.
+    """
     literals = {literal.casefold() for literal in one.literals()}
     return any(literal.casefold() in literals for literal in other.literals())
 
 
 class _Pair(Rule):
-    """Base of the kinds that say how two words or phrases stand to each other."""
+    """Is the base of the kinds about the order or distance of two words or phrases."""
 
     first: str
     second: str
@@ -52,7 +55,7 @@ class _Pair(Rule):
         return self.place(text, first, second)
 
     def place(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> Finding:
-        """Judge a text that holds both, given where each occurs first."""
+        """Judge a text that holds both, given the span of each one's first occurrence."""
         raise NotImplementedError
 
     def counter_witness(self) -> str:

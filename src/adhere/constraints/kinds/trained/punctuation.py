@@ -16,7 +16,7 @@ _REMARK = re.compile(r"(?<!\])\([^()\n]+\)|\uff08[^\uff08\uff09\n]+\uff09")
 
 
 class _Without(Rule):
-    """Base of the kinds that forbid marks."""
+    """Is the base of the kinds that forbid marks."""
 
     _marks: ClassVar[str]
     _noun: ClassVar[str]

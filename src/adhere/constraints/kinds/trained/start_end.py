@@ -32,7 +32,7 @@ _ENDINGS = (
 
 
 class _AtAnEnd(Rule):
-    """Base of the kinds whose one parameter is a text at the start or the end of the answer."""
+    """Is the base of the kinds whose one parameter is a text at the start or the end of the answer."""
 
     def counter_witness(self) -> str:
         return "zzz" if phrases.contains("Cats sleep.", self._needed()) else "Cats sleep."

@@ -19,7 +19,7 @@ _NUMBER = re.compile(LINE_START + r"[ \t]*+(\d{1,4})[.)][ \t]++(?=[^\r\n]*[^\W_]
 
 
 class _LineCount(Rule):
-    """Base of the kinds that ask for a number of lines of some sort."""
+    """Is the base of the kinds that ask for a number of lines of some sort."""
 
     _unit = ""
     _marker = ""
@@ -266,16 +266,16 @@ class JsonObject(Rule):
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of the outermost JSON object, repeated keys kept."""
+    """Holds the members of a JSON object in order, with repeated keys."""
 
 
 def _says_something(item: object) -> bool:
-    """Whether a JSON value is more than null, an empty container or a string without words."""
+    """Tell whether a JSON value is more than null, an empty container or a string without words."""
     return has_words(item) if isinstance(item, str) else item is not None and item != []
 
 
 def _parse(body: str) -> tuple[_Pairs | None, str]:
-    """The members of the one object that `body` is, or None and what is wrong with it."""
+    """Read `body` as one JSON object; return (members, ""), or (None, what is wrong)."""
     try:
         value = json.loads(body, object_pairs_hook=_Pairs, parse_constant=_refuse)
     except json.JSONDecodeError as error:

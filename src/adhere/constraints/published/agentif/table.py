@@ -1,4 +1,4 @@
-"""`agentif:code`, profile `agentif`: `check_following(response)` of the row's own code says yes.
+"""Define `agentif:code`, profile `agentif`: the row's own `check_following(response)` says yes.
 
 It runs in the sandbox, and nowhere else. What the code returns counts as the published runner counts it: a text by the
 YES or NO in it, None as no verdict, everything else as true or false. Code that raises, waits or needs what the sandbox

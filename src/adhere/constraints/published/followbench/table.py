@@ -2,7 +2,7 @@
 
 Each judges a whole answer at one level; the rules of a level are those of the level below and one more, as the
 published functions are written. Quirks are kept: a sentence is what stands between `.`, `!` and `?`, blanks too; words
-are what stands between single blanks; `-ly` in format 30 is looked for with its hyphen; the last level of format 22
+are the pieces between single blanks; `-ly` in format 30 is looked for with its hyphen; the last level of format 22
 counts four blocks, where the others count three, and its levels 4 and 5 ask for numbers ("1.") whose stop makes a
 sentence of one word, where each needs more than 20: none can pass.
 
@@ -142,7 +142,7 @@ SUMMARIES: dict[str, tuple[Rule, ...]] = {
         ("Those are suggestions at the end", lambda text: text.endswith("Those are suggestions")),
     ),
 }  # fmt: skip
-"""Sources whose rules are written out, each with what its five levels add."""
+"""Sources whose rules are written out: source -> what each of its five levels adds."""
 
 ANSWERS: dict[str, Callable[[str, str], bool]] = {
     "E2E": lambda text, target: text == target,
@@ -152,11 +152,11 @@ ANSWERS: dict[str, Callable[[str, str], bool]] = {
     "self_made_space": lambda text, target: target in text,
     **{name: partial(_is_last, form) for name, form in _LAST.items()},
 }
-"""Sources with a target, and how an answer is compared with it."""
+"""Sources with a target: source -> how an answer is compared with the target."""
 
 
 def choices(target: str) -> list[str] | None:
-    """The answers that a target in Python's notation lists; None where it is no list (the published code raises)."""
+    """Return the answers that a target in Python's notation lists; None if it is no list."""
     try:
         literal = ast.literal_eval(target)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -1,1 +1,1 @@
-"""The 58 kinds of IFBench, as published; `fixed` holds its mended rules, `english/` the language tools it needs."""
+"""The 58 kinds of IFBench as published; `fixed` holds the mended rules, `english/` their language tools."""

@@ -48,7 +48,7 @@ def _slightly_more(rng: random.Random, params: Mapping[str, Json]) -> Json:
     max_words=number_drawn(_slightly_more),
 )
 def word_count_range(text: Text, min_words: float, max_words: float) -> Finding:
-    r"""Runs of `\w`: "don't" is two words."""
+    r"""Count runs of `\w`, so that "don't" is two words."""
     count = text.word_count
     bounds = f"{min_words} to {max_words}"
     return verdict(min_words <= count <= max_words, f"found {amount(count, 'words')}, needed {bounds}", count, bounds)
@@ -56,7 +56,10 @@ def word_count_range(text: Text, min_words: float, max_words: float) -> Finding:
 
 @published_check("count:unique_word_count", BOTH, "Use at least {N} different words.", N=number(100, 500))
 def unique_word_count(text: Text, N: float) -> Finding:
-    """White-space words without marks at their ends, in lower case; a word of marks only counts as one empty word."""
+    """Count different white-space words in lower case, without marks at their ends.
+
+    All words of marks only count together as one empty word.
+    """
     count = len({word.strip(EDGES) for word in set(lower_chunks(text))})
     return at_least(count, N, "different words")
 
@@ -68,7 +71,7 @@ _CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
     "count:conjunctions", BOTH, "Use at least {small_n} different coordinating conjunctions.", small_n=number(2, 6)
 )
 def conjunctions(text: Text, small_n: float) -> Finding:
-    """`and`, `And` and `and,` count as three, as published."""
+    """Count different spellings, as published: `and`, `And` and `and,` are three."""
     spellings = {word for word in set(text.chunks) if word.strip(EDGES).lower() in _CONJUNCTIONS}
     return at_least(len(spellings), small_n, "different spellings of coordinating conjunctions")
 
@@ -86,7 +89,7 @@ _NAMES_SAID = "Mention at least {N} different names of this list: " + ", ".join(
 
 @published_check("count:person_names", NEW, _NAMES_SAID, N=number(1, 50))
 def person_names(text: Text, N: float) -> Finding:
-    """A name counts where no word character touches it."""
+    """Count the listed names that occur with no word character next to them."""
     raw = text.raw
     count = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
     return at_least(count, N, "different names of the list")
@@ -94,7 +97,7 @@ def person_names(text: Text, N: float) -> Finding:
 
 @published_check("count:person_names", OLD, _NAMES_SAID, N=number(1, 50))
 def person_names_2025(text: Text, N: float) -> Finding:
-    """A name counts inside a longer word too: Leonard is Leo."""
+    """Count the listed names that occur, inside longer words too: Leonard holds Leo."""
     raw = text.raw
     return at_least(sum(name in raw for name in _NAMES), N, "different names of the list")
 
@@ -104,19 +107,19 @@ _DIGITS = re.compile(r"\d+")
 
 @published_check("count:numbers", BOTH, "Use exactly {N} numbers.", N=number(1, 6))
 def numbers(text: Text, N: float) -> Finding:
-    """Runs of digits after all marks are taken out: 3.14 and 2020-01-02 are one number each."""
+    """Count runs of digits after removing all marks, so that 3.14 and 2020-01-02 are one number each."""
     return exactly(len(_DIGITS.findall(bare(text))), N, "numbers")
 
 
 @published_check("count:pronouns", NEW, "Use at least {N} pronouns.", N=number(1, 25))
 def pronouns(text: Text, N: float) -> Finding:
-    """Treebank tokens of the lower-cased text, `/` read as a blank."""
+    """Count pronouns among Treebank tokens of the lower-cased text, with `/` read as a blank."""
     return at_least(count_new(text), N, "pronouns")
 
 
 @published_check("count:pronouns", OLD, "Use at least {N} pronouns.", N=number(1, 25))
 def pronouns_2025(text: Text, N: float) -> Finding:
-    """White-space words without marks ("he'll" is "hell"), and a shorter list."""
+    """Count pronouns of a shorter list among white-space words without marks ("he'll" is "hell")."""
     return at_least(count_old(text), N, "personal pronouns")
 
 
@@ -127,7 +130,7 @@ _INTERROBANGS = ("?!", "!?", "‽")
     "count:punctuation", BOTH, "Use every standard punctuation mark at least once: . , ! ? ; : and the interrobang ?!"
 )
 def punctuation(text: Text) -> Finding:
-    """An interrobang is taken out first, so that `!` and `?` must stand elsewhere too."""
+    """Look for every mark; an interrobang is removed first, so `!` and `?` must also occur elsewhere."""
     raw = text.raw
     if not any(mark in raw for mark in _INTERROBANGS):
         return reject("found no interrobang (?!, !? or ‽)", needed="?!")
@@ -154,7 +157,7 @@ _TIMES = ((1, "once"), (2, "twice"), (3, "3 times"), (5, "5 times"), (7, "7 time
     keyword5=GIVEN,
 )
 def keywords_multiple(keyword1: str, keyword2: str, keyword3: str, keyword4: str, keyword5: str) -> Check:
-    """Counted in any case and inside longer words too."""
+    """Count each keyword in any case, inside longer words too."""
     words = [keyword.strip() for keyword in (keyword1, keyword2, keyword3, keyword4, keyword5)]
     keywords = [(word, word.lower(), times, phrase) for word, (times, phrase) in zip(words, _TIMES, strict=True)]
 
@@ -175,7 +178,10 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 @published_check("count:words_japanese", BOTH, "Write every {N}th word in Japanese.", N=_EVERY)
 def words_japanese(text: Text, N: float) -> Finding:
-    """White-space words; one of digits or of marks only is excused. One Japanese character makes a word Japanese."""
+    """Check that every `N`th white-space word is Japanese.
+
+    Words of only digits or only marks are excused. One Japanese character makes a word Japanese.
+    """
     words = text.chunks
     chosen = words[N - 1 :: N] if isinstance(N, int) else [word for i, word in enumerate(words, 1) if i % N == 0]
     for order, word in enumerate(chosen, 1):

@@ -34,7 +34,7 @@ _MULTIPLES = ["14", "21", "28", "35", "42", "49"]
 
 @published_check("custom:multiples", BOTH, "Count from 10 to 50, but print only the multiples of 7.")
 def multiples(text: Text) -> Finding:
-    """The runs of digits of the whole answer."""
+    """Compare all runs of digits in the answer with the multiples of 7 from 14 to 49."""
     numbers: list[str] = []
     for run in _DIGITS.finditer(text.raw):
         numbers.append(run[0] if len(run[0]) < 40 else quote(run[0]))
@@ -56,7 +56,7 @@ _OPTION = re.compile(r"[A-Ea-e][.|)]\s*\w+")
     "Write 4 multiple-choice questions with 5 options each, each labelled Question and longer than the one before.",
 )
 def mcq_count_length(text: Text) -> Finding:
-    """The answer must begin with "Question"; the text of a question is what stands before its first option."""
+    """Check an answer that begins with "Question"; a question's length is that of its text before the first option."""
     if not text.raw.startswith("Question"):
         return reject('the answer does not begin with "Question"')
     questions = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
@@ -74,7 +74,7 @@ def mcq_count_length(text: Text) -> Finding:
 
 
 def _question(question: str) -> tuple[int, int]:
-    """How many options, and how many characters of text before the first."""
+    """Return the number of options of a question, and the number of characters of text before the first."""
     options = 0
     text_lines: list[str] = []
     for line in question.split("\n"):
@@ -87,7 +87,7 @@ def _question(question: str) -> tuple[int, int]:
 
 
 class _Plain(dict[int, str]):
-    """For `str.translate`: each character decomposed (NFKD), and of that the ASCII characters."""
+    """Maps a character, for `str.translate`, to the ASCII characters of its decomposition (NFKD)."""
 
     def __missing__(self, code: int) -> str:
         plain = unicodedata.normalize("NFKD", chr(code)).encode("ascii", "ignore").decode("ascii")
@@ -99,9 +99,9 @@ _PLAIN = _Plain()
 
 
 def _plain(text: str) -> str:
-    """Without accents and without anything that is not ASCII.
+    """Return the text without accents and without anything that is not ASCII.
 
-    Character by character: decomposing a long run of accents as a whole sorts it, in quadratic time.
+    This goes character by character: decomposing a long run of accents as a whole sorts it, in quadratic time.
     """
     return text if text.isascii() else text.translate(_PLAIN)
 
@@ -110,7 +110,7 @@ def _plain(text: str) -> str:
     "custom:reverse_newline", BOTH, "List the countries of Africa in reverse alphabetical order, one a line."
 )
 def reverse_newline(text: Text) -> Finding:
-    """At least 52 lines from the one with Zimbabwe on; accents are ignored."""
+    """Check at least 52 lines from the one with Zimbabwe on; accents are ignored."""
     if "Zimbabwe" not in text.raw:
         return reject("found no Zimbabwe to begin with")
     lines = [core for line in text.lines if (core := line.strip(EDGES))]
@@ -130,7 +130,7 @@ def reverse_newline(text: Text) -> Finding:
     "custom:word_reverse", BOTH, "Which animal is the national symbol of the US? Answer in reverse word order."
 )
 def word_reverse(text: Text) -> Finding:
-    """The words "bald eagle" must stand in the answer once its words are reversed."""
+    """Check that the answer contains "bald eagle" once its words are reversed."""
     holds = "bald eagle" in " ".join(reversed(lower_then_bare_words(text)))
     return verdict(holds, f'read backwards, the answer {"holds" if holds else "lacks"} "bald eagle"')
 
@@ -151,7 +151,7 @@ def character_reverse(text: Text) -> Finding:
     pieces,
 )
 def sentence_alphabet(text: Text, sentences: Sentences) -> Finding:
-    """Each sentence begins with its letter, quotation marks counted as letters."""
+    """Check that each sentence begins with its letter; quotation marks count as letters."""
     all_sentences = sentences(text)
     if len(all_sentences) != 26:
         return reject(f"found {amount(len(all_sentences), 'sentences')}, needed 26", len(all_sentences), 26)
@@ -176,7 +176,7 @@ _CAPITALS = (
     "List the capitals of Europe north of 45 degrees, separated by commas, from north to south.",
 )
 def european_capitals_sort(text: Text) -> Finding:
-    """27 names, accents ignored, nothing else."""
+    """Compare the answer with the 27 names in order; accents are ignored, and nothing else is allowed."""
     names = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
     if len(names) != len(_CAPITALS):
         return reject(f"found {amount(len(names), 'names')}, needed {len(_CAPITALS)}", len(names), len(_CAPITALS))
@@ -191,11 +191,11 @@ _TOO_LONG = "field larger than field limit"  # how the `csv` module's own error 
 
 
 def _rows(text: str, *, delimiter: str = ",", most: int) -> list[list[str]]:
-    """The rows of a csv text, one more than `most` at the longest.
+    """Return the rows of a csv text, at most one more than `most`.
 
     Raises:
-        csv.Error: As the `csv` module does, and for a field that is longer than its default limit. What it says differs
-            from one Python to the next.
+        csv.Error: The `csv` module raises it, or a field is longer than that module's default limit. The message
+        differs between versions of Python.
     """
     rows: list[list[str]] = []
     for row in csv.reader(io.StringIO(text), delimiter=delimiter):
@@ -208,7 +208,7 @@ def _rows(text: str, *, delimiter: str = ",", most: int) -> list[list[str]]:
 
 
 def _table(name: str, rows: int, text: str, delimiter: str = ",") -> list[list[str]] | Finding:
-    """`rows` rows (the header included), or why the text has not that many."""
+    """Return the `rows` rows (header included), or a failure that says why the text has not that many."""
     try:
         table = _rows(text, delimiter=delimiter, most=rows)
     except csv.Error as error:
@@ -236,7 +236,7 @@ _CITY = ["ID", "Country", "City", "Year", "Count"]
     "custom:csv_city", BOTH, "Write comma-delimited data with the columns ID, Country, City, Year, Count and 7 rows."
 )
 def csv_city(text: Text) -> Finding:
-    """A blank line at the end is a row."""
+    """Check the header and 7 rows; a blank line at the end counts as a row."""
     rows = _table("comma-delimited table", 8, text.raw)
     if isinstance(rows, Finding):
         return rows
@@ -261,7 +261,7 @@ _SPECIAL = re.compile(r"[^\d\w\s]")
     "one field with a special character in double quotes.",
 )
 def csv_special_character(text: Text) -> Finding:
-    """Rows are looked at up to the first one with such a field."""
+    """Check the header and 14 rows, the rows only up to the first with a quoted special character."""
     if not _PRODUCT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
         return reject("the first line is not the header asked for")
     rows = _table("comma-delimited table", 15, text.raw.replace('"', '"""'))
@@ -276,7 +276,7 @@ def csv_special_character(text: Text) -> Finding:
 
 
 def _quoted_special(field: str) -> bool:
-    """Whether a field begins with a quote and has a special character before a later quote of its first line."""
+    """Tell whether a field begins with a quote and has a special character before a later quote of its first line."""
     if not field.startswith('"'):
         return False
     line = field.partition("\n")[0]
@@ -290,7 +290,7 @@ def _quoted_special(field: str) -> bool:
     "double quotes.",
 )
 def csv_quotes(text: Text) -> Finding:
-    """The header's fields too."""
+    """Check that every field, those of the header too, is in double quotes."""
     if not _STUDENT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
         return reject("the first line is not the header asked for")
     rows = _table("tab-delimited table", 4, text.raw.replace('"', '"""'), "\t")
@@ -315,7 +315,7 @@ _LAST_DAY = {1: 31, 2: 29, 3: 31, 4: 30, 5: 31, 6: 30, 7: 31, 8: 31, 9: 30, 10: 
     "custom:date_format_list", BOTH, "List the dates of Napoleon's battles as YYYY-MM-DD, separated by commas."
 )
 def date_format_list(text: Text) -> Finding:
-    """Dates from 1769 to 1821, any digits; month 0 and day 0 are let pass."""
+    """Check dates from 1769 to 1821; any digits count, and month 0 and day 0 pass."""
     count = 0
     for piece in text.stripped.split(","):
         date = piece.strip()

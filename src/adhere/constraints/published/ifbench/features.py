@@ -1,4 +1,4 @@
-"""Measurements on one answer for several IFBench and IFTrain kinds, kept with its `Text` so that each is made once."""
+"""Measure an answer once for several IFBench and IFTrain kinds; the values are kept with its `Text`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 MARKS = string.punctuation
 """The 32 ASCII punctuation marks, which the published code means by "punctuation"."""
 EDGES = MARKS + " "
-"""What it strips from the ends of a word or a sentence."""
+"""What the published code strips from the ends of a word or a sentence."""
 
 _MARK_BYTES = MARKS.encode("ascii")
 _MARK = re.compile(f"[{re.escape(MARKS)}]+")
@@ -22,7 +22,7 @@ _SIGMA = "\u03a3"  # the one letter whose lower case depends on its neighbours
 
 
 def feature(compute: Callable[[Text], T]) -> Callable[[Text], T]:
-    """Compute a feature once per text; the value lies beside the text's own features."""
+    """Make a function compute its value once for each text; the value is kept with the text."""
     name = f"ifbench.{compute.__name__}"
 
     def once(text: Text) -> T:
@@ -38,7 +38,7 @@ def feature(compute: Callable[[Text], T]) -> Callable[[Text], T]:
 
 
 def without_marks(text: str) -> str:
-    """`text` without its ASCII punctuation marks."""
+    """Return `text` without its ASCII punctuation marks."""
     if text.isascii():
         return text.encode("ascii").translate(None, _MARK_BYTES).decode("ascii")
     return _MARK.sub("", text)
@@ -46,25 +46,25 @@ def without_marks(text: str) -> str:
 
 @feature
 def bare(text: Text) -> str:
-    """The text without ASCII punctuation marks."""
+    """Return the text without ASCII punctuation marks."""
     return without_marks(text.raw)
 
 
 @feature
 def bare_words(text: Text) -> list[str]:
-    """White-space words of `bare`."""
+    """Return the white-space words of `bare`."""
     return bare(text).split()
 
 
 @feature
 def bare_then_lower_words(text: Text) -> list[str]:
-    """Marks removed, then lower-cased, then cut at white space."""
+    """Remove marks, then lower the case, then split at white space."""
     return bare(text).lower().split()
 
 
 @feature
 def lower_then_bare_words(text: Text) -> list[str]:
-    """Lower-cased, then marks removed, then cut at white space: differs from the other order in Greek only."""
+    """Lower the case, then remove marks, then split at white space; the order matters for Greek only."""
     if _SIGMA in text.raw:
         return without_marks(text.lower).split()
     return bare_then_lower_words(text)
@@ -72,5 +72,5 @@ def lower_then_bare_words(text: Text) -> list[str]:
 
 @feature
 def lower_chunks(text: Text) -> list[str]:
-    """Lower-cased, then cut at white space."""
+    """Lower the case, then split at white space."""
     return text.lower.split()

@@ -48,7 +48,7 @@ _CLOSERS = "\"'”’»)]}*_` "
 
 
 def _strip_closers(text: Text) -> Iterable[str]:
-    """The sentences, closing quotes, brackets and emphasis set aside."""
+    """Yield each sentence without the quotes, brackets and emphasis that close it."""
     return (sentence.rstrip(_CLOSERS) for sentence in text.sentences)
 
 

@@ -42,7 +42,7 @@ _NEEDED_LEVELS = 5
 
 
 def _brackets(raw: str) -> str:
-    """The brackets of a text; of several empty pairs in a row, one."""
+    """Return the brackets of a text; empty pairs in a row become one."""
     brackets = raw.encode("ascii", "ignore").translate(None, _NO_BRACKETS)
     for pair in _PAIRS:
         while pair + pair in brackets:
@@ -52,7 +52,7 @@ def _brackets(raw: str) -> str:
 
 @published_check("format:parentheses", BOTH, "Nest parentheses, brackets and braces at least 5 levels deep.")
 def parentheses(text: Text) -> Finding:
-    """A closing bracket that does not fit starts the count afresh."""
+    """Measure how deeply brackets are nested; a closing bracket that does not fit restarts the count."""
     brackets = _brackets(text.raw)
     levels: list[str] = []
     deepest = depth = at = 0
@@ -89,7 +89,7 @@ _QUOTE = re.compile("[\"']")
 
 @published_check("format:quotes", BOTH, "Put quotes within quotes within quotes, double and single ones in turn.")
 def quotes(text: Text) -> Finding:
-    """Apostrophes take part."""
+    """Measure how deeply quotes are nested; apostrophes count as quotes."""
     levels: list[str] = []
     deepest = closed_levels = 0
     for mark in _QUOTE.findall(text.raw):
@@ -114,7 +114,10 @@ _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
     options=one_of("yes/no/maybe", "I know or I don't know", "a), b), c), d)"),
 )
 def options(options: str) -> Check:
-    """Cut at "/", else at "or", else at ","; lettered options must be given exactly, others in any case."""
+    """Compare the answer with the options, which are split at "/", else at "or", else at ",".
+
+    Lettered options must be given exactly, others in any case.
+    """
     separator = next((mark for mark in ("/", "or") if mark in options), ",")
     choices = [option.strip() for option in options.split(separator)]
     exact = _LETTERED.match(options) is not None
@@ -131,7 +134,7 @@ def options(options: str) -> Check:
 
 @published_check("format:newline", BOTH, "Write each word on a line of its own.")
 def newline(text: Text) -> Finding:
-    """Judge whether there are as many non-empty lines as words, marks taken out."""
+    """Check that there are as many non-empty lines as words, after removing marks."""
     lines = bare(text).strip().split("\n")
     n_lines, words = len(lines) - lines.count(""), len(bare_words(text))
     return verdict(
@@ -144,7 +147,10 @@ def newline(text: Text) -> Finding:
 
 @published_pair("format:emoji", "End every sentence with an emoji.", punkt, pieces)
 def emoji(text: Text, sentences: Sentences) -> Finding:
-    """One of the last two characters, marks taken out, or the first of the next sentence."""
+    """Check each sentence without marks for an emoji at its end.
+
+    This is one of its last two characters, or the first of the next sentence.
+    """
     all_sentences = sentences(text)
     for order, sentence in enumerate(all_sentences, 1):
         core = without_marks(sentence).strip()
@@ -163,7 +169,10 @@ _MANY_LINES = 10_000
 
 @published_check("format:line_indent", BOTH, "Indent each line further than the one before, like stairs.")
 def line_indent(text: Text) -> Finding:
-    """Blanks at the start of each line; blank lines are taken out as the published loop does it, which misses some."""
+    """Compare the blanks at the start of each line with those of the line before.
+
+    Blank lines are removed as the published loop does it, which misses some.
+    """
     # At least half of the lines stay, and stairs of so many would take more characters than there are.
     count = text.raw.count("\n") + 1
     stairs = count // 2
@@ -183,8 +192,8 @@ def line_indent(text: Text) -> Finding:
 def _without_blank_lines(lines: Sequence[str]) -> list[str]:
     """Return what is left after `for line in lines: if line is blank: lines.remove(line)`.
 
-    Each removal makes the loop skip the next line, so as many blank lines survive as are skipped; and since the first
-    line that is equal is removed, the survivors are the last ones of their kind.
+    Each removal makes the loop skip the next line, so as many blank lines survive as are skipped. The first equal line
+    is removed each time, so the last ones survive.
     """
     contents = list(map(str.strip, lines))
     if all(contents):
@@ -217,7 +226,7 @@ _AROUND_QUOTES = string.digits + MARKS.replace('"', "")
     "format:quote_unquote", "Follow every quoted phrase by an explanation without quotes.", new=False, old=True
 )
 def quote_unquote(text: Text, is_old: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
-    """No two double quotes side by side, and none at the end; an answer without them passes.
+    """Check that no two double quotes follow each other, and none ends the answer; an answer without quotes passes.
 
     In 2025 curly quotes count too, and an answer of digits and marks only fails: those checkers stop there with an
     error.
@@ -242,13 +251,16 @@ def quote_unquote(text: Text, is_old: bool) -> Finding:  # noqa: FBT001 - which 
     sep=one_of("...", "SEPARATOR", "!?!?", "-"),
 )
 def list_separator(text: Text, sep: str) -> Finding:
-    """The separator, anywhere, twice."""
+    """Count the separator, anywhere; two are enough."""
     return at_least(text.raw.count(sep), 2, f"times {sep!r}")
 
 
 @published_check("format:thesis", BOTH, "Begin each section with a thesis in italics, in HTML.")
 def thesis(text: Text) -> Finding:
-    """Something after the first `<i>` or `<em>`, and something after what closes it, three and four characters on."""
+    """Check for text after the first `<i>` or `<em>`, and for text after its closing tag.
+
+    As published, the tags count as three and four characters long.
+    """
     raw = text.raw
     start = raw.find("<i>")
     if start < 0:
@@ -269,7 +281,7 @@ def thesis(text: Text) -> Finding:
 
 @published_check("format:sub-bullets", BOTH, "Use bullet points (*), each with at least one sub-bullet point (-).")
 def sub_bullets(text: Text) -> Finding:
-    """A hyphen somewhere between each star and the next; an answer without stars passes."""
+    """Check for a hyphen between each star and the next; an answer without stars passes."""
     first, *bullets = text.raw.split("*")
     at = len(first)
     for order, bullet in enumerate(bullets, 1):
@@ -286,7 +298,7 @@ def sub_bullets(text: Text) -> Finding:
     iterate,
 )
 def no_bullets_bullets(text: Text, split: Callable[[str], Iterable[object]]) -> Finding:
-    """Sentences line by line until a blank line, then only lines that begin with a star."""
+    """Check for sentences, line by line up to the first star, then only for lines that begin with a star."""
     lines = text.lines
     bullets = [at for at, line in enumerate(lines) if line.lstrip().startswith("*")]
     if not bullets:
@@ -313,9 +325,9 @@ _PAIR = re.compile(r"""[a-z][^,;@#$%&?!*()\[\]{}<>"]""")
 
 
 def _may_be_wrong(chunk: str, is_wrong: Callable[[str], bool]) -> bool:
-    """Whether one of the chunk's tokens can be wrong.
+    """Tell whether one of the chunk's tokens can be wrong.
 
-    It has a small letter, and more than single ones if these pass.
+    For this it needs a small letter, which something must follow if single letters are never wrong.
     """
     if chunk.isascii() and not is_wrong("a"):
         return _PAIR.search(chunk) is not None
@@ -323,7 +335,10 @@ def _may_be_wrong(chunk: str, is_wrong: Callable[[str], bool]) -> bool:
 
 
 def _first_wrong(text: Text, is_wrong: Callable[[str], bool]) -> str | None:
-    """A token of the text that is wrong, or None. Most texts are decided by their plain words, without tokenising."""
+    """Return a token of the text that is wrong, or None.
+
+    Most texts are decided by their plain words, without tokenising.
+    """
     doubtful = False
     for chunk in dict.fromkeys(text.chunks):
         simple = _SIMPLE.fullmatch(chunk)
@@ -340,27 +355,27 @@ def _first_wrong(text: Text, is_wrong: Callable[[str], bool]) -> str | None:
 
 
 def _different_tokens(text: Text) -> Iterator[str]:
-    """Each of `Text.tokens`, not always when it stands again."""
+    """Yield every different one of `Text.tokens`; some come more than once."""
     for sentence in text.sentences:
         for window in windows(sentence):
             yield from dict.fromkeys(window)
 
 
 def _wrong_2026(token: str) -> bool:
-    """A token that begins with a small letter and goes on in one case; mixed case is let pass."""
+    """Tell whether 2026 refuses a token: its first letter is small and the rest of one case. Mixed case passes."""
     first, rest = token[0], token[1:]
     return first.islower() and first.isalpha() and (not rest or rest.islower() or rest.isupper())
 
 
 def _wrong_2025(token: str) -> bool:
-    """Tell whether 2025 refuses a token: as 2026, but a single letter passes."""
+    """Tell whether 2025 refuses a token: as in 2026, but a single letter passes."""
     rest = token[1:]
     return token[0].islower() and (rest.islower() or rest.isupper())
 
 
 @published_pair("format:title_case", "Write the entire answer in title case.", _wrong_2026, _wrong_2025)
 def title_case(text: Text, is_wrong: Callable[[str], bool]) -> Finding:
-    """No token is wrong."""
+    """Check that no token is wrong."""
     wrong = _first_wrong(text, is_wrong)
     if wrong is not None:
         return reject(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
@@ -372,7 +387,7 @@ _LABELS = ("My Answer:", "My Conclusion:", "Future Outlook:")
 
 @published_check("format:output_template", BOTH, "Answer under these three labels: " + " ".join(_LABELS))
 def output_template(text: Text) -> Finding:
-    """All three, in any order."""
+    """Look for all three labels, in any order."""
     missing = [label for label in _LABELS if label not in text.raw]
     reason = f"found no {' and no '.join(map(repr, missing))}" if missing else "found all three labels"
     return verdict(not missing, reason, missing, list(_LABELS))
@@ -383,7 +398,7 @@ _BLANK = re.compile(r"\s")
 
 @published_check("format:no_whitespace", BOTH, "Use no white space.")
 def no_whitespace(text: Text) -> Finding:
-    """Zero-width spaces are none."""
+    """Look for white space; zero-width spaces do not count."""
     blank = _BLANK.search(text.raw)
     if blank:
         return reject(f"found white space at character {blank.start() + 1}", span=blank.span())

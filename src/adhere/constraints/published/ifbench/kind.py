@@ -1,4 +1,4 @@
-"""How the IFBench and IFTrain kinds are declared: a function of the parameters that returns the check.
+"""Declare the IFBench and IFTrain kinds, each as a function of its parameters that returns the check.
 
 The declared parameters say what the published code does with a missing one: it refuses to build the instruction, or
 draws a value at random in the range given here.
@@ -24,40 +24,40 @@ Draw = Callable[[random.Random, Mapping[str, Json]], Json]
 
 
 def number(low: int, high: int) -> Param:
-    """A number; the published code draws a whole one from `low` to `high` where it is absent or negative."""
+    """Declare a number; the published code draws a whole one from `low` to `high` if it is absent or negative."""
     return Param("number", is_drawn=is_absent_or_negative, draw=lambda rng, _params: rng.randint(low, high))
 
 
 def whole(low: int, high: int) -> Param:
-    """A whole number; the published code draws one from `low` to `high` where it is absent or 0."""
+    """Declare a whole number; the published code draws one from `low` to `high` if it is absent or 0."""
     return Param("integer", is_drawn=is_falsy, draw=lambda rng, _params: rng.randint(low, high))
 
 
 def number_drawn(draw: Draw) -> Param:
-    """A number that is drawn depending on the other parameters where it is absent or negative."""
+    """Declare a number that is drawn, by the other parameters, if it is absent or negative."""
     return Param("number", is_drawn=is_absent_or_negative, draw=draw)
 
 
 def index(draw: Draw, *, zero_is_drawn: bool = False) -> Param:
-    """A whole number that is drawn depending on the other parameters where it is absent (or 0)."""
+    """Declare a whole number that is drawn, by the other parameters, if it is absent (or 0)."""
     if zero_is_drawn:
         return Param("integer", is_drawn=is_falsy, draw=draw)
     return Param("integer", draw=draw)
 
 
 def one_of(*choices: str, drawn_if_empty: bool = False) -> Param:
-    """A text of any kind; the published code picks one of `choices` where it is absent (or empty)."""
+    """Declare a text; the published code picks one of `choices` if it is absent (or empty)."""
     if drawn_if_empty:
         return Param("string", is_drawn=is_falsy, draw=lambda rng, _params: rng.choice(choices))
     return Param("string", draw=lambda rng, _params: rng.choice(choices))
 
 
 WORD = Param("string", is_drawn=is_falsy)
-"""A text; absent or empty, a word of a list is drawn, which is not reproduced here."""
+"""A text; if it is absent or empty, the published code draws a word of a list, which is not reproduced here."""
 WORDS = Param("strings", is_drawn=is_falsy)
-"""As WORD; some published rows give a list, of which the first counts."""
+"""A text as WORD, or a list as some published rows have it, of which the first entry counts."""
 GIVEN = Param("string")
-"""A text; absent, a word of a list is drawn, which is not reproduced here."""
+"""A text; if it is absent, the published code draws a word of a list, which is not reproduced here."""
 REQUIRED = Param("string", required=True)
 """A text without which the published code refuses to build the instruction."""
 
@@ -92,7 +92,7 @@ def published_check(
     version: int = 1,
     **params: Param,
 ) -> Callable[[Callable[..., Finding]], Kind]:
-    """Make a Kind of a function that takes a text and the parameters by name and judges it, preparing nothing."""
+    """Make a Kind of a function that judges a text, given the parameters by name; nothing is prepared."""
 
     def build(judge: Callable[..., Finding]) -> Kind:
         def make(**values: Json) -> Check:
@@ -112,7 +112,7 @@ def published_pair(
 ) -> Callable[[Callable[..., Finding]], tuple[Kind, Kind]]:
     """Make two Kinds of one rule, those of 2026 and of 2025.
 
-    The function takes a text, then `new` or `old`, which is all that they differ in, then the parameters by name.
+    The function takes a text, then `new` or `old`, the only difference of the two, then the parameters by name.
     """
 
     def build(judge: Callable[..., Finding]) -> tuple[Kind, Kind]:
@@ -127,19 +127,19 @@ def published_pair(
 
 
 def kinds_of(module: ModuleType) -> Iterator[Kind]:
-    """The Kinds that a module declares, pairs among them, in their order there."""
+    """Yield the Kinds that a module declares, pairs among them, in the module's order."""
     for value in vars(module).values():
         declared = (value,) if isinstance(value, Kind) else value if isinstance(value, tuple) else ()
         yield from (kind for kind in declared if isinstance(kind, Kind))
 
 
 def accept(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
-    """Pass, with what was found."""
+    """Make a Finding that passes."""
     return Finding("pass", reason, measured, needed, span)
 
 
 def reject(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
-    """Fail, with what was found."""
+    """Make a Finding that fails."""
     return Finding("fail", reason, measured, needed, span)
 
 
@@ -154,7 +154,7 @@ def exactly(count: int, target: float, what: str) -> Finding:
 
 
 def quote(piece: str) -> str:
-    """A piece of the answer as a reason may quote it: at most 40 characters, printable."""
+    """Return a piece of the answer as a reason quotes it: at most 40 characters, printable."""
     return repr(piece if len(piece) <= 40 else f"{piece[:37]}...")
 
 

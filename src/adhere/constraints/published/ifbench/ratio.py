@@ -30,7 +30,7 @@ Sentences = Callable[[Text], Sequence[str]]
 
 
 def punkt(text: Text) -> Sequence[str]:
-    """Sentences of the 2026 checkers."""
+    """Return the sentences as the 2026 checkers cut them."""
     return text.sentences
 
 
@@ -43,7 +43,7 @@ def _stop_words() -> tuple[frozenset[str], frozenset[bytes]]:
 
 
 def _count_stop_words(text: Text) -> tuple[int, int]:
-    """(stop words, words)."""
+    """Return (stop words, words)."""
     stop, stop_bytes = _stop_words()
     if text.raw.isascii():
         words = text.lower.encode("ascii").translate(_WORD_BYTES).split()
@@ -59,7 +59,7 @@ _WORD_BYTES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for 
     "ratio:stop_words", BOTH, "At most {percentage}% of the words may be stop words.", percentage=number(1, 100)
 )
 def stop_words(text: Text, percentage: float) -> Finding:
-    """The 198 English stop words of NLTK, among runs of word characters."""
+    """Measure the share of NLTK's 198 English stop words among runs of word characters."""
     count, words = _count_stop_words(text)
     if not words:
         return reject("found no words to take a share of", needed=percentage)
@@ -76,7 +76,7 @@ def stop_words(text: Text, percentage: float) -> Finding:
     percentage=number(1, 100),
 )
 def overlap(reference_text: str, percentage: float) -> Check:
-    """Trigrams of characters, as published (the prompt means words)."""
+    """Measure the share of trigrams of characters, as published (the prompt means words)."""
     reference_trigrams = trigrams(reference_text)
 
     def check(text: Text) -> Finding:
@@ -92,13 +92,13 @@ def overlap(reference_text: str, percentage: float) -> Check:
 
 
 def _ends(sentences: Iterable[str]) -> tuple[int, int, int]:
-    """How many sentences end in each of the marks `.?!`."""
+    """Count the sentences that end in `.`, in `?` and in `!`."""
     ends = Counter(sentence[-1:] for sentence in sentences)
     return ends["."], ends["?"], ends["!"]
 
 
 def judge_types(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
-    """Tell whether two statements come to a question; `vacuous`: neither kind will do."""
+    """Judge whether there are two statements for each question; `vacuous`: having neither passes."""
     statements, questions, _ = _ends(sentences)
     summary = f"{amount(statements, 'sentences')} with a full stop and {questions} with a question mark"
     holds = statements == 2 * questions and (vacuous or questions > 0)
@@ -112,7 +112,7 @@ def sentence_type(text: Text, sentences: Sentences) -> Finding:
 
 
 def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
-    """Tell whether statements, questions and exclamations are equally many; `vacuous`: none of them will do."""
+    """Judge whether statements, questions and exclamations are equally many; `vacuous`: having none passes."""
     statements, questions, exclamations = _ends(sentences)
     summary = (
         f"{amount(statements, 'sentences')} with a full stop, {questions} with a question mark and {exclamations} "
@@ -139,7 +139,7 @@ def sentence_balance(text: Text, sentences: Sentences) -> Finding:
     pieces,
 )
 def sentence_words(text: Text, sentences: Sentences) -> Finding:
-    """Three sentences of equal length; that their words differ is not looked at, as published."""
+    """Check for three sentences of equal length; as published, their words are not compared."""
     all_sentences = sentences(text)
     if len(all_sentences) != 3:
         return reject(f"found {amount(len(all_sentences), 'sentences')}, needed 3", len(all_sentences), 3)

@@ -47,7 +47,7 @@ from adhere.schema import Json
     small_n=number(1, 5),
 )
 def increment(text: Text, sentences: Sentences, small_n: float) -> Finding:
-    """A single sentence passes."""
+    """Compare each sentence's number of words with that of the one before; a single sentence passes."""
     all_sentences = sentences(text)
     if not all_sentences:
         return reject("found no sentence")
@@ -68,7 +68,10 @@ def increment(text: Text, sentences: Sentences, small_n: float) -> Finding:
     pieces,
 )
 def alliteration_increment(text: Text, sentences: Sentences) -> Finding:
-    """Words of a sentence that begin like their neighbour, summed over all its runs; a single sentence passes."""
+    """Check that each sentence has more alliterating words than the one before, all its runs together.
+
+    A single sentence passes.
+    """
     before = -1
     for order, sentence in enumerate(sentences(text), 1):
         count = _alliterating(sentence)
@@ -90,7 +93,7 @@ def _alliterating(sentence: str) -> int:
 
 
 def _nth(sentences: Sequence[str], position: float) -> str | None:
-    """The sentence at a position that counts from 1; position 0 is the last one, as published."""
+    """Return the sentence at a position from 1, or None; position 0 is the last one, as published."""
     if len(sentences[: max(1, math.ceil(position))]) < position or not sentences:
         return None
     return sentences[int(position - 1)]
@@ -101,7 +104,7 @@ _KEYWORD_SAID = 'Use the word "{word}" in sentence {N}.'
 
 @published_kind("sentence:keyword", NEW, _KEYWORD_SAID, word=WORD, N=number(1, 20))
 def keyword_2026(word: str, N: float) -> Check:
-    """A whole word, in any case."""
+    """Look for the keyword as a whole word, in any case."""
     pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
 
     def check(text: Text) -> Finding:
@@ -120,7 +123,7 @@ def keyword_2026(word: str, N: float) -> Check:
 
 @published_check("sentence:keyword", OLD, _KEYWORD_SAID, word=WORD, N=number(1, 20))
 def keyword_2025(text: Text, word: str, N: float) -> Finding:
-    """Inside a longer word too."""
+    """Look for the keyword, inside longer words too."""
     lowered = word.lower()
     sentences = pieces(text)
     sentence = _nth(sentences, N)
@@ -134,7 +137,7 @@ def keyword_2025(text: Text, word: str, N: float) -> Finding:
 
 @published_pair("words:last_first", "Begin each sentence with the last word of the one before.", punkt, pieces)
 def last_first(text: Text, sentences: Sentences) -> Finding:
-    """Marks and blanks at the seam are ignored; a single sentence passes."""
+    """Compare each sentence's last word with the next one's first, without marks; a single sentence passes."""
     all_sentences = sentences(text)
     for order, (left, right) in enumerate(itertools.pairwise(all_sentences), 1):
         last = left.rstrip(EDGES).rsplit(None, 1)[-1:]
@@ -154,7 +157,7 @@ def last_first(text: Text, sentences: Sentences) -> Finding:
     prompt_to_repeat=REQUIRED,
 )
 def repeat_change(prompt_to_repeat: str) -> Check:
-    """All words but the first must be the same, however they are spaced; the answer may not equal the request."""
+    """Compare all words but the first, however they are spaced; the answer may not equal the request."""
     rest = prompt_to_repeat.split()[1:]
 
     def check(text: Text) -> Finding:
@@ -208,7 +211,7 @@ _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of:
     n_end=index(_end_of(list)),
 )
 def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int) -> Finding:
-    """Character indices, the end included, although the published prompts speak of words."""
+    """Compare with a span by character indices, end included, although the published prompts speak of words."""
     span = prompt_to_repeat[n_start : n_end + 1].strip()
     lowered = span.lower()
     same = text.stripped_lower == lowered
@@ -224,7 +227,7 @@ def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int
     n_end=index(_end_of(str.split), zero_is_drawn=True),
 )
 def repeat_span_2025(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
-    """Word indices, the end excluded; a start of 0 is drawn at random there."""
+    """Compare with a span by word indices, end excluded; the published code draws a start of 0 at random."""
     words = prompt_to_repeat.strip().lower().split()[n_start:n_end]
 
     def check(text: Text) -> Finding:

@@ -1,7 +1,7 @@
 """IFBench `words:` kinds: rules about every word, its letters, its syllables, its place.
 
-Source: allenai/IFBench at db69a6f and its checkers of July 2025, quirks included: words are mostly what stands between
-white space once all ASCII punctuation marks are taken out.
+Source: allenai/IFBench at db69a6f and its checkers of July 2025, quirks included: words are mostly the pieces between
+white space after removing all ASCII punctuation marks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ALPHABET = string.ascii_lowercase
 
 @published_check("words:alphabet", BOTH, "Begin each word with the next letter of the alphabet, starting over after Z.")
 def alphabet(text: Text) -> Finding:
-    """The first word sets the letter; it must be an ASCII one."""
+    """Check the first letters of the words; the first word sets the letter, which must be an ASCII one."""
     words = bare_words(text)
     if not words:
         return reject("found no words")
@@ -69,7 +69,7 @@ def alphabet(text: Text) -> Finding:
 
 @published_check("words:vowel", BOTH, "Write one paragraph with at most three different vowels.")
 def vowel(text: Text) -> Finding:
-    """A line break makes two paragraphs."""
+    """Count the different vowels; a line break makes two paragraphs, which fail."""
     stripped = text.stripped
     if "\n" in stripped:
         return reject("found more than one line", stripped.count("\n") + 1, 1)
@@ -83,7 +83,7 @@ _CLUSTER = re.compile("[bcdfghjklmnpqrstvwxyz]{2}")
 
 @published_check("words:consonants", BOTH, "Put two consonants side by side into every word.")
 def consonants(text: Text) -> Finding:
-    """White-space words, numbers and marks included; `y` is a consonant."""
+    """Check all white-space words, numbers and marks included; `y` is a consonant."""
     clustered = _CLUSTER.search
     for order, word in enumerate(lower_chunks(text), 1):
         if not clustered(word):
@@ -93,7 +93,7 @@ def consonants(text: Text) -> Finding:
 
 @published_check("words:palindrome", BOTH, "Use at least 10 one-word palindromes of at least 5 letters.")
 def palindrome(text: Text) -> Finding:
-    """The same palindrome may stand ten times."""
+    """Count palindromes of five letters or more; repeats count."""
     words = bare_then_lower_words(text)
     count = sum(1 for word in words if word[0] == word[-1] and len(word) >= 5 and word == word[::-1])
     return at_least(count, 10, "palindromes of 5 letters or more")
@@ -104,7 +104,7 @@ _PRIMES = frozenset(n for n in range(2, 100) if all(n % divisor for divisor in r
 
 @published_check("words:prime_lengths", BOTH, "Use only words whose number of letters is prime.")
 def prime_lengths(text: Text) -> Finding:
-    """Primes below 100."""
+    """Check each word's length against the primes below 100."""
     for order, word in enumerate(bare_words(text), 1):
         if len(word) not in _PRIMES:
             return reject(f"word {order}, {quote(word)}, has {len(word)} letters, needed a prime", len(word), "prime")
@@ -134,7 +134,7 @@ def no_consecutive(text: Text) -> Finding:
 
 @published_check("words:odd_even_syllables", BOTH, "Alternate words with an odd and an even number of syllables.")
 def odd_even_syllables(text: Text) -> Finding:
-    """Syllables by syllapy's list, else by groups of vowels; a word with a digit has none."""
+    """Count syllables by syllapy's list, else by groups of vowels; a word with a digit has none."""
     before: tuple[str, int] | None = None
     for word in bare_then_lower_words(text):
         count = syllables(word)
@@ -164,13 +164,13 @@ def paragraph_last_first(text: Text, skips_wordless: bool) -> Finding:  # noqa: 
 
 
 def _same_lower(raw: str) -> bool:
-    """Whether lower-casing the whole is lower-casing each line."""
+    """Tell whether lower-casing the whole text equals lower-casing each line."""
     return raw.isascii()
 
 
 @published_check("words:start_verb", BOTH, "Begin with a verb.", version=2)
 def start_verb(text: Text) -> Finding:
-    """The first Treebank token must be tagged VB, VBD, VBG, VBN, VBP or VBZ."""
+    """Check that the first Treebank token is tagged VB, VBD, VBG, VBN, VBP or VBZ."""
     tokens = first_tokens(text, 3)
     if not tokens:
         return reject("found no words", needed="a verb")
@@ -190,7 +190,7 @@ _POSITION_SAID = 'The second word and the second to last word must be "{keyword}
 
 @published_check("words:words_position", NEW, _POSITION_SAID, keyword=GIVEN)
 def words_position(text: Text, keyword: str) -> Finding:
-    """Treebank tokens in any case; one mark at the end is skipped."""
+    """Compare Treebank tokens with the keyword in any case; one mark at the end is skipped."""
     word = keyword.strip()
     lowered = word.lower()
     if word.isalnum() and lowered not in text.lower:
@@ -208,7 +208,7 @@ def words_position(text: Text, keyword: str) -> Finding:
 
 @published_check("words:words_position", OLD, _POSITION_SAID, keyword=GIVEN)
 def words_position_2025(text: Text, keyword: str) -> Finding:
-    """Treebank tokens, a mark at the end counted as a word, case kept."""
+    """Compare Treebank tokens with the keyword, case kept; a mark at the end counts as a word."""
     word = keyword.strip()
     if word.isalnum() and word not in text.raw:
         return reject(f"found no {word!r}", needed=word)
@@ -224,7 +224,7 @@ _NTH_SAID = 'Use the word "{keyword}" in sentence {n}, as word {m} of it.'
 
 @published_check("words:keywords_specific_position", NEW, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
 def keywords_specific_position(text: Text, keyword: str, n: int, m: int) -> Finding:
-    """Punkt sentences, Treebank tokens that hold a letter or digit, in any case."""
+    """Check a word by Punkt sentences and by Treebank tokens with a letter or digit, in any case."""
     word = keyword.strip()
     lowered = word.lower()
     sentences = text.sentences
@@ -238,7 +238,7 @@ def keywords_specific_position(text: Text, keyword: str, n: int, m: int) -> Find
 
 @published_check("words:keywords_specific_position", OLD, _NTH_SAID, keyword=WORD, n=whole(20, 30), m=whole(30, 40))
 def keywords_specific_position_2025(text: Text, keyword: str, n: int, m: int) -> Finding:
-    """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
+    """Check a word by sentences cut by substitution and by all Treebank tokens, marks too, case kept."""
     word = keyword.strip()
     sentences = pieces(text)
     if not 0 < n <= len(sentences[:n]):

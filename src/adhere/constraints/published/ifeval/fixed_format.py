@@ -106,7 +106,7 @@ def _bullets(values: Values, on: On) -> Check:
 
 
 def _bullet_pattern(*, rules: bool, minus: bool, emphasis: bool, marks: bool, empty: bool) -> re.Pattern[str]:
-    """Matches a line that is a bullet point; its one group is the indentation."""
+    """Compile a pattern for a line that is a bullet point; its one group is the indentation."""
     no_rule = r"(?!(?:\*[^\S\n]*+){3,}+$)(?!(?:-[^\S\n]*+){3,}+$)" if rules else ""
     filled = r"(?=.[^\S\n]*+\S)" if empty else ""
     star = r"\*(?=\s)" if emphasis else r"\*(?=[^*])"
@@ -167,7 +167,7 @@ _META = frozenset(r".^$*+?{}[]\|()")
 
 
 def _number(mark: str) -> int | str:
-    """The value of an Arabic or Roman number."""
+    """Return the value of an Arabic or Roman number."""
     if mark.isdecimal():
         return int(mark) if len(mark) < 10 else mark
     digits = [_ROMAN_DIGITS[digit] for digit in mark.lower()]
@@ -522,7 +522,7 @@ def _quotation(_values: Values, on: On) -> Check:
 
 
 def _first_closed(answer: str) -> int | None:
-    """Where the quotation that opens the answer is closed before its end."""
+    """Return where the quotation that opens the answer is closed before the answer's end, or None."""
     depth = 1
     for match in _QUOTE.finditer(answer, 1, len(answer) - 1):
         depth += 1 if match["opens"] else -1

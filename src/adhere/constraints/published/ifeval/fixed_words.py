@@ -65,9 +65,9 @@ def _existence(values: Values, on: On) -> Check:
 
 
 def keyword_times(word: str, *, is_literal: bool, is_whole: bool) -> Callable[[Text], int]:
-    """A count of the keyword; without fixes as the published code counts it.
+    """Return a function that counts the keyword, without fixes as the published code does.
 
-    Its result raises Undecidable where the keyword is a regular expression that cannot be run.
+    That function raises Undecidable if the keyword is a regular expression that cannot be run.
     """
     if not (is_literal or is_whole):
         return keyword_pattern(word).count
@@ -144,7 +144,7 @@ def _forbidden(name: str, *, is_literal: bool, is_whole: bool) -> Pattern:
 
 
 def is_no_character(value: Any, _values: Values) -> bool:
-    """Whether a letter to be counted is missing or longer than one character."""
+    """Tell whether a letter to be counted is missing or longer than one character."""
     return not isinstance(value, str) or len(value.strip()) != 1
 
 
@@ -182,7 +182,7 @@ UNDETECTED = Finding("undecided", "no language can be detected in the answer")
 
 @feature
 def _lowered_language(text: Text) -> str | None:
-    """The language of the text in lower case: langdetect leaves out most of a word in capitals."""
+    """Detect the language of the text in lower case: langdetect ignores most of a word in capitals."""
     return Text(text.lower).language
 
 

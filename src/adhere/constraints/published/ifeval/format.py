@@ -1,7 +1,7 @@
 """IFEval's rules about form: lists, sections, marks, beginnings and ends. Each function makes the check of one kind.
 
-Source: google-research `instruction_following_eval` at 26d8ccdab, quirks included. Ours differs in how: what backtracks
-quadratically there (bullets, placeholders, titles, postscripts) is a linear scan here with the same result.
+Source: google-research `instruction_following_eval` at 26d8ccdab, quirks included. Ours differs in method: what
+backtracks quadratically there (bullets, placeholders, titles, postscripts) is a linear scan here with the same result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
 def placeholders(values: Values) -> Check:
-    """Square brackets closed on their line, `[]` and links included."""
+    """Count square brackets that are closed on their line, `[]` and links included."""
 
     def count(text: Text) -> int:
         return _PLACEHOLDER.findall(text.raw).count("]") if "[" in text.raw else 0
@@ -39,7 +39,7 @@ def placeholders(values: Values) -> Check:
 
 @judge_by
 def bullets(text: Text, values: Values) -> Finding:
-    """Lines that start with one star, or with a dash (rules and minus signs included); exactly as many as asked."""
+    """Count lines that start with one star, or with a dash (rules and minus signs included)."""
     target = values["num_bullets"]
     tail = f", needed exactly {target}"
     total = count_bullets(text.raw)
@@ -48,7 +48,7 @@ def bullets(text: Text, values: Values) -> Finding:
 
 
 def count_bullets(raw: str) -> int:
-    """Star bullets and dash bullets."""
+    """Count star bullets and dash bullets."""
     stars, dashes = "*" in raw, "-" in raw
     if not stars and not dashes:
         return 0
@@ -58,7 +58,7 @@ def count_bullets(raw: str) -> int:
 
 @judge_by
 def constrained_response(text: Text, _values: Values) -> Finding:
-    """Holds one of the three sentences, case included; several are as good as one."""
+    """Look for one of the three sentences, case kept; more than one pass as well."""
     for option in OPTIONS:
         position = text.raw.find(option)
         if position >= 0:
@@ -67,7 +67,7 @@ def constrained_response(text: Text, _values: Values) -> Finding:
 
 
 def highlights(values: Values) -> Check:
-    """`*x*` and `**x**` on one line with something visible inside; a doubled pair may count twice."""
+    """Count `*x*` and `**x**` on one line with something visible inside; a doubled pair may count twice."""
 
     def count(text: Text) -> int:
         raw = text.raw
@@ -81,7 +81,7 @@ def highlights(values: Values) -> Check:
 
 
 def sections(values: Values) -> Check:
-    """Places where the unescaped, case-sensitive splitter is followed by a number."""
+    """Count the places where the unescaped, case-sensitive splitter is followed by a number."""
     splitter = values["section_spliter"].strip()
     mark = section_pattern(splitter)
 
@@ -96,7 +96,7 @@ def sections(values: Values) -> Check:
 
 
 def postscript(values: Values) -> Check:
-    """The marker anywhere in the lower-cased text; other markers than the two usual ones are unescaped patterns."""
+    """Look for the marker anywhere in the lower-cased text; unusual markers are unescaped patterns."""
     marker = values["postscript_marker"].strip()
     usual = _PS.get(marker)
     other = marker_pattern(marker.lower())
@@ -121,7 +121,7 @@ def postscript(values: Values) -> Check:
 
 @judge_by
 def json_format(text: Text, _values: Values) -> Finding:
-    """The whole answer, without one code fence, is JSON as Python reads it: scalars and NaN too."""
+    """Check that the answer, without one code fence, is JSON as Python reads it: scalars and NaN too."""
     value = text.stripped
     for fence in ("```json", "```Json", "```JSON", "```"):
         value = value.removeprefix(fence)
@@ -132,7 +132,10 @@ def json_format(text: Text, _values: Values) -> Finding:
 
 
 def json_trouble(value: str) -> str | None:
-    """Why the text is not JSON, or None. Nesting deeper than 500 levels is none; the published code dies of it."""
+    """Say why the text is not JSON; None if it is.
+
+    Nesting deeper than 500 levels is no JSON here; the published code crashes on it.
+    """
     if value.count("[") + value.count("{") > DEEPEST_JSON and is_deep(value):
         return f"nested deeper than {DEEPEST_JSON} levels"
     import json  # here: not every prompt asks for it
@@ -145,7 +148,7 @@ def json_trouble(value: str) -> str | None:
 
 
 def is_deep(value: str) -> bool:
-    """Whether brackets outside of texts nest deeper than `DEEPEST_JSON` levels."""
+    """Tell whether brackets outside of texts nest deeper than `DEEPEST_JSON` levels."""
     depth = 0
     for match in _JSON_MARKS.finditer(value):
         mark = value[match.start()]
@@ -160,7 +163,7 @@ def is_deep(value: str) -> bool:
 
 @judge_by
 def title(text: Text, _values: Values) -> Finding:
-    """`<<` and `>>` on one line with something visible between; shift operators too."""
+    """Look for `<<` and `>>` on one line with something visible between; shift operators count too."""
     raw = text.raw
     start = raw.find("<<") if ">>" in raw else -1
     while start >= 0:
@@ -177,7 +180,7 @@ def title(text: Text, _values: Values) -> Finding:
 
 @judge_by
 def two_responses(text: Text, _values: Values) -> Finding:
-    """Pieces between `******`; blank ones are forgiven at the ends only; exactly two, and different."""
+    """Check for exactly two different pieces between `******`; blank pieces are allowed only at the ends."""
     pieces = [piece.strip() for piece in text.raw.split("******")]
     if not all(pieces[1:-1]):
         return Finding("fail", "a piece between two ****** dividers is blank")
@@ -191,7 +194,7 @@ def two_responses(text: Text, _values: Values) -> Finding:
 
 @judge_by
 def repeat_prompt(text: Text, values: Values) -> Finding:
-    """Starts with the request, case ignored; nothing need follow."""
+    """Check that the answer starts with the request, in any case; nothing need follow."""
     request = values["prompt_to_repeat"].strip().lower()
     if text.stripped_lower.startswith(request):
         return Finding("pass", "the answer starts with the request")
@@ -200,7 +203,7 @@ def repeat_prompt(text: Text, values: Values) -> Finding:
 
 @judge_by
 def end_phrase(text: Text, values: Values) -> Finding:
-    """Ends with the phrase, case and double quotes around the answer ignored; no word boundary is asked for."""
+    """Check that the answer ends with the phrase, in any case, without the answer's double quotes or a word border."""
     phrase = values["end_phrase"].strip().lower()
     answer = text.stripped_lower.strip('"')
     if answer.endswith(phrase):
@@ -211,7 +214,7 @@ def end_phrase(text: Text, values: Values) -> Finding:
 
 @judge_by
 def quotation(text: Text, _values: Values) -> Finding:
-    """The first and the last visible character are different double quotes."""
+    """Check that the answer begins and ends with a double quotation mark, two different ones."""
     answer = text.stripped
     if len(answer) > 1 and answer[0] == answer[-1] == '"':
         return Finding("pass", "the answer stands in double quotation marks")
@@ -219,7 +222,7 @@ def quotation(text: Text, _values: Values) -> Finding:
 
 
 def no_comma(values: Values) -> Check:  # noqa: ARG001 - no parameters
-    """No ASCII comma."""
+    """Look for an ASCII comma."""
     clean = Finding("pass", "found no comma", 0, 0)
 
     def check(text: Text) -> Finding:

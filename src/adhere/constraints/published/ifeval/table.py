@@ -22,7 +22,7 @@ LANGUAGES = {
     "he": "Hebrew", "fa": "Persian", "vi": "Vietnamese", "ne": "Nepali", "sw": "Swahili", "kn": "Kannada",
     "mr": "Marathi", "gu": "Gujarati", "pa": "Punjabi", "ml": "Malayalam", "fi": "Finnish",
 }  # fmt: skip
-"""The codes that the published code knows, and how it calls them."""
+"""Language code -> the published code's name of the language."""
 
 
 def _is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
@@ -31,12 +31,12 @@ def _is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
 
 
 def whole(low: int, high: int) -> Param:
-    """A whole number; an absent or negative one is drawn from `low` to `high`."""
+    """Declare a whole number; an absent or negative one is drawn from `low` to `high`."""
     return Param("integer", is_drawn=is_absent_or_negative, draw=lambda rng, _: rng.randint(low, high))
 
 
 def _one_of(*options: str) -> Param:
-    """A text; an absent one is drawn from these."""
+    """Declare a text; an absent one is drawn from `options`."""
     return Param("string", draw=lambda rng, _: rng.choice(options))
 
 

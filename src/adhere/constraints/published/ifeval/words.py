@@ -25,9 +25,9 @@ RELATIONS = (LESS_THAN, AT_LEAST)
 def check_count(
     count: Callable[[Text], int], relation: str, limit: int, unit: str, *, only_shrinks: bool = False
 ) -> Check:
-    """Judge a count against `less than` or `at least` `limit`; the score is how near a failing count comes.
+    """Make a check of a count against `less than` or `at least` `limit`; the score says how near it comes.
 
-    `only_shrinks` says that no text counts higher once lines, or all its stars, are taken out of it.
+    `only_shrinks`: removing lines, or all stars, from a text never makes its count higher.
     """
     failure = FinalFailure if only_shrinks else Finding
     tail = f", needed {'fewer than' if relation == LESS_THAN else 'at least'} {limit}"
@@ -53,7 +53,7 @@ def check_count(
 
 
 def unless_undecidable(judge: Check) -> Check:
-    """A keyword that cannot be run as a regular expression leaves the answer undecided."""
+    """Make a check that is undecided if a keyword cannot be run as a regular expression."""
 
     def check(text: Text) -> Finding:
         try:
@@ -65,7 +65,7 @@ def unless_undecidable(judge: Check) -> Check:
 
 
 def keywords_exist(values: Values) -> Check:
-    """Each keyword is found as an unescaped pattern, anywhere (`art` in `party`)."""
+    """Look for each keyword as an unescaped pattern, anywhere (`art` in `party`)."""
     names = sorted(values["keywords"])
     patterns = [keyword_pattern(name) for name in names]
     total = len(patterns)
@@ -89,14 +89,14 @@ def keywords_exist(values: Values) -> Check:
 
 
 def keyword_count(values: Values) -> Check:
-    """Occurrences of the stripped, unescaped keyword without overlaps, anywhere."""
+    """Count the stripped, unescaped keyword without overlaps, anywhere."""
     keyword = values["keyword"].strip()
     count = keyword_pattern(keyword).count
     return unless_undecidable(check_count(count, values["relation"], values["frequency"], f"times {keyword!r}"))
 
 
 def no_forbidden_words(values: Values) -> Check:
-    r"""No word stands between `\b` and `\b`: `cat` does not find `cats` nor `cat_food`."""
+    r"""Look for each word between `\b` and `\b`: `cat` does not find `cats` nor `cat_food`."""
     words = sorted(set(values["forbidden_words"]))
     patterns = [word_pattern(word) for word in words]
     clean = Finding("pass", "found none of the forbidden words", 0, 0)
@@ -117,7 +117,7 @@ def no_forbidden_words(values: Values) -> Check:
 
 
 def letter_count(values: Values) -> Check:
-    """Occurrences of the lower-cased letter in the lower-cased text."""
+    """Count the lower-cased letter in the lower-cased text."""
     letter = values["letter"].strip().lower()
     return check_count(
         lambda text: text.lower.count(letter),
@@ -129,19 +129,19 @@ def letter_count(values: Values) -> Check:
 
 
 def letter_is_drawn(letter: Any, values: Values) -> bool:  # noqa: ARG001 - the protocol of Param.is_drawn
-    """Whatever is not one letter from a to z is replaced by a random letter."""
+    """Tell whether the published code draws a random letter instead: the value is not one letter from a to z."""
     return not letter or len(letter) > 1 or not "a" <= letter.lower() <= "z" or len(letter.lower()) > 1
 
 
 def word_count(values: Values) -> Check:
-    r"""Runs of `\w`: `don't` is two, `snake_case` one, a run of Chinese characters one."""
+    r"""Count runs of `\w`: `don't` is two, `snake_case` one, a run of Chinese characters one."""
     return check_count(
         lambda text: text.word_count, values["relation"], values["num_words"], "words", only_shrinks=True
     )
 
 
 def sentence_count(values: Values) -> Check:
-    """Sentences by Punkt: a line break ends none."""
+    """Count sentences by Punkt: a line break ends none."""
     limit, relation = values["num_sentences"], values["relation"]
     judge = check_count(lambda text: text.sentence_count, relation, limit, "sentences")
     if relation == LESS_THAN:
@@ -157,14 +157,14 @@ def sentence_count(values: Values) -> Check:
 
 
 def capital_word_count(values: Values) -> Check:
-    """Treebank tokens in capitals: `DON'T` is two, `U.S.A.` one."""
+    """Count Treebank tokens in capitals: `DON'T` is two, `U.S.A.` one."""
     limit = values["capital_frequency"]
     return check_count(lambda text: text.capital_count, values["capital_relation"], limit, "words in capitals")
 
 
 @judge_by
 def paragraph_count(text: Text, values: Values) -> Finding:
-    """Pieces between `***` dividers, wherever they stand; blank pieces are forgiven at the ends only."""
+    """Count pieces between `***` dividers, anywhere; blank pieces are allowed only at the ends."""
     target = values["num_paragraphs"]
     tail = f" between *** dividers, needed exactly {target}"
     pieces = text.raw.split("***")
@@ -181,7 +181,10 @@ _FIRST_WORD_ENDS = re.compile(r"""[.,?!'"]""")
 
 @judge_by
 def nth_paragraph_first_word(text: Text, values: Values) -> Finding:
-    r"""Pieces between `\n\n`; the count leaves blank ones out, the index does not; marks inside the word cut it."""
+    r"""Check the first word of one of the pieces between `\n\n`.
+
+    The count leaves out blank pieces, the index does not. A mark inside the word cuts it.
+    """
     total, nth, expected = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
     pieces = text.raw.split("\n\n")
     n_pieces = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
@@ -203,7 +206,7 @@ def nth_paragraph_first_word(text: Text, values: Values) -> Finding:
 
 
 def first_word(piece: str) -> str:
-    """The first chunk without leading quotes, up to the first of `.,?!'"`, in lower case (letter by letter)."""
+    """Return the first chunk without leading quotes, up to the first of `.,?!'"`, in lower case (letter by letter)."""
     chunk = piece.split(None, 1)[0].lstrip("'").lstrip('"')
     end = _FIRST_WORD_ENDS.search(chunk)
     return "".join(map(str.lower, chunk[: end.start()] if end else chunk))
@@ -226,7 +229,7 @@ _NO_LANGUAGE = f"{NO_LETTERS}, which counts as English"
 
 @judge_by
 def english_capitals(text: Text, _values: Values) -> Finding:
-    """`str.isupper` and detected as English."""
+    """Check `str.isupper`, and that the language is detected as English."""
     if not text.raw.isupper():
         return _not_all(text.raw, _SMALL, "lower-case")
     return english(text.language)
@@ -234,7 +237,7 @@ def english_capitals(text: Text, _values: Values) -> Finding:
 
 @judge_by
 def english_lowercase(text: Text, _values: Values) -> Finding:
-    """`str.islower` and detected as English."""
+    """Check `str.islower`, and that the language is detected as English."""
     if not text.raw.islower():
         return _not_all(text.raw, _CAPITAL, "capital")
     return english(text.language)
@@ -248,7 +251,7 @@ def _not_all(raw: str, ascii_wrong: re.Pattern[str], wrong: str) -> Finding:
 
 
 def english(language: str | None) -> Finding:
-    """Whether what was detected is English; nothing counts as English."""
+    """Judge a detected language; None counts as English."""
     if language == "en":
         return _ENGLISH
     if language is None:

@@ -49,7 +49,7 @@ _COUNTS: Mapping[str, tuple[Callable[[Values], Callable[[Text], int]], str, int]
     "length_constraints:number_words": (lambda _: lambda text: text.word_count, "words", 25),
     "change_case:capital_word_frequency": (lambda _: lambda text: text.capital_count, "words in capitals", 5),
 }
-"""Kinds that count: what counts, the unit, and how far from the number asked for is still `around` it."""
+"""Kinds that count: id -> what counts, the unit, and the distance that is still `around` the number."""
 
 
 def _check_count(name: str, values: Values) -> Check:
@@ -89,7 +89,7 @@ def _sections(values: Values) -> Check:
 
 
 def _two_responses(values: Values) -> Check:
-    """Judge by IFEval's rule, with all stars hidden from it that are not exactly six."""
+    """Judge by IFEval's rule, with all runs of stars hidden that are not exactly six long."""
     judge = form.two_responses(values)
     return lambda text: judge(Text("******".join(piece.replace("*", "\ue000") for piece in _SIX_STARS.split(text.raw))))
 
@@ -103,7 +103,7 @@ def _repeat_prompt(text: Text, values: Values) -> Finding:
 
 
 def _has_title(line: str) -> bool:
-    """Whether `<<([^<][^>]*)>>` finds something visible, in one pass: `>>` is an empty part between two `>`."""
+    """Tell whether `<<([^<][^>]*)>>` finds something visible, in one pass: `>>` is an empty part between two `>`."""
     parts = line.split(">")
     for before, run, after in zip(["", *parts], parts, parts[1:-1], strict=False):
         begins = _TITLE_BEGINS.search(run)
@@ -120,7 +120,7 @@ def _title(text: Text, _values: Values) -> Finding:
 
 
 def _unless(judge: Check, is_lost: Callable[[Text], bool], reason: str) -> Check:
-    """Judge by IFEval's rule, but fail what it would pass of such a text."""
+    """Make a check by IFEval's rule that fails texts for which `is_lost` is true."""
 
     def check(text: Text) -> Finding:
         finding = judge(text)

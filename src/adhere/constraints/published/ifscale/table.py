@@ -4,9 +4,9 @@ A word that is missing is *distorted* where another word begins with its first f
 *omitted* otherwise; the finding says which, and so do the summary's measures.
 
 Known defects, kept: `\b` takes `customer-driven` for `customer`, which the prompt forbids; the whole answer counts,
-also what stands outside its `<report>` tags. The published repository has two other rules that its tables do not use:
-the runner's own (words cut at blanks, so that `customer-driven` is none) and its printed summary's (the word as any
-part of the text).
+also the text outside its `<report>` tags. The published repository has two other rules that its tables do not use: the
+runner's own (words cut at blanks, so that `customer-driven` is none) and its printed summary's (the word as any part of
+the text).
 
 Source: D. Jaroslawicz et al., arXiv 2507.11538; `src/analysis.py` in DistylAI/distylai.github.io at 5f4051f (MIT),
 written anew.
@@ -28,7 +28,7 @@ _SAME_SHARE, _FEWEST_SAME = 0.8, 3
 
 
 def is_distorted(word: str, text: str) -> bool:
-    """Whether a word that is missing from a text in lower case stands there in another form."""
+    """Tell whether a word that is missing from a lower-case text occurs there in another form."""
     start = word[: max(_FEWEST_SAME, int(len(word) * _SAME_SHARE))]
     return re.search(rf"\b{re.escape(start)}[a-z]*\b", text) is not None
 

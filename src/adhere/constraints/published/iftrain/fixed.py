@@ -273,12 +273,12 @@ _MARKUP = re.compile(r"[\W_]*+")
 
 
 def _only_word(value: str | list[str]) -> str:
-    """Some published rows give a list of one word."""
+    """Return a keyword, which some published rows give as a list of one word."""
     return (value if isinstance(value, str) else value[0]).strip()
 
 
 def _leading_word(piece: str) -> str:
-    """The first word, marks before it set aside; of a piece of marks only, ""."""
+    """Return the first word, without marks before it; "" for a piece of marks only."""
     marks = _MARKUP.match(piece)
     start = marks.end() if marks else 0
     return first_word(piece[start : start + 200])

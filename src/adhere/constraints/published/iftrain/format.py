@@ -43,7 +43,7 @@ def _judge_copy(text: Text, lower: str, expected: str) -> Finding:
 
 
 def _copy(prompt_to_repeat: str) -> Check:
-    """The request and nothing else, in any case."""
+    """Make a check that the answer is the request and nothing else, in any case."""
     expected = prompt_to_repeat.strip()
     lower = expected.lower()
     return lambda text: _judge_copy(text, lower, expected)
@@ -62,7 +62,7 @@ copying_simple = published_kind("copy:copying_simple", IFTRAIN, _COPY_SAID, prom
     N=whole(2, 3),
 )
 def copying_multiple(text: Text, prompt_to_repeat: str, N: float) -> Finding:
-    """Each copy in any case, with white space around it."""
+    """Compare each copy with the request, in any case, without white space around it."""
     expected = prompt_to_repeat.strip().lower()
     copies = text.raw.split("******")
     if len(copies) != N:
@@ -81,7 +81,7 @@ def copying_multiple(text: Text, prompt_to_repeat: str, N: float) -> Finding:
     small_n=whole(2, 3),
 )
 def repeat_phrase(phrase: str, small_n: float) -> Check:
-    """Compile a check of what stands from the phrase's first word to its last, each a raw pattern, on one line."""
+    """Check each piece of a line from the phrase's first word to its last; both words are raw patterns."""
     words = phrase.split()
     find = phrases(words[0], words[-1]) if words else None
 
@@ -123,7 +123,7 @@ def _end(rng: random.Random, params: Mapping[str, Json]) -> Json:
     n_end=index(_end, zero_is_drawn=True),
 )
 def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
-    """Character indices, the end excluded; a start of 0 is drawn at random there."""
+    """Compare with a span by character indices, end excluded; the published code draws a start of 0 at random."""
     span = prompt_to_repeat[n_start:n_end].strip()
     lower = span.lower()
     return lambda text: _judge_copy(text, lower, span)
@@ -131,7 +131,7 @@ def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
 
 @published_check("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
 def sentence_hyphens(text: Text) -> Finding:
-    """The pieces between hyphens, compared with the sentences there would be if hyphens were blanks, pair by pair."""
+    """Compare the pieces between hyphens, pair by pair, with the sentences of the text with hyphens as blanks."""
     sentences = iterate(text.raw.replace("-", " "))
     for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
         if piece != sentence:
@@ -141,7 +141,7 @@ def sentence_hyphens(text: Text) -> Finding:
 
 @published_check("detectable_format:square_brackets", IFTRAIN, "Put every word in square brackets.")
 def square_brackets(text: Text) -> Finding:
-    """White-space words."""
+    """Check every white-space word for square brackets."""
     for order, word in enumerate(text.chunks, 1):
         if word[0] != "[" or word[-1] != "]":
             return reject(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
@@ -152,7 +152,7 @@ def square_brackets(text: Text) -> Finding:
     "detectable_format:bigram_wrapping", IFTRAIN, "Wrap each pair of words in double angular brackets, <<like this>>."
 )
 def bigram_wrapping(text: Text) -> Finding:
-    """An odd last word is not looked at."""
+    """Check each pair of words; an odd last word is ignored."""
     words = text.chunks
     for left, right in zip(words[::2], words[1::2], strict=False):
         if not (left.startswith("<<") and right.endswith(">>")):
@@ -169,7 +169,7 @@ def _split_at_dividers(text: Text) -> list[str]:
 
 
 def _two_paragraphs(paragraphs: list[str]) -> Finding:
-    """A blank paragraph is forgiven at either end."""
+    """Check for two paragraphs; a blank one is allowed at either end."""
     count = len(paragraphs)
     for at, paragraph in enumerate(paragraphs):
         if not paragraph or paragraph.isspace():
@@ -181,18 +181,18 @@ def _two_paragraphs(paragraphs: list[str]) -> Finding:
 
 @published_kind("paragraphs:paragraphs", IFTRAIN, "Write two paragraphs, separated by ***.")
 def paragraphs() -> Check:
-    """The divider may stand anywhere."""
+    """Check for two paragraphs with a divider, which may be anywhere."""
     return lambda text: _two_paragraphs(_split_at_dividers(text))
 
 
 @published_kind("paragraphs:paragraphs2", IFTRAIN, "Write two paragraphs, separated by two line breaks.")
 def paragraphs2() -> Check:
-    """A third line break belongs to the paragraph after it."""
+    """Check for two paragraphs; a third line break belongs to the paragraph after it."""
     return lambda text: _two_paragraphs(text.raw.split("\n\n"))
 
 
 def wrong_length(sentence: str, words: Iterable[str], target: float) -> Finding | None:
-    """That a sentence has not as many words as needed."""
+    """Return a failure if a sentence has not `target` words, else None."""
     count = sum(1 for _ in words)
     return None if count == target else reject(f"{quote(sentence)} has {count} words, needed {target}", count, target)
 
@@ -205,7 +205,10 @@ def wrong_length(sentence: str, words: Iterable[str], target: float) -> Finding 
     n_words=whole(2, 3),
 )
 def counting_composition(n_sent: float, n_words: float) -> Check:
-    """Sentences cut by substitution, Treebank tokens with marks among them; no divider may stand at either end."""
+    """Check paragraphs by sentences cut by substitution and by all Treebank tokens, marks too.
+
+    No divider may be at either end.
+    """
     most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
 
     def check(text: Text) -> Finding:

@@ -1,4 +1,4 @@
-"""Finds the copies that `copy:repeat_phrase` counts: a first word, anything on one line, a last word."""
+"""Find the copies that `copy:repeat_phrase` counts: a first word, anything on one line, a last word."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
 
 
 def literal_phrases(first: str, last: str, text: str) -> list[str]:
-    """The same in linear time: one walk, in which a line without a further `last` is left at once."""
+    """Find the same copies for words without metacharacters, in linear time."""
     matches: list[str] = []
     at = text.find(first)
     end_of_line = close = -1

@@ -1,6 +1,6 @@
-"""Kinds of ours that ask for what an IFTrain kind asks for: with them prompts are composed and answers repaired.
+"""Map IFTrain kinds to kinds of ours that ask for the same thing.
 
-The IFTrain kind judges.
+With ours prompts are composed and answers repaired, while the IFTrain kind judges.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ DIVIDED = "paragraphs:paragraphs"  # two parts with *** between them, which no k
 
 @cache
 def _make_divided() -> type[Constraint]:
-    """Made of our paragraphs, which are looked up and not imported.
+    """Make the kind of paragraphs with dividers, on the base of our paragraphs.
 
-    Who asks for neither does not depend on either's code.
+    Our paragraphs are looked up, not imported, so that callers who need neither do not load them.
     """
     paragraphs = registry.get("length:paragraphs")
 
@@ -39,9 +39,10 @@ def _make_divided() -> type[Constraint]:
 
 
 class _Twin(NamedTuple):
-    """`names`: our parameter -> the published one.
+    """Maps an IFTrain kind to a kind of ours: `names` gives our parameter -> the published one.
 
-    `fixed` are parameters of ours that the published kind has no choice in, `more` its own.
+    `fixed` holds parameters of ours that the published kind fixes; `more` holds parameters that only the published one
+    has.
     """
 
     own: str
@@ -70,10 +71,10 @@ TWINS: Mapping[str, _Twin] = {
 
 
 def twin_kind(id: str) -> type[Constraint]:  # noqa: A002 - the field's word
-    """The kind of ours that stands for `id`: of an IFTrain id its twin, else the kind itself.
+    """Return our kind that stands for `id`: the twin of an IFTrain kind, else the kind itself.
 
     Raises:
-        UnknownName: Neither ours nor an IFTrain kind with a twin.
+        UnknownName: The id is neither ours nor an IFTrain kind with a twin.
     """
     if id in TWINS:
         return TWINS[id].kind
@@ -86,7 +87,7 @@ def twin_kind(id: str) -> type[Constraint]:  # noqa: A002 - the field's word
 
 
 def published_ref(id: str, constraint: Constraint) -> ConstraintRef:  # noqa: A002
-    """How a constraint that was drawn for `id` is stored: under that id, with its parameters."""
+    """Return the stored form of a constraint that was drawn for `id`: under that id, with its parameters."""
     if id not in TWINS:
         return constraint.ref()
     twin, params = TWINS[id], constraint.ref().params
@@ -96,10 +97,10 @@ def published_ref(id: str, constraint: Constraint) -> ConstraintRef:  # noqa: A0
 
 
 def as_own(ref: ConstraintRef) -> Constraint:
-    """A stored constraint as a kind of ours: itself, or the twin of an IFTrain kind.
+    """Return a stored constraint as a kind of ours: itself, or the twin of an IFTrain kind.
 
     Raises:
-        UnknownName, BadParameter: As `from_ref`; also a published kind without a twin.
+        UnknownName, BadParameter: `from_ref` raises it, also for a published kind without a twin.
     """
     if ref.id not in TWINS:
         return from_ref(ref)

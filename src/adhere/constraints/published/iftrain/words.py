@@ -53,11 +53,11 @@ def _is_no_letter(value: Any, _params: Mapping[str, Json]) -> bool:
 
 
 LETTER = Param("string", is_drawn=_is_no_letter, draw=lambda rng, _params: rng.choice(string.ascii_letters).lower())
-"""One letter from a to z; anything else is drawn at random."""
+"""One letter from a to z; the published code draws a random one for anything else."""
 
 
 def _word(value: str | list[str]) -> str:
-    """Some published rows give a list of one word."""
+    """Return a keyword, which some published rows give as a list of one word."""
     return (value if isinstance(value, str) else value[0]).strip()
 
 
@@ -82,7 +82,7 @@ def _times(pattern: Pattern, text: Text, target: int, what: str) -> Finding:
 
 @published_kind("keywords:word_once", IFTRAIN, "Use the keyword {keyword} once.", keyword=WORD)
 def word_once(keyword: str) -> Check:
-    """Inside longer words too, in any case."""
+    """Count the keyword in any case, inside longer words too."""
     word = keyword.strip()
     pattern = keyword_pattern(word)
     return lambda text: _times(pattern, text, 1, repr(word))
@@ -97,7 +97,7 @@ def word_once(keyword: str) -> Check:
     relation=RELATION,
 )
 def word_count_different_numbers(keyword: str, frequency: float, relation: str) -> Check:
-    """Inside longer words too, in any case."""
+    """Count the word in any case, inside longer words too."""
     word = keyword.strip()
     pattern = keyword_pattern(word)
     return unless_undecidable(lambda text: _compare(pattern.count(text), relation, frequency, f"times {word!r}"))
@@ -111,7 +111,7 @@ def word_count_different_numbers(keyword: str, frequency: float, relation: str) 
     keyword2=WORD,
 )
 def count_increment_word(keyword1: str, keyword2: str) -> Check:
-    """Inside longer words too, in any case."""
+    """Count both keywords in any case, inside longer words too."""
     words = (keyword1.strip(), keyword2.strip())
     counts = [(keyword_pattern(word), repr(word), times) for times, word in enumerate(words, 1)]
 
@@ -124,7 +124,7 @@ def count_increment_word(keyword1: str, keyword2: str) -> Check:
 
 @published_check("keywords:exclude_word_harder", IFTRAIN, "Do not use the keyword {keyword}.", keyword=WORD)
 def exclude_word_harder(text: Text, keyword: str) -> Finding:
-    """Only where a blank stands on both sides, in this case."""
+    """Look for the keyword with a blank on both sides, case kept."""
     spaced_word = f" {keyword.strip()} "
     at = text.raw.find(spaced_word)
     if at >= 0:
@@ -134,7 +134,7 @@ def exclude_word_harder(text: Text, keyword: str) -> Finding:
 
 @published_check("keywords:palindrome", IFTRAIN, "Use a palindrome.")
 def palindrome(text: Text) -> Finding:
-    """A word of one letter is one."""
+    """Look for a palindrome; a word of one letter is one."""
     first = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
     return verdict(
         first is not None, f"found {'no palindrome' if first is None else quote(first)}", first and first[:40]
@@ -150,7 +150,7 @@ def palindrome(text: Text) -> Finding:
     m=whole(1, 30),
 )
 def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: int) -> Finding:
-    """Sentences cut by substitution, Treebank tokens with marks among them, case kept."""
+    """Check a word by sentences cut by substitution and by all Treebank tokens, marks too, case kept."""
     word = _word(keyword)
     sentences = pieces(text)
     if not 0 < n <= len(sentences[:n]):
@@ -166,7 +166,7 @@ def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: i
 
 @published_check("keywords:start_end", IFTRAIN, "Begin and end with the same word, and write nothing after it.")
 def start_end(text: Text) -> Finding:
-    """Treebank tokens: a mark at the end is the last one."""
+    """Compare the first and last Treebank tokens; a mark at the end is the last one."""
     first, last = first_tokens(text, 2), last_tokens(text, 1)
     if len(first) < 2:
         return reject(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
@@ -178,7 +178,7 @@ def start_end(text: Text) -> Finding:
     "keywords:no_adjacent_consecutive", IFTRAIN, "Let no two neighbouring words begin with consecutive letters."
 )
 def no_adjacent_consecutive(text: Text) -> Finding:
-    """Any two neighbouring characters of Unicode count as letters."""
+    """Compare first characters of neighbouring words; any two neighbours in Unicode are consecutive."""
     before = ""
     for word in text.chunks:
         first = word[0].lower()
@@ -189,7 +189,7 @@ def no_adjacent_consecutive(text: Text) -> Finding:
 
 
 def _find_repeat(tokens: Iterable[str]) -> str | None:
-    """The first one that has stood before; most answers repeat a word soon, and a plain word is a token."""
+    """Return the first token that occurred before, or None."""
     seen: set[str] = set()
     for token in tokens:
         if token in seen:
@@ -200,7 +200,7 @@ def _find_repeat(tokens: Iterable[str]) -> str | None:
 
 @published_check("count:count_unique", IFTRAIN, "Use no word twice.")
 def count_unique(text: Text) -> Finding:
-    """Treebank tokens, marks among them, case kept."""
+    """Look for a repeated Treebank token, marks too, case kept."""
     word = _find_repeat(plain_chunks(text)) or _find_repeat(tokens_of(text))
     if word is not None:
         return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
@@ -212,7 +212,7 @@ _LOWERCASE = re.compile(r"\b[a-z]+\b")
 
 @published_check("count:lowercase_counting", IFTRAIN, "Use at most {N} words in lower case.", N=whole(2, 3))
 def lowercase_counting(text: Text, N: float) -> Finding:
-    """Runs of a to z between word boundaries: "don't" is two words."""
+    """Count runs of a to z between word boundaries: "don't" is two words."""
     count = len(_LOWERCASE.findall(text.raw))
     return verdict(count <= N, f"found {amount(count, 'words in lower case')}, needed at most {N}", count, N)
 
@@ -228,7 +228,7 @@ _ASCII_LETTERS = re.compile("[a-zA-Z]+")
     relation=one_of(*_RELATIONS, drawn_if_empty=True),
 )
 def letter_counting(text: Text, N: float, relation: str) -> Finding:
-    """ASCII letters."""
+    """Count the ASCII letters."""
     return _compare(sum(map(len, _ASCII_LETTERS.findall(text.raw))), relation, N, "letters")
 
 
@@ -241,7 +241,7 @@ def letter_counting(text: Text, N: float, relation: str) -> Finding:
     let_relation=RELATION,
 )
 def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation: str) -> Finding:
-    """Judge how often the letter stands, in any case."""
+    """Count the letter, in any case."""
     lower = letter.lower()
     return _compare(text.lower.count(lower), let_relation, let_frequency, f"times the letter {lower!r}")
 
@@ -250,7 +250,7 @@ def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation
     "first_word:first_word_sent", IFTRAIN, "Begin each sentence with the word {first_word}.", first_word=WORDS
 )
 def first_word_sent(text: Text, first_word: str | list[str]) -> Finding:
-    """A mark that touches the word belongs to it."""
+    """Compare the first word of each sentence; a mark that touches the word belongs to it."""
     word = _word(first_word)
     lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
@@ -264,7 +264,7 @@ def first_word_sent(text: Text, first_word: str | list[str]) -> Finding:
 
 @published_check("first_word:first_word_answer", IFTRAIN, "Begin with the word {first_word}.", first_word=WORD)
 def first_word_answer(text: Text, first_word: str) -> Finding:
-    """A mark that touches the word belongs to it."""
+    """Compare the first word of the answer; a mark that touches the word belongs to it."""
     word = first_word.strip()
     first = text.raw.split(None, 1)[:1]
     if not first:
@@ -282,7 +282,7 @@ def _core(word: str) -> str:
 
 @published_check("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)
 def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
-    """Marks are taken out of the last word."""
+    """Compare the last word of each sentence, without its marks."""
     word = _word(last_word)
     lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
@@ -296,7 +296,7 @@ def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
 
 @published_check("last_word:last_word_answer", IFTRAIN, "End with the word {last_word}.", last_word=WORDS)
 def last_word_answer(text: Text, last_word: str | list[str]) -> Finding:
-    """Marks are taken out of the last word."""
+    """Compare the last word of the answer, without its marks."""
     word = _word(last_word)
     last = text.raw.rsplit(None, 1)[-1:]
     if not last:
@@ -317,11 +317,11 @@ def _without(mark: str, name: str) -> Check:
 
 @published_kind("punctuation:punctuation_dot", IFTRAIN, "Use no full stops.")
 def punctuation_dot() -> Check:
-    """Decimal points are full stops too."""
+    """Look for full stops; decimal points count too."""
     return _without(".", "a full stop")
 
 
 @published_kind("punctuation:punctuation_exclamation", IFTRAIN, "Use no exclamation marks.")
 def punctuation_exclamation() -> Check:
-    """The ASCII one."""
+    """Look for ASCII exclamation marks."""
     return _without("!", "an exclamation mark")

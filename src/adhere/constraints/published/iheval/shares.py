@@ -1,9 +1,9 @@
-"""The worth of an answer of IHEval's share tasks, in [0, 1]: the F1 of verbs, the ROUGE-L of a translation.
+"""Score answers to IHEval's share tasks in [0, 1]: by the F1 of verbs, or the ROUGE-L of a translation.
 
-`strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what
-stands between the first colon of a variant and the next one counts as a variant too. The published code rounds each to
-two decimals before it takes any mean, and so does `round_share`; for that, F1 is computed from precision and recall, as
-there, because another order of the same sum can round otherwise.
+`strict` takes the answer as it is, `loose` the best of IFEval's eight variants. For a list of verbs, the text between
+the first colon of a variant and the next one is a variant too. The published code rounds each to two decimals before it
+takes any mean, and so does `round_share`; for that, F1 is computed from precision and recall, as there, because another
+order of the same sum can round otherwise.
 
 Known defect, kept: ROUGE-L takes letters with accents for blanks, so that Spanish words fall apart.
 
@@ -24,16 +24,16 @@ from adhere.constraints.published.shared.features import Text
 
 Task = Literal["verbs", "translation"]
 SEPARATORS: Mapping[Task, str] = {"verbs": ", ", "translation": "\n"}
-"""What stands between the two parts where an instruction and its text are scored as one."""
+"""Task -> the text between an instruction and its text if both are scored as one."""
 _PREFIXES = ("español:", "Verbs:")
 _PLAIN = str.maketrans("", "", string.punctuation)
 _WORD = re.compile("[a-z0-9]+")
 
 
 def words_f1(reference: str, answer: str) -> float:
-    """F1 of words, each as often as it stands there; marks are taken away, and a comma parts words.
+    """Return the F1 of words with their counts; marks are removed, and a comma separates words.
 
-    0 where either has none.
+    0 if either text has no words.
     """
     first, second = (
         Counter(" ".join(text.replace(",", ", ").split()).translate(_PLAIN).split()) for text in (reference, answer)
@@ -43,7 +43,7 @@ def words_f1(reference: str, answer: str) -> float:
 
 
 def _f1(common: int, n_reference: int, n_answer: int) -> float:
-    """From precision and recall, in that order: rounded to two decimals, another formula differs at some halves."""
+    """Compute F1 from precision and recall: another formula would round differently at some halves."""
     if not common:
         return 0.0
     precision, recall = common / n_answer, common / n_reference
@@ -51,7 +51,7 @@ def _f1(common: int, n_reference: int, n_answer: int) -> float:
 
 
 def rouge_l(reference: str, answer: str) -> float:
-    """F1 of the longest common subsequence of words of a to z and 0 to 9; 0 where either has none."""
+    """Return the F1 of the longest common subsequence of words of a-z and 0-9; 0 if either has none."""
     first, second = (_WORD.findall(text.lower()) for text in (reference, answer))
     places: dict[str, int] = {}
     for place, word in enumerate(first):
@@ -69,12 +69,12 @@ _SHARES: Mapping[Task, Callable[[str, str], float]] = {"verbs": words_f1, "trans
 
 
 def strict_share(task: Task, reference: str, answer: str) -> float:
-    """Return the share of the answer as it stands."""
+    """Return the share of the answer as it is."""
     return _SHARES[task](reference.lower(), answer.strip().lower())
 
 
 def loose_share(task: Task, reference: str, answer: str) -> float:
-    """The best of the answer's variants."""
+    """Return the best share of the answer's variants."""
     text = Text(answer.strip().lower())
     raws = [text.raw, *(variant.raw for variant in text.variants())]
     if task == "verbs":
@@ -88,7 +88,10 @@ def round_share(share: float) -> float:
 
 
 def strip_prefix(answer: str) -> str:
-    """The answer without the prompt's last words, where it repeats them; in the reference type only, as published."""
+    """Return the answer without the prompt's last words, if it repeats them.
+
+    As published, this is for the reference type only.
+    """
     answer = answer.strip()
     for prefix in _PREFIXES:
         if answer.startswith(prefix):

@@ -37,7 +37,7 @@ from adhere.schema import Json
 
 PROFILES = ("jsonschemabench",)
 _OF_FORMATS = ("idna", *(package for package in BRINGS["schemas"] if package != "yaml"))
-"""What `jsonschema` checks formats with. It says nothing where one of them is absent, and passes the format."""
+"""The packages with which `jsonschema` checks formats; without one of them it silently passes the format."""
 
 
 @lru_cache(maxsize=1)
@@ -61,7 +61,7 @@ def _valid(values: Mapping[str, Json]) -> Check:
 
     @cache
     def validator() -> Any:
-        """Made once for all answers; what is wrong with the schema is raised for each."""
+        """Make the validator once for all answers; a broken schema raises for every answer."""
         draft = import_jsonschema().Draft202012Validator
         draft.check_schema(schema)
         return draft(schema, format_checker=_formats())

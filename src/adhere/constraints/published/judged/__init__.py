@@ -1,1 +1,1 @@
-"""Statements about an answer that no program decides: a model judges them, afterwards and apart (`adhere judge`)."""
+"""Statements about an answer that no program decides: a model judges them later (`adhere judge`)."""

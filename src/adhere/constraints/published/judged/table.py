@@ -1,4 +1,4 @@
-"""`judged:statement`, profile `judged`: something that must be true of the answer, which only a reader can tell.
+"""Define `judged:statement`, profile `judged`: a statement about the answer that only a reader can judge.
 
 Every verdict of this kind is undecided until `adhere judge RUN --by MODEL` asks a model; a blank answer fails, as
 everywhere. `needs` names other constraints of the same turn by position: where one of them fails, this one fails too

@@ -34,10 +34,10 @@ _NONE = object()
 
 
 def last_json(text: str) -> Any:
-    """The last object or list of the text that is JSON; a private mark where there is none.
+    """Return the last object or list in the text that is JSON, or a private mark if there is none.
 
-    Outermost brackets only: a closing bracket ends what was opened where it closes the first open one, and is passed
-    over where it closes nothing.
+    Only outermost brackets count. A piece ends where a closing bracket closes its first bracket; a closing bracket that
+    fits nothing is ignored.
     """
     last: Any = _NONE
     open_brackets: list[str] = []

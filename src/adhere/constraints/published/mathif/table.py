@@ -35,16 +35,16 @@ IDS = {
     },
     "length_constraint_checkers:number_words": "length_constraints:number_words",
 }  # fmt: skip
-"""The published ids, and IFEval's kind of each."""
+"""Published id -> the kind of IFEval that it is."""
 _OPEN, _CLOSE = "<answer>", "</answer>"
 _THINKS = ("</think>", "<think>")
 _TAGS = (_OPEN, _CLOSE, *_THINKS)
 
 
 def answer_of(raw: str) -> str:
-    """Return what stands between the first opening and the next closing tag; a missing tag cuts nothing on its side.
+    """Return the text between the first opening and the next closing tag; a missing tag cuts nothing.
 
-    The reasoning before the answer is taken away already, so any further tag of reasoning ends the answer.
+    The reasoning before the answer is already removed, so any further tag of reasoning ends the answer.
     """
     for tag in _THINKS:
         raw = raw.split(tag, maxsplit=1)[0]

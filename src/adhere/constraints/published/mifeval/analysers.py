@@ -1,8 +1,8 @@
-"""Counts that M-IFEval makes with language packages, which `pip install 'adhere[mifeval]'` brings.
+"""Count as M-IFEval does with language packages, which `pip install 'adhere[mifeval]'` installs.
 
-Words in Spanish and Japanese, Japanese sentences. Spanish words are those of spaCy's *blank* Spanish tokenizer: the
-published code loads `es_core_news_sm`, whose tokens are the same. Its sentences come from that model's parser, which is
-on no package index, and stay undecided.
+These are words in Spanish and Japanese, and Japanese sentences. Spanish words are those of spaCy's *blank* Spanish
+tokenizer: the published code loads `es_core_news_sm`, whose tokens are the same. Its sentences come from that model's
+parser, which is on no package index, and stay undecided.
 
 Packages: spaCy (MIT), Janome (Apache-2.0, with the IPA dictionary under its own free licence), ja_sentence_segmenter
 (MIT).
@@ -26,7 +26,7 @@ Compile = Callable[[Values], Check]
 
 
 class Token(NamedTuple):
-    """A Japanese word as Janome finds it, and its part of speech (`名詞,一般,*,*`)."""
+    """Holds a Japanese word as Janome finds it, and its part of speech (`名詞,一般,*,*`)."""
 
     surface: str
     part_of_speech: str
@@ -41,12 +41,12 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def spanish_words(raw: str) -> list[str]:
-    """The tokens that are no punctuation."""
+    """Return the tokens that are no punctuation."""
     return [token.text for token in _spanish_tokenizer()(_encodable(raw)) if not token.is_punct]
 
 
 def _encodable(raw: str) -> str:
-    """The text without lone surrogates.
+    """Replace lone surrogates.
 
     The packages write UTF-8, which has none, and the published code raises on them.
     """
@@ -59,7 +59,7 @@ def _janome() -> Any:
 
 
 def japanese_tokens(raw: str) -> list[Token]:
-    """Every token, blanks and marks too."""
+    """Return every token, blanks and marks too."""
     return [Token(token.surface, token.part_of_speech) for token in _janome().tokenize(_encodable(raw))]
 
 
@@ -84,12 +84,12 @@ def _japanese_pipeline() -> Callable[[str], Any]:
 
 
 def count_japanese_sentences(raw: str) -> int:
-    """Sentences as ja_sentence_segmenter splits them, after its normalisation (a full-width `！` counts as `!`)."""
+    """Count sentences as ja_sentence_segmenter splits them after its normalisation (a full-width `！` becomes `!`)."""
     return sum(1 for _ in _japanese_pipeline()(_encodable(raw)))
 
 
 def counted_with(module: str, package: str, compile_installed: Compile) -> Compile:
-    """The check where the package is installed; else undecided, with the command that installs it."""
+    """Return the compiler of a check if `module` is installed, else one of undecided checks that say what to install."""
     undecided = Finding(
         "undecided", f"the published code counts with {package}, which is not installed: pip install 'adhere[mifeval]'"
     )
@@ -103,11 +103,11 @@ def counted_with(module: str, package: str, compile_installed: Compile) -> Compi
 
 
 def never_counted(package: str) -> Compile:
-    """Undecided always: what the published code counts with is in no package."""
+    """Return a compiler of undecided checks: the published code counts with something that is in no package."""
     undecided = Finding("undecided", f"the published code counts with {package}, which is in no package")
     return lambda _values: lambda _text: undecided
 
 
 def number_of_words(test: Callable[[str], bool]) -> Callable[[Text], int]:
-    """How many Spanish words of a text pass a test."""
+    """Return a function that counts the Spanish words of a text that pass a test."""
     return lambda text: sum(map(test, spanish_words(text.raw)))

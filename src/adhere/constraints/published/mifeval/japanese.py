@@ -54,7 +54,7 @@ def _with_janome(compile_installed: Compile) -> Compile:
 
 @judge_by
 def keywords_exist(text: Text, values: Values) -> Finding:
-    """Each keyword is a word of the text."""
+    """Check that each keyword is a word of the text."""
     surfaces = {token.surface for token in japanese_tokens(text.raw)}
     missing = [word for word in values["keywords"] if word not in surfaces]
     return (
@@ -64,14 +64,14 @@ def keywords_exist(text: Text, values: Values) -> Finding:
 
 @judge_by
 def no_forbidden_words(text: Text, values: Values) -> Finding:
-    """No word of the text is forbidden."""
+    """Check that no word of the text is forbidden."""
     surfaces = {token.surface for token in japanese_tokens(text.raw)}
     hits = [word for word in values["forbidden_words"] if word in surfaces]
     return Finding("fail", f"the word {hits[0]!r} is forbidden") if hits else Finding("pass", "no word is forbidden")
 
 
 def keyword_count(values: Values) -> Check:
-    """Compile a check of how many words are the keyword."""
+    """Make a check of the number of words that are the keyword."""
     keyword = values["keyword"]
     return words.check_count(
         lambda text: sum(token.surface == keyword for token in japanese_tokens(text.raw)),
@@ -82,7 +82,7 @@ def keyword_count(values: Values) -> Check:
 
 
 def nominal_endings(values: Values) -> Check:
-    """Stops behind a noun, quotations left out."""
+    """Make a check of the number of stops behind a noun, outside quotations."""
 
     def count(text: Text) -> int:
         tokens = japanese_tokens(without_quotes(text.raw))
@@ -120,20 +120,20 @@ def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
 
 
 def count_bullets(raw: str) -> int:
-    """Lines that begin with one `・`; a line of nothing else takes the next one along, as published."""
+    """Count lines that begin with one `・`; as published, a line of nothing else takes the next line along."""
     return len(_BULLET.findall(f"\n{raw}"))
 
 
 def count_numbered(raw: str) -> int:
-    """Lines that begin with a number, a stop and a blank, which may be the line's end.
+    """Count lines that begin with a number, a stop and a blank, which may be the line's end.
 
-    It takes the next one along, as published.
+    In that case the line takes the next one along, as published.
     """
     return len(_NUMBERED.findall(f"\n{raw}"))
 
 
 def without_quotes(raw: str) -> str:
-    """Without what stands in `「」` on one line, then without what stands in `『』`."""
+    """Remove the text in `「」` on one line, then the text in `『』`."""
     for opening, closing in ("「」", "『』"):
         raw = "\n".join(_without(line, opening, closing) for line in raw.split("\n"))
     return raw
@@ -173,12 +173,12 @@ def _highlights(text: Text) -> int:
 
 
 def highlights(values: Values) -> Check:
-    """Pieces in `《》` on one line with something visible inside."""
+    """Make a check of the number of pieces in `《》` on one line with something visible inside."""
     return words.check_count(_highlights, words.AT_LEAST, values["num_highlights"], "highlighted sections")
 
 
 def sections(values: Values) -> Check:
-    """Places with `第`, digits (full-width ones, too) and the splitter."""
+    """Make a check of the number of places with `第`, digits (full-width ones too) and the splitter."""
     mark = re.compile(f"第[\\d\uff10-\uff19]+{re.escape(values['section_spliter'].strip())}")
     return words.check_count(
         lambda text: len(mark.findall(text.raw)), words.AT_LEAST, values["num_sections"], "sections"
@@ -186,7 +186,7 @@ def sections(values: Values) -> Check:
 
 
 def postscript(values: Values) -> Check:
-    """The marker anywhere, case ignored."""
+    """Make a check for the marker anywhere, in any case."""
     marker = values["postscript_marker"].strip()
     pattern = _POSTSCRIPT.get(marker) or re.compile(re.escape(marker), re.IGNORECASE)
     right, wrong = Finding("pass", f"found {marker!r}"), Finding("fail", f"found no {marker!r}")
@@ -195,7 +195,7 @@ def postscript(values: Values) -> Check:
 
 @judge_by
 def first_word(text: Text, values: Values) -> Finding:
-    r"""Pieces between `\n\n`, counted as IFEval counts them; the piece begins with the word, behind opening quotes."""
+    r"""Check the first word of one of the pieces between `\n\n`, counted as in IFEval; opening quotes are ignored."""
     total, nth, expected = values["num_paragraphs"], values["nth_paragraph"], values["first_word"].lower()
     pieces = text.raw.split("\n\n")
     n_pieces = sum(bool(piece.strip()) for piece in pieces)
@@ -208,7 +208,7 @@ def first_word(text: Text, values: Values) -> Finding:
 
 
 def repeat_prompt(values: Values) -> Check:
-    """Starts with the request, case included."""
+    """Make a check that the answer starts with the request, case kept."""
     request = values["prompt_to_repeat"].strip()
     right = Finding("pass", "the answer starts with the request")
     wrong = Finding("fail", "the answer does not start with the request, word for word")
@@ -217,14 +217,14 @@ def repeat_prompt(values: Values) -> Check:
 
 @judge_by
 def end_phrase(text: Text, values: Values) -> Finding:
-    """Ends with the phrase, closing quotes of both forgiven."""
+    """Check that the answer ends with the phrase, both without closing quotes."""
     phrase = values["end_phrase"].strip().strip("」』")
     end = text.stripped.strip("」』")
     return verdict(end.endswith(phrase), f"ends with {end[-40:]!r}, needed {phrase!r}")
 
 
 def letter_count(values: Values) -> Check:
-    """The hiragana letter and its katakana letter together."""
+    """Make a check of the number of the hiragana letter and its katakana letter together."""
     letter = values["letter"].strip()
     other = chr(ord(letter) + _KATAKANA)
     return words.check_count(
@@ -236,7 +236,7 @@ def letter_count(values: Values) -> Check:
 
 
 def sentences_end(values: Values) -> Check:
-    """Everything between `。`, `！` and `？` ends as asked, quotations left out; blanks count."""
+    """Make a check that every piece between `。`, `！` and `？` ends as asked, outside quotations; blanks count."""
     ending = values["ending"]
     right = Finding("pass", f"every sentence ends with {ending!r}")
 
@@ -258,7 +258,7 @@ def _letter_is_drawn(value: Any, _: Values) -> bool:
 def kinds(
     whole: Param, text: Param, texts: Param, nth: Mapping[str, Param]
 ) -> dict[str, tuple[Compile, dict[str, Param]]]:
-    """The kinds by their names without `ja:`; the parameters that the languages share come from `table`."""
+    """Return the kinds by their names without `ja:`; `table` gives the parameters that the languages share."""
     relation = Param("string", choices=tuple(RELATIONS))
     return {
         "language:response_language": (words.response_language, {"language": Param("string")}),

@@ -54,7 +54,7 @@ _SPANISH = {"como máximo": ("less than", 1), "al menos": ("at least", 0)}
 def _translate_relation(
     compile_ifeval: Compile, relations: Mapping[str, tuple[str, int]], relation: str, threshold: str
 ) -> Compile:
-    """IFEval's check with the relation in its words; `<= n` is `< n + 1`."""
+    """Compile IFEval's check with the relation in its words; `<= n` becomes `< n + 1`."""
 
     def compile_here(values: Values) -> Check:
         name, more = relations[values[relation]]
@@ -68,7 +68,7 @@ def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
 
 
 def _check_case(is_cased: Callable[[str], bool], language: str) -> Compile:
-    """Upper or lower case throughout, and detected as the language; what cannot be detected passes, as published."""
+    """Compile a check of the case and the detected language; as published, an undetected language passes."""
 
     def check(text: Text) -> Finding:
         if not is_cased(text.raw):
@@ -116,7 +116,7 @@ def _french_title(text: Text, _values: Values) -> Finding:
 def _spanish_end(text: Text, values: Values) -> Finding:
     """Judge the end as IFEval does, but forgive one full stop behind the phrase.
 
-    A phrase that ends in one never passes then, as published.
+    As published, a phrase that itself ends in a full stop never passes.
     """
     phrase = str(values["end_phrase"]).strip().lower()
     end = text.raw.strip().strip('"').lower().removesuffix(".")
@@ -265,7 +265,7 @@ def _kinds(language: str) -> list[Kind]:
 
 
 def _spanish(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
-    """A number of words against a threshold in Spanish words; `<= n` is `< n + 1`."""
+    """Compile a check of a number of words with a Spanish relation; `<= n` becomes `< n + 1`."""
 
     def compile_here(values: Values) -> Check:
         name, more = _SPANISH[values[relation]]
@@ -275,7 +275,7 @@ def _spanish(count: Callable[[Text], int], relation: str, threshold: str, unit: 
 
 
 def _words_with(letter: str) -> Compile:
-    """Exactly as many words with the letter."""
+    """Compile a check for exactly as many words with the letter."""
     count = number_of_words(lambda word: letter in word.lower())
 
     def compile_here(values: Values) -> Check:

@@ -1,1 +1,1 @@
-"""MM-IFEval: what its programs decide."""
+"""The kinds of MM-IFEval that a program decides."""

@@ -37,7 +37,7 @@ _ARABIC = re.compile(
 
 
 class _Answer:
-    """An answer with the pieces that rules look at; each line without the blanks at its ends."""
+    """Holds an answer with the pieces that rules look at; each line without blanks at its ends."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -125,14 +125,14 @@ RULES: dict[str, tuple[dict[str, Any], Rule]] = {
     "number_precision_in_response": ({"precision": "integer"}, _precise),
     "whether_has_no_arabic_number_in_response": ({}, lambda a: _ARABIC.search(a.raw) is None),
 }  # fmt: skip
-"""The published functions in the published order: the types of their parameters, and what they say of an answer.
+"""The published functions in their order: name -> the types of its parameters, and its rule about an answer.
 
-`metioned` is spelt so there.
+The name `metioned` is spelt so in the published code.
 """
 
 
 def id_of(function: str) -> str:
-    """The kind of a published function's name."""
+    """Return the kind's id for a published function's name."""
     return f"mmifeval:{function.removeprefix('check_')}"
 
 

@@ -44,14 +44,17 @@ _VARIATION = "\ufe0f"
 
 
 class Count(NamedTuple):
-    """How many, at least and at most."""
+    """Holds the bounds of a count, both included."""
 
     low: int
     high: int
 
 
 def count_characters(raw: str) -> Count:
-    """Chinese, Japanese and Korean characters, other words between blanks, and emoji, punctuation taken out first."""
+    """Count Chinese, Japanese and Korean characters, other words, and emoji, all without punctuation.
+
+    The bounds differ if emoji are joined.
+    """
     text = raw.translate(_MARKS)
     without = "".join(character for character in text if not is_emoji(character))
     sure, joined = len(text) - len(without), len(_JOINING.findall(text))
@@ -65,12 +68,12 @@ def count_characters(raw: str) -> Count:
 
 
 def count_hindi_sentences(raw: str) -> int:
-    """Count the pieces between `।`, `!` and `?`, blank ones left out."""
+    """Count the pieces between `।`, `!` and `?`, without blank ones."""
     return sum(bool(piece.strip()) for piece in _AFTER_STOPS.split(raw))
 
 
 def count_pieces(raw: str) -> int:
-    """Runs without a stop in each line."""
+    """Count the runs without a stop in each line."""
     return sum(len(_PIECES.findall(line.strip())) for line in raw.splitlines())
 
 
@@ -86,7 +89,7 @@ def _judge_count(count: Count, relation: str, limit: int, unit: str) -> Finding:
 
 
 def word_count(values: Values) -> Check:
-    """Words as the language of the answer has them."""
+    """Make a check of the number of words, counted by the language of the answer."""
     elsewhere = words.word_count(values)
     relation, limit = values["relation"], values["num_words"]
 
@@ -101,7 +104,7 @@ def word_count(values: Values) -> Check:
 
 
 def sentence_count(values: Values) -> Check:
-    """Sentences as the language of the answer ends them."""
+    """Make a check of the number of sentences, counted by the language of the answer."""
     elsewhere = words.sentence_count(values)
     relation, limit = values["relation"], values["num_sentences"]
 
@@ -124,7 +127,7 @@ _QUOTES = (('"', '"'), ("“", "”"), ("「", "」"))
 
 @judge_by
 def quotation(text: Text, _values: Values) -> Finding:
-    """The first and the last visible character are a pair of double, curly or corner marks."""
+    """Check that the first and last visible character are a pair of double, curly or corner marks."""
     answer = text.stripped
     if len(answer) > 1 and (answer[0], answer[-1]) in _QUOTES:
         return Finding("pass", "the answer stands in quotation marks")

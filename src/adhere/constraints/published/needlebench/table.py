@@ -29,9 +29,9 @@ _TWICE = re.compile(r"\{(.*)\}\n?")
 
 
 def last_box(text: str) -> str | None:
-    r"""Return what stands in the last `\boxed{…}`, with every brace closed.
+    r"""Return the text between the braces of the last `\boxed{…}`, nested braces included.
 
-    None where there is none, or it is never closed.
+    None: there is no box, or its brace is never closed.
     """
     start = text.rfind(_BOX)
     if start < 0:
@@ -47,7 +47,7 @@ def last_box(text: str) -> str | None:
 
 
 def clean_box(inside: str) -> str:
-    """The name in a box: without commands, backslashes, quotation marks and doubled blanks."""
+    """Return the name in a box, without commands, backslashes, quotation marks and doubled blanks."""
     twice = _TWICE.fullmatch(inside)
     text = inside if twice is None else twice[1]
     for command in ("text", "boxed"):  # one after the other: a box in a text

@@ -41,7 +41,7 @@ def reasoning_language(text: Text, values: Values) -> Finding:
 
 
 def fewer_words(values: Values) -> Check:
-    """Fewer words than the limit, counted as IFEval counts them."""
+    """Make a check for fewer words than the limit, counted as in IFEval."""
     return words.word_count({**values, "relation": LESS_THAN})
 
 

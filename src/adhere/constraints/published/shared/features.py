@@ -1,7 +1,7 @@
-"""One answer and everything that published kinds measure on it: computed once, when first asked for.
+"""Hold one answer and all that published kinds measure on it; each feature is computed on first use, once.
 
-All kinds of a prompt, and all its loose variants, share these; a feature that two kinds need is never computed twice.
-Every feature takes linear time on any text and raises on none.
+All kinds of a prompt, and all its loose variants, share these features. Every feature takes linear time on any text and
+raises on none.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _ASCII_LIKE = ("\u017f", "\u212a", "\u0130", "\u0131")
 
 
 class lazy(Generic[T]):  # noqa: N801 - used as a decorator, like property
-    """A property that is computed once per object.
+    """Makes a property that is computed once per object.
 
-    Without `functools.cached_property`'s lock, which costs 1 µs a feature.
+    It does without the lock of `functools.cached_property`, which costs 1 µs a feature.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -40,7 +40,7 @@ class lazy(Generic[T]):  # noqa: N801 - used as a decorator, like property
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
-        """The value; from then on it lies in the instance and this is not called again."""
+        """Compute the value and store it in the instance, so that this is not called again."""
         if instance is None:
             return self
         value = self._compute(instance)
@@ -60,16 +60,17 @@ _STARS_THAT_COUNT = re.compile(r"[^\x00-@[-`{-\x7f]\*+(?:[^\x00-@[-`{-\x7f]|\Z)"
 
 
 def _stars_are_blanks(raw: str) -> bool:
-    """Whether langdetect cannot see if the stars are there.
+    """Tell whether removing the stars makes no difference to langdetect.
 
-    It takes a star for a blank, and blanks next to each other for one, so a star next to a mark or blank is nothing.
-    Its limit of 10,000 characters and its rules for addresses, which do see stars, must be out of reach.
+    It takes a star for a blank, and several blanks for one, so a star next to a mark or blank does not count. Its limit
+    of
+    10,000 characters and its rules for addresses, which do see stars, must be out of reach.
     """
     return len(raw) <= 10_000 and "http" not in raw and "@" not in raw and not _STARS_THAT_COUNT.search(raw)
 
 
 def forget() -> None:
-    """Empty what is remembered between texts (decisions on contexts and chunks): for measurements only."""
+    """Empty the caches of decisions on contexts and chunks, for measurements only."""
     from adhere.constraints.published.shared import punkt, treebank
 
     punkt.forget()
@@ -77,7 +78,7 @@ def forget() -> None:
 
 
 class Text:
-    """An answer, or one loose variant of it, with its lazily computed features.
+    """Holds an answer, or one loose variant of it, with its lazily computed features.
 
     `raw` is the text itself. Everything named after a published library (`sentences`, `tokens`, `language`) reproduces
     that library's result on `raw` exactly.
@@ -85,9 +86,9 @@ class Text:
 
     # How a loose variant came about; see `_cut`.
     whole: Text | None = None
-    """What lines were taken from, and white space at both ends."""
+    """The text from which this variant comes by removing lines and the white space at both ends."""
     offset = 0
-    """Where in `whole` it stands."""
+    """The place of this variant in `whole`."""
     with_stars: Text | None = None
     """The same text before its `*` were removed."""
 
@@ -97,7 +98,7 @@ class Text:
     def release(self) -> None:
         """Drop every feature.
 
-        Variants point back at their text, and the garbage collector would have to find that circle.
+        Variants refer to their text, and the garbage collector would have to find that circle.
         """
         self.__dict__.clear()
 
@@ -106,7 +107,7 @@ class Text:
 
     @lazy
     def stripped(self) -> str:
-        """Without white space at its ends."""
+        """The text without white space at its ends."""
         return self.raw.strip()
 
     @lazy
@@ -126,13 +127,13 @@ class Text:
 
     @lazy
     def lower_finds_ascii(self) -> bool:
-        """Whether looking for a lower-cased ASCII word in `lower` is the same as `re.IGNORECASE` on `raw`."""
+        """Whether a lower-cased ASCII word in `lower` is found as by `re.IGNORECASE` in `raw`."""
         raw = self.raw
         return raw.isascii() or not any(character in raw for character in _ASCII_LIKE)
 
     @lazy
     def lines(self) -> list[str]:
-        """Cut at each newline character, as `str.split` does."""
+        """The pieces between newline characters, as by `str.split`."""
         return self.raw.split("\n")
 
     @lazy
@@ -147,7 +148,7 @@ class Text:
 
     @lazy
     def word_count(self) -> int:
-        """How many `words` there are. No word reaches over a line break, so a variant's are what its lines leave."""
+        """Number of `words`; a variant subtracts the words of the removed lines, as no word spans a line break."""
         if self.whole is not None:
             return self.whole.word_count - sum(map(_count_words, self._surroundings()))
         return _count_words(self.raw)
@@ -175,7 +176,7 @@ class Text:
 
     @property
     def sentence_count(self) -> int:
-        """How many `sentences` there are."""
+        """Number of `sentences`."""
         return len(self.sentence_spans)
 
     @lazy
@@ -197,13 +198,13 @@ class Text:
 
     @lazy
     def capital_count(self) -> int:
-        """How many of `tokens` are in capitals (`str.isupper`)."""
+        """Number of `tokens` that are in capitals (`str.isupper`)."""
         by_chunk = self._capitals_by_chunk
         return sum(map(str.isupper, self.tokens)) if by_chunk is None else by_chunk
 
     @lazy
     def language(self) -> str | None:
-        """The answer of `langdetect` with seed 0: a code, `"unknown"`, or None where it finds no letters to judge."""
+        """The result of `langdetect` with seed 0: a code, `"unknown"`, or None without letters to judge."""
         if self.with_stars is not None and _stars_are_blanks(self.with_stars.raw):
             return self.with_stars.language
         from adhere.constraints.published.shared.language import detect
@@ -211,7 +212,7 @@ class Text:
         return detect(self.raw)
 
     def _surroundings(self) -> tuple[str, str]:
-        """Return what stands before and behind a variant in its whole; white space separates them from it."""
+        """Return the texts before and behind a variant in its whole; white space separates them from the variant."""
         whole = "" if self.whole is None else self.whole.raw
         return whole[: self.offset], whole[self.offset + len(self.raw) :]
 
@@ -220,9 +221,9 @@ class Text:
         return [], _distinct_variants(self)
 
     def variants(self) -> Iterator[Text]:
-        """The loose variants that differ from this text and from each other and are not blank, in IFEval's order.
+        """Yield the distinct loose variants that are neither blank nor this text, in IFEval's order.
 
-        Each is made when first asked for, and is the same object (with its features) the next time.
+        Each variant is made on first use, and later calls yield the same object with its features.
         """
         known_variants, source = self._found_variants
         yield from known_variants
@@ -236,9 +237,9 @@ class Text:
 
 
 def _distinct_variants(text: Text) -> Iterator[Text]:
-    """IFEval's eight variants without repeats, without blank ones and without the text itself.
+    """Yield IFEval's eight variants without repeats, blank ones and the text itself.
 
-    Without `*`; without the first, the last, both lines (stripped); and these three without `*`.
+    The eight are: without `*`; without the first line, the last line, or both (stripped); and these three without `*`.
     """
     raw = text.raw
     plain = text
@@ -265,7 +266,7 @@ def _distinct_variants(text: Text) -> Iterator[Text]:
 
 
 def _cuts(text: Text) -> list[Text]:
-    """Without the first, the last, and both lines, and without white space at the ends."""
+    """Return the text without its first line, its last line, and both, without white space at the ends."""
     raw = text.raw
     first, last = raw.find("\n"), raw.rfind("\n")
     if first < 0:

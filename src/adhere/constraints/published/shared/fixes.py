@@ -1,12 +1,12 @@
-"""The `fixed` mode: what the published code does wrong, each defect with an id, a definition and a source.
+"""Define the `fixed` mode: each defect of the published code has an id, a definition and a source.
 
-A `Fix` is one listed defect of one published id. The rules lie in `ifeval/fixed_*.py`, `ifbench/fixed.py` and
+A `Fix` is one listed defect of one published id. The rules are in `ifeval/fixed_*.py`, `ifbench/fixed.py` and
 `iftrain/fixed.py`; each takes the parameters and the set of fixes that are switched on, so that the effect of one fix
 can be measured alone, and with none switched on it judges as in reference mode. `mended` is the kind with all its fixes
 on.
 
 What counts as a defect, and what a mended rule says, is one careful reading of the published prompts, not a consensus;
-`docs/reference/fixes.md` shows what each changes on real answers (`benchmarks/pages/fixes.py` makes that page).
+`docs/reference/fixes.md` shows what each fix changes on real answers (`benchmarks/pages/fixes.py` makes that page).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FixedRule = Callable[[Values, On], Check]
 
 
 class Fix(NamedTuple):
-    """One defect of one published id.
+    """Describes one defect of one published id, and mends it.
 
     Attributes:
-        id: `fix:bullets-minus`.
-        constraint_id: What it mends.
+        id: Its name, such as `fix:bullets-minus`.
+        constraint_id: The id that it mends.
         what: One sentence: what the published code does wrong, and what fixed mode does.
         source: Where the defect is described.
-        rule: Judges with any of the fixes of the id switched on.
+        rule: The mended rule, which judges with any of the id's fixes switched on.
         params: Parameters that the mended rule takes differently.
     """
 
@@ -48,14 +48,14 @@ class Fix(NamedTuple):
     params: Mapping[str, Param] = {}
 
     def compile(self, params: Mapping[str, Json]) -> Check:
-        """The check with this fix alone, of parameters that are validated and complete."""
+        """Return the check with this fix alone; the parameters must be validated and complete."""
         return self.rule(params, frozenset([self.id]))
 
     def alone(self, params: Mapping[str, Json], *, profile: str | None = None) -> PublishedConstraint:
-        """The constraint with this fix alone.
+        """Return the constraint with this fix alone.
 
         Raises:
-            BadParameter: See `modes.constraint`.
+            BadParameter: A parameter is wrong, as for `modes.constraint`.
         """
         return fill(in_fixed_mode(find(self.constraint_id, profile=profile), only={self.id}), params, mode="fixed")
 
@@ -77,7 +77,7 @@ _loaded_suites: set[str] = set()
 
 
 class Draft(NamedTuple):
-    """A fix before it is joined to its rule by `fixed_rule`."""
+    """Holds a fix before `fixed_rule` joins it to its rule."""
 
     id: str
     what: str
@@ -93,7 +93,7 @@ def fix(name: str, what: str, source: str, **params: Param) -> Draft:
 def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable[[FixedRule], FixedRule]:
     """Declare a function of the parameters and the switched-on fixes as the mended rule of a published id.
 
-    It is called with one fix or more; without any the published rule judges.
+    The function is called only with one fix or more; without any the published rule judges.
     """
 
     def register(rule: FixedRule) -> FixedRule:
@@ -135,7 +135,7 @@ def _load(suite: str) -> None:
 
 
 def in_fixed_mode(kind: Kind, *, only: Collection[str] | None = None) -> Kind:
-    """The kind with its fixes on, or with `only` some of them; a kind without fixes as it is.
+    """Return the kind with its fixes on, or only those in `only`; a kind without fixes is unchanged.
 
     Raises:
         UnknownName: `only` names a fix that the kind does not have.
@@ -158,10 +158,10 @@ def in_fixed_mode(kind: Kind, *, only: Collection[str] | None = None) -> Kind:
 
 
 def fixes(suite: str | None = None) -> tuple[Fix, ...]:
-    """All fixes, or those of `ifeval`, `ifbench` or `iftrain`, in the order in which they are declared.
+    """Return all fixes, or those of `ifeval`, `ifbench` or `iftrain`, in the order of their declaration.
 
     Raises:
-        UnknownName: No such suite.
+        UnknownName: The suite has no fixes.
     """
     if suite is not None and suite not in _MODULES:
         raise UnknownName(f"No fixes for {suite!r}.{nearest(suite, _MODULES)} There are: {', '.join(_MODULES)}")

@@ -1,4 +1,4 @@
-"""The answers of `langdetect` 1.0.9 with seed 0 about a text, bit for bit and some 50 times faster.
+"""Detect a text's language as `langdetect` 1.0.9 with seed 0 does, bit for bit and some 50 times faster.
 
 `langdetect-rs` repeats langdetect's walk: the same Mersenne Twister, the same floating-point operations in the same
 order. No other detector agrees with langdetect, so none ever stands in for it. Results do not depend on the Python that
@@ -12,14 +12,14 @@ import threading
 from collections.abc import Callable
 
 NO_LETTERS = "no letters to detect a language in"
-"""How a verdict's reason begins that passed a language rule because there was nothing to judge: no reward for it."""
+"""The beginning of a verdict's reason if a language rule passed because there was nothing to judge: no reward."""
 _PYTHON_311_UNICODE = "14.0.0"
 _lock = threading.Lock()
 _detect: Callable[[str], str | None] | None = None
 
 
 def detect(text: str) -> str | None:
-    """The language code; `"unknown"` where no language is probable; None where the text has no letters to judge.
+    """Return the language code, `"unknown"` if no language is probable, or None without letters to judge.
 
     As in langdetect, only the first 10,000 characters count.
     """

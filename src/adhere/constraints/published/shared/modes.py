@@ -1,6 +1,6 @@
-"""A published constraint in either mode.
+"""Make a published constraint in either mode.
 
-`reference` as the published code judges, `fixed` with its listed defects mended.
+`reference` judges as the published code does, `fixed` with its listed defects mended.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ def constraint(
     profile: str | None = None,
     random_seed: int | None = None,
 ) -> PublishedConstraint:
-    """A published constraint from its id and parameters; parameters that are None count as absent.
+    """Make a published constraint from its id and parameters; parameters that are None count as absent.
 
     Args:
-        id: As published: `length_constraints:number_words`.
-        params: Under their published names.
+        id: The published id, such as `length_constraints:number_words`.
+        params: Parameters under their published names.
         mode: `reference` judges as the published code does, `fixed` with its listed defects mended.
-        profile: Which version of the suite, where there are several.
+        profile: The version of the suite, if there are several; None: the newest.
         random_seed: Draw what the published code would draw at random, as if it had been seeded with this number right
             before it built the instruction, instead of leaving the answer undecided. In reference mode only.
 
     Raises:
-        UnknownName: No such id.
-        UsageError: No such mode.
+        UnknownName: There is no such id.
+        UsageError: There is no such mode.
         BadParameter: A parameter is unknown, of the wrong type, or one with which the published code raises; or a
             random seed for fixed mode, which draws nothing.
     """

@@ -1,8 +1,9 @@
-"""Keywords as the published code looks for them: unescaped regular expressions; here in bounded time.
+"""Look for keywords as the published code does, as unescaped regular expressions, but in bounded time.
 
-A keyword without metacharacters is found with plain string search where that gives the same. A regular expression is
-run where the steps that it may take on the text are bounded by what takes a fraction of a second; else the answer is
-`undecided`, with the reason, because a guess would be a number without a measurement. No published keyword is.
+A keyword without metacharacters is found with plain string search if that gives the same result. A regular expression
+is run only if its steps on the text are bounded so that it takes a fraction of a second. Else the answer is
+`undecided`, with the reason, because a guess would be a number without a measurement. No published keyword is
+undecided.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ if TYPE_CHECKING:
 
 _META = frozenset(r".^$*+?{}[]\|()")
 _REPEATS = frozenset("*+?{\\(")
-"""Without any of these, a pattern takes a fixed number of steps a character."""
+"""Characters without which a pattern takes a fixed number of steps a character."""
 _MOST_STEPS = 20_000_000
 
 
 class Undecidable(Exception):
-    """Why a pattern cannot be looked for in a text."""
+    """Raised if a pattern cannot be looked for in a text; the message says why."""
 
 
 class Pattern:
-    """One keyword with what the published code puts around it.
+    """Looks for one keyword with what the published code puts around it.
 
     Args:
-        keyword: As in the data; may hold metacharacters, by intent or by accident (`C++`, `$5`).
+        keyword: The keyword as in the data, perhaps with metacharacters, by intent or by accident (`C++`, `$5`).
         before, after: What the published code puts around it.
-        flags: With which it looks.
+        flags: The flags of the regular expression.
     """
 
     __slots__ = ("_cost", "_lower", "_regex", "_trouble", "is_plain", "keyword")
@@ -65,34 +66,34 @@ class Pattern:
             self._trouble = f"{self.keyword!r} is a regular expression that may not end in reasonable time"
 
     def is_ruled_out(self, text: Text) -> bool:
-        """Whether plain string search says that the keyword is nowhere."""
+        """Tell whether plain string search shows that the keyword does not occur."""
         return self._lower is not None and text.lower_finds_ascii and self._lower not in text.lower
 
     def is_in(self, text: Text) -> bool:
-        """Whether a keyword with nothing around it is in the text.
+        """Tell whether the keyword occurs; for patterns with nothing around the keyword.
 
         Raises:
-            Undecidable: It cannot be looked for.
+            Undecidable: The keyword cannot be looked for.
         """
         if self._lower is not None and text.lower_finds_ascii:
             return self._lower in text.lower
         return self.regex(text.raw).search(text.raw) is not None
 
     def count(self, text: Text) -> int:
-        """How often a keyword with nothing around it is in the text, without overlaps.
+        """Count the keyword without overlaps; for patterns with nothing around the keyword.
 
         Raises:
-            Undecidable: It cannot be looked for.
+            Undecidable: The keyword cannot be looked for.
         """
         if self._lower is not None and text.lower_finds_ascii:
             return text.lower.count(self._lower)
         return sum(1 for _ in self.regex(text.raw).finditer(text.raw))
 
     def regex(self, raw: str) -> re.Pattern[str]:
-        """The regular expression to run on `raw`.
+        """Return the regular expression to run on `raw`.
 
         Raises:
-            Undecidable: It is none, or running it on such a text may take too long.
+            Undecidable: The pattern is no regular expression, or running it on this text may take too long.
         """
         if self._regex is None:
             raise Undecidable(self._trouble)
@@ -105,19 +106,22 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def keyword_pattern(keyword: str) -> Pattern:
-    """A keyword that may stand anywhere, in any case."""
+    """Make a pattern for a keyword anywhere, in any case."""
     return Pattern(keyword)
 
 
 @lru_cache(maxsize=4096)
 def word_pattern(word: str) -> Pattern:
-    r"""A keyword between `\b` and `\b`, in any case."""
+    r"""Make a pattern for a keyword between `\b` and `\b`, in any case."""
     return Pattern(word, before=r"\b", after=r"\b")
 
 
 @lru_cache(maxsize=1024)
 def section_pattern(splitter: str) -> Pattern:
-    """A section's mark and its number; the white space around them that the published code takes changes no count."""
+    """Make a pattern for a section's mark and its number.
+
+    The white space around them that the published code also matches changes no count.
+    """
     if _META.isdisjoint(splitter):
         return Pattern(splitter, after=r"\s?\d+", flags=re.NOFLAG)
     return Pattern(splitter, before=r"\s?", after=r"\s?\d+\s?", flags=re.NOFLAG)
@@ -125,10 +129,10 @@ def section_pattern(splitter: str) -> Pattern:
 
 @lru_cache(maxsize=1024)
 def marker_pattern(marker: str) -> Pattern:
-    """A postscript's mark, to be looked for in lower-cased text: the one keyword for which `^` and `$` mean lines.
+    """Make a pattern for a postscript's mark in lower-cased text, the only one whose `^` and `$` mean lines.
 
-    The white space before it and the rest of its line, which the published code takes too, change no verdict but where
-    they change what the mark means.
+    The white space before it and the rest of its line, which the published code also matches, are added only if they
+    change what the mark means.
     """
     before = r"\s*" if marker[:1] in {"?", "+", "*", "{"} else ""
     return Pattern(marker, before=before, after=".*$" if marker[-1:] == "\\" else "", flags=re.MULTILINE)

@@ -1,10 +1,10 @@
-"""Sentence boundaries as NLTK's English and French Punkt tokenizers find them (NLTK 3.8.1 to 3.9.x), in linear time.
+"""Find sentence boundaries as NLTK's English and French Punkt does (NLTK 3.8.1 to 3.9.x), in linear time.
 
 Source: Kiss and Strunk (2006), and the behaviour of `nltk.tokenize.PunktTokenizer("english")` 3.9.1 with its quirks:
 only a stop that another mark or another word follows is looked at; of several stops without a blank between them only
 the last one is (and the first, where it begins the stretch); the decision is made on that stretch and the next word
-alone. Ours differs in how: a run of marks is taken at once, what needs no thought is accepted at once, and everything
-else is decided once per distinct context.
+alone. Ours differs in method: a run of marks is taken at once, clear cases are accepted at once, and all others are
+decided once per distinct context.
 
 NLTK 3.10.2 and later treat curly quotes as closing marks; published scores were made without that.
 """
@@ -47,7 +47,7 @@ _BLANK_RUN = re.compile(r"(\s+)")
 
 
 class _Model(NamedTuple):
-    """Punkt's knowledge of a language; see `punkt_english.NOTICE.txt` and `punkt_french.NOTICE.txt`."""
+    """Holds Punkt's knowledge of a language; see `punkt_english.NOTICE.txt` and `punkt_french.NOTICE.txt`."""
 
     abbreviations: frozenset[str]
     collocations: frozenset[tuple[str, str]]
@@ -80,7 +80,7 @@ Break = tuple[int, int]
 
 
 def spans(text: str, breaks: Iterable[Break]) -> Iterator[tuple[int, int]]:
-    """The sentences between the breaks."""
+    """Yield the sentences between the breaks, as (start, end)."""
     start, end, next_start = 0, -1, 0
     for next_end, following in chain(breaks, ((len(text.rstrip()), -1),)):
         if end >= 0:
@@ -97,16 +97,16 @@ def spans(text: str, breaks: Iterable[Break]) -> Iterator[tuple[int, int]]:
 
 
 def _block_end(text: str, start: int) -> int:
-    """Behind a blank that a word follows.
+    """Return the place behind a blank that a word follows, at which a long text can be divided.
 
-    Stops before it see no more than that word, those behind it nothing before it.
+    Decisions on stops before that place look no further than that word, and those behind it not back beyond it.
     """
     blank = _BLOCK_END.search(text, start + _BLOCK)
     return blank.end() if blank else len(text)
 
 
 class _Token:
-    """A word or mark of a context, and what is decided about it."""
+    """Holds a word or mark of a context, and what is decided about it."""
 
     __slots__ = ("is_abbreviation", "is_break", "is_ellipsis", "kind", "text")
 
@@ -130,7 +130,7 @@ class _Token:
 
 
 class Punkt:
-    """The splitter of one language; its parameters are read when the first text is split."""
+    """Splits sentences of one language; its parameters are read when the first text is split."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -149,14 +149,14 @@ class Punkt:
             cached.cache_clear()
 
     def sentence_spans(self, text: str) -> list[tuple[int, int]]:
-        """(start, end) of each sentence.
+        """Return (start, end) of each sentence.
 
-        White space before the first sentence belongs to it; the rest is between them.
+        White space before the first sentence belongs to it; other white space is between sentences.
         """
         return list(spans(text, self._breaks(text)))
 
     def breaks(self, text: str) -> list[Break]:
-        """Where sentences end and begin, before closing marks are given to the sentence that they close."""
+        """Return where sentences end and begin, before closing marks are moved to the sentence that they close."""
         return list(self._breaks(text))
 
     def inherited_breaks(self, text: str, whole: str, whole_breaks: list[Break], offset: int) -> list[Break]:
@@ -176,15 +176,15 @@ class Punkt:
         return breaks
 
     def iterate_breaks(self, text: str) -> Iterator[Break]:
-        """Yield the results of `breaks` one at a time, for those who need only the first few of a long text."""
+        """Yield the results of `breaks` one at a time, for callers that need only the first few of a long text."""
         return self._breaks(text)
 
     def iterate_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the `sentence_spans` one at a time, for those who need only the first few of a long text."""
+        """Yield the `sentence_spans` one at a time, for callers that need only the first few of a long text."""
         return spans(text, self.iterate_breaks(text))
 
     def _breaks(self, text: str) -> Iterator[Break]:
-        """(end of a sentence, start of the next) at every stop that ends one; a long text is taken block by block."""
+        """Yield (end of a sentence, start of the next); a long text is taken block by block."""
         if len(text) <= _BLOCK:
             return self._walk(text)
         return self._walk_blocks(text)
@@ -208,7 +208,7 @@ class Punkt:
             yield start + stop, start + following
 
     def _walk_repetitive(self, block: str) -> list[Break] | None:
-        """Walk a block as `_walk`, if it is dense with stops in few different contexts; None for another one."""
+        """Do as `_walk` for a block that is dense with stops in few different contexts; None for other blocks."""
         stops = block.count(".") + block.count("?") + block.count("!")
         if stops * 20 < len(block) or block[0] in _BLANKS or _OTHER_BLANK.search(block):
             return None
@@ -239,7 +239,7 @@ class Punkt:
         ]
 
     def _walk(self, text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one hot loop: a call a stop doubles its time
-        """(end of a sentence, start of the next) at every stop that ends one."""
+        """Yield (end of a sentence, start of the next) at every stop that ends one."""
         hard = self.model.hard
         rare_blanks = [blank for blank in _BLANKS[2:] if blank in text]
         start = 0  # of the stretch without blanks that the current candidate stands in
@@ -294,7 +294,7 @@ class Punkt:
             yield pending[1] + 1, pending[2]
 
     def _is_break(self, text: str, start: int, stop: int, following: int, end: int) -> bool:
-        """Whether the stop ends a sentence; `start` bounds its stretch, `following` and `end` what follows."""
+        """Tell whether the stop ends a sentence; `start` bounds its stretch, `following` and `end` the next word."""
         if text[stop] != ".":
             return True
         if stop - start > _LONGEST_CACHED:
@@ -316,9 +316,9 @@ class Punkt:
         )
 
     def _find_plain_end(self, stretch: str) -> bool:
-        """Whether a full stop after this ends a sentence whatever follows.
+        """Tell whether a full stop after `stretch` ends a sentence whatever follows.
 
-        So it is after a mark, and after a word that is no number and that Punkt knows nothing about.
+        This is so after a mark, and after a word that is no number and unknown to Punkt.
         """
         word = stretch.lstrip(_NO_WORD_START)  # each of these is a token of its own
         if not word or word[-1] in _CLOSING_MARKS:
@@ -331,14 +331,14 @@ class Punkt:
         return word not in hard and word.rpartition("-")[2] not in hard
 
     def _number_ends(self, first: str, next_kind: str) -> bool:
-        """Whether the full stop after a number ends a sentence before a word of letters."""
+        """Tell whether the full stop after a number ends a sentence before a word of letters."""
         model = self.model
         if ("##number##", next_kind) in model.collocations:
             return False
         return not first.islower() or next_kind in model.lower_begins
 
     def _decision(self, context: str) -> bool:
-        """Whether a stretch and what follows it hold the end of a sentence before their last token."""
+        """Tell whether a stretch with its next word holds the end of a sentence before its last token."""
         tokens = (token for line in context.split("\n") for token in _TOKEN.findall(line))
         if len(context) <= _LONGEST_CACHED:
             return any(self._ends_between(*pair) for pair in pairwise(tokens))
@@ -361,7 +361,7 @@ class Punkt:
         return token.is_break
 
     def _reconsider(self, token: _Token, following: _Token) -> None:
-        """Punkt's second pass: what the next token says about a token that ends in a full stop."""
+        """Run Punkt's second pass: revise a token that ends in a full stop by the token after it."""
         model = self.model
         kind, next_kind = token.kind_without_period(), following.kind_in_sentence()
         is_initial = _INITIAL.match(token.text) is not None
@@ -380,7 +380,7 @@ class Punkt:
                 token.is_break = False
 
     def _starts_sentence(self, token: _Token, kind: str) -> bool | None:
-        """Whether the spelling of a token says that it begins a sentence; None where it does not say."""
+        """Tell whether the spelling of a token shows that it begins a sentence; None if the spelling is no evidence."""
         if token.text in {";", ":", ",", ".", "!", "?"}:
             return False
         first = token.text[0]

@@ -1,9 +1,9 @@
-"""How many steps a regular expression may take on a text, before it is run.
+"""Bound the steps that a regular expression may take on a text, before it is run.
 
-Other people's keywords are run as patterns. Python's matcher backtracks. What it may try from one start is at most the
-product of the ways to take each repetition; a repetition of one character can be taken in as many ways as the longest
-run of such characters in the text is long. A repetition inside a repetition (`(a+)+`) has no such bound. Read from the
-tree of Python's own parser, so what counts as a repetition is what the matcher takes for one.
+Keywords of published data are run as patterns, and Python's matcher backtracks. Its tries from one start are at most
+the product of the ways to take each repetition; a repetition of one character can be taken in as many ways as the
+longest run of such characters in the text is long. A repetition inside a repetition (`(a+)+`) has no such bound. The
+bound is read from the tree of Python's own parser, so a repetition is what the matcher takes for one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _CATEGORIES = {
 }  # fmt: skip
 _ANYTHING = r"(?s:.)"
 _FEW = 8
-"""Repetitions with no more ways than this cost a factor; others depend on the text."""
+"""The most ways of a repetition that counts as a constant factor; others depend on the text."""
 
 
 class Cost(NamedTuple):
-    """The bound of steps from one start: a constant factor, and the characters that each longer repetition takes."""
+    """Holds the bound of steps from one start: a constant factor, and the characters of each longer repetition."""
 
     factor: int
     runs: tuple[str, ...]
     first: str | None
-    """The character that a match begins with, where there is one."""
+    """The character that a match begins with; None if it is not fixed."""
 
     def steps(self, text: str, flags: int) -> int:
-        """The most steps that finding all matches in `text` may take."""
+        """Return the most steps that finding all matches in `text` may take."""
         starts = len(text)
         if self.first is not None:
             starts = text.count(self.first)
@@ -51,11 +51,11 @@ class Cost(NamedTuple):
 
 
 class _UnboundedRepetition(Exception):
-    """A repetition whose ways no run of characters bounds."""
+    """Raised for a repetition whose ways no run of characters bounds."""
 
 
 def cost(pattern: str, flags: int) -> Cost | None:
-    """Return what bounds the steps of a valid pattern, or None where nothing does."""
+    """Return the bound of the steps of a valid pattern, or None if there is none."""
     tree = _parser.parse(pattern, flags)
     runs: list[str] = []
     try:
@@ -69,10 +69,10 @@ def cost(pattern: str, flags: int) -> Cost | None:
 
 
 def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, is_repeated: bool) -> int:
-    """The constant factor of a sequence; what depends on the text goes to `runs`.
+    """Return the constant factor of a sequence; repetitions that depend on the text are added to `runs`.
 
     Raises:
-        _UnboundedRepetition: Inside a repetition (`is_repeated`) something can be taken in more than one way.
+        _UnboundedRepetition: Something inside a repetition (`is_repeated`) can be matched in more than one way.
     """
     factor = 1
     for code, value in items:
@@ -117,9 +117,9 @@ def _begin_differently(branches: list[Any]) -> bool:
 
 
 def _run(body: Any) -> str:
-    """A pattern for one of the characters that a repetition runs over.
+    """Return a pattern for one of the characters that a repetition runs over.
 
-    For anything but one character, any character.
+    If the repeated part is not one character, it is a pattern for any character.
     """
     if len(body) == 1:
         code, value = body[0]

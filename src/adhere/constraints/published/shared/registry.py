@@ -1,4 +1,4 @@
-"""Published kinds: instructions of other people's suites, judged as their code judges them, under their names.
+"""Register published kinds: instructions of published suites, judged as their code does, under their names.
 
 A `Kind` is one published id with its parameters as published. `constraint` turns an id and stored parameters into a
 `PublishedConstraint`, which checks texts as a `Constraint` does. Where profiles of one suite differ (`ifbench-2025` and
@@ -34,7 +34,7 @@ PROFILES = (
     "agentif", "ifevalpp",
 )  # fmt: skip
 STRIPPED = frozenset({"iheval"})
-"""Profiles whose published runner takes the blanks around an answer away before any rule sees it."""
+"""Profiles whose published runner strips an answer before any rule sees it."""
 
 EMPTY = Finding("fail", "the answer is empty")
 
@@ -59,10 +59,11 @@ def is_never_drawn(_value: Json, _params: Mapping[str, Json]) -> bool:
 
 
 class Param(NamedTuple):
-    """A published parameter.
+    """Describes a published parameter.
 
-    `choices` are all values that the published code accepts (others make it raise). `required` is one without which it
-    raises. `is_drawn` says for which values (None: absent) it draws another one at random; `draw` is how.
+    `choices` are all values that the published code accepts (others make it raise). Without a `required` one it raises
+    too.
+    `is_drawn` tells for which values (None: absent) it draws another one at random, and `draw` draws it.
     """
 
     type: Literal["integer", "number", "string", "strings", "pairs"]
@@ -73,9 +74,10 @@ class Param(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """One published instruction id.
+    """Describes one published instruction id.
 
-    `compile` gets parameters that are validated and complete, and returns the check: linear, and without exceptions.
+    `compile` gets parameters that are validated and complete, and returns the check, which takes linear time and never
+    raises.
     """
 
     id: str
@@ -95,7 +97,7 @@ def declare(
     version: int = 1,
     **params: Param,
 ) -> Kind:
-    """A Kind whose description is filled with the parameters by name; "None" stands where one is absent."""
+    """Make a Kind whose description is filled with the parameters by name; an absent one reads "None"."""
 
     def describe(values: Mapping[str, Json]) -> str:
         return description.format(**{name: values.get(name) for name in params})
@@ -104,7 +106,7 @@ def declare(
 
 
 def judge_by(rule: Callable[[Text, Mapping[str, Any]], Finding]) -> Callable[[Mapping[str, Json]], Check]:
-    """A Kind's `compile`, of a rule that prepares nothing and so takes text and parameters at once."""
+    """Turn a rule of text and parameters, which prepares nothing, into a Kind's `compile`."""
 
     @functools.wraps(rule)
     def compile_rule(values: Mapping[str, Json]) -> Check:
@@ -114,7 +116,7 @@ def judge_by(rule: Callable[[Text, Mapping[str, Any]], Finding]) -> Callable[[Ma
 
 
 def _module_of(profile: str) -> str:
-    """`ifbench` of `ifbench-2026`, `mifeval` of `m-ifeval`."""
+    """Return the module of a profile: `ifbench` for `ifbench-2026`, `mifeval` for `m-ifeval`."""
     return profile.partition("-20")[0].replace("-", "")
 
 
@@ -148,7 +150,7 @@ def _load(module: str) -> None:
 
 
 def ids(profile: str | None = None) -> list[str]:
-    """All published ids, or those of one profile, sorted."""
+    """Return all published ids, or those of one profile, sorted."""
     for module, profiles in _MODULES.items():
         if profile is None or profile in profiles:
             _load(module)
@@ -156,18 +158,18 @@ def ids(profile: str | None = None) -> list[str]:
 
 
 def is_published(id: str) -> bool:  # noqa: A002 - the field's word
-    """Whether some profile knows the id."""
+    """Tell whether some profile has the id."""
     return _profiles_of(id) is not None
 
 
 def is_loaded(id: str) -> bool:  # noqa: A002
-    """Whether the id is published and costs no import to look up; IFEval's ids always are."""
+    """Tell whether the id is published and found without an import; IFEval's ids always are."""
     _load("ifeval")
     return id in _kinds
 
 
 def _profiles_of(id: str, profile: str | None = None) -> dict[str, Kind] | None:  # noqa: A002
-    """The kinds of an id by profile: those of the modules that are loaded, which `profile`'s then is."""
+    """Return the kinds of an id by profile, in the modules loaded so far and that of `profile`; None if unknown."""
     for module, profiles in _MODULES.items():
         if profile in profiles:
             _load(module)
@@ -179,15 +181,15 @@ def _profiles_of(id: str, profile: str | None = None) -> dict[str, Kind] | None:
 
 
 def is_in(id: str, profile: str) -> bool:  # noqa: A002
-    """Whether that profile has the id."""
+    """Tell whether the profile has the id."""
     return profile in (_profiles_of(id, profile) or ())
 
 
 def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
-    """The kind called `id`; of several profiles the newest, unless `profile` names one.
+    """Return the kind called `id`, of the newest profile unless `profile` names one.
 
     Raises:
-        UnknownName: No published suite has that id, or not in that profile; unknown ids fail closed.
+        UnknownName: No published suite has the id, or not in that profile.
     """
     by_profile = _profiles_of(id, profile)
     if by_profile is None:
@@ -200,7 +202,7 @@ def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
 
 
 class PublishedConstraint:
-    """A published kind with its parameters: checks and describes, and is stored, as a Constraint is."""
+    """Holds a published kind with its parameters; checks, describes and is stored as a Constraint is."""
 
     __slots__ = ("id", "judge", "kind", "mode", "params")
     reads_calls = False
@@ -217,15 +219,15 @@ class PublishedConstraint:
         return EMPTY if not text or text.isspace() else self.judge(Text(text))
 
     def both_views(self, text: Text) -> tuple[Finding, Finding]:
-        """(strict, loose) of one answer; share one Text among the constraints of a prompt."""
+        """Return (strict, loose) for one answer; the constraints of a prompt should share one Text."""
         return both_views(self.judge, text)
 
     def describe(self, phrasing: int = 0) -> str:
-        """The rule in the published words, which are the only ones."""
+        """Say the rule in the published words, which are the only ones."""
         return self.kind.describe(self.params)
 
     def ref(self) -> ConstraintRef:
-        """How this constraint is stored."""
+        """Return the form in which the constraint is stored."""
         return ConstraintRef(self.id, self.params)
 
     def __repr__(self) -> str:
@@ -236,7 +238,7 @@ class PublishedConstraint:
 def fill(
     kind: Kind, params: Mapping[str, Json], *, mode: Mode = "reference", random_seed: int | None = None
 ) -> PublishedConstraint:
-    """A kind with its parameters; see `modes.constraint`."""
+    """Make a constraint of a kind and its parameters; see `modes.constraint`."""
     values = _validate(kind, params)
     rng = None if random_seed is None else _make_rng(random_seed)
     reasons = []
@@ -277,7 +279,10 @@ def _validate(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _convert_type(kind: Kind, name: str, value: Any) -> Json:
-    """The value as its declared type; files carry whole numbers as floats, and stored constraints lists as tuples."""
+    """Return the value as its declared type.
+
+    Files carry whole numbers as floats, and stored constraints carry lists as tuples.
+    """
     param = kind.params[name]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -318,17 +323,17 @@ _WORDS = {
 
 
 def both_views(judge: Check, text: Text) -> tuple[Finding, Finding]:
-    """(strict, loose) of one text."""
+    """Return (strict, loose) for one text."""
     strict = EMPTY if text.is_blank else judge(text)
     return strict, loosely(judge, text, strict)
 
 
 def loosely(judge: Check, text: Text, strict: Finding) -> Finding:
-    """The loose finding of a text whose strict one is known.
+    """Return the loose finding of a text whose strict finding is known.
 
-    Undecided where no variant passes but one could not be judged. Loose passes where any variant of the text passes, so
-    a strict pass is a loose pass. Only strict failures are looked at again, and only on variants that differ from the
-    text and from each other.
+    Loose passes if any variant of the text passes, so a strict pass is a loose pass. It is undecided if no variant
+    passes but one could not be judged. Only strict failures are judged again, on variants that differ from the text and
+    from each other.
     """
     if strict.outcome == "pass" or isinstance(strict, FinalFailure) or text.is_blank:
         return strict
@@ -344,6 +349,6 @@ def loosely(judge: Check, text: Text, strict: Finding) -> Finding:
 
 
 def kinds(profile: str) -> Iterator[Kind]:
-    """The kinds of one profile, by id."""
+    """Yield the kinds of one profile, by id."""
     for name in ids(profile):
         yield _kinds[name][profile]

@@ -1,9 +1,9 @@
-"""Word tokens as NLTK's `word_tokenize` makes them out of a sentence (NLTK 3.8.1 to 3.9.x), in linear time.
+"""Split a sentence into word tokens as NLTK's `word_tokenize` does (NLTK 3.8.1 to 3.9.x), in linear time.
 
 Source: the Penn Treebank rules as `nltk.tokenize.destructive.NLTKWordTokenizer` 3.9.1 applies them, one substitution
-after the other on the whole sentence. Ours differs in how: the rules look no further than one chunk (what stands
-between white space) and the character next to it, except for the full stop at the end of the sentence; so chunks are
-tokenised one by one and remembered, and only the last few go through the rules together.
+after the other on the whole sentence. Ours differs in method: the rules look no further than one chunk (a piece between
+white space) and the character next to it, except for the full stop at the end of the sentence; so chunks are tokenised
+one by one and remembered, and only the last few go through the rules together.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ def _lower(text: str) -> str:
 
 
 def is_contracted(word: str) -> bool:
-    """Whether a word of letters is two tokens, such as "cannot"."""
+    """Tell whether a word of letters is two tokens, such as "cannot"."""
     return 4 < len(word) < 7 and _lower(word) in _CONTRACTED
 
 
 def tokenize(sentence: str) -> list[str]:
-    """The tokens of one sentence."""
+    """Return the tokens of one sentence."""
     chunks = [match.span() for match in _CHUNK.finditer(sentence)]
     last = len(chunks) - 1
     while last > 0 and _TAIL.issuperset(sentence[chunks[last][0] : chunks[last][1]]):
@@ -102,7 +102,7 @@ def tokenize(sentence: str) -> list[str]:
 
 
 def windows(sentence: str) -> Iterator[list[str]]:
-    """Yield the tokens of `tokenize` some at a time, for those who need only the first few of a long sentence."""
+    """Yield the tokens of `tokenize` some at a time, for callers that need only the first few of a long sentence."""
     start = 0
     if len(sentence) > LONG:
         # The full stop that may be final, and all that is looked at with it, stands in the last chunk with other marks.
@@ -124,7 +124,7 @@ def iterate(sentence: str) -> Iterator[str]:
 
 
 def _end(rest: str) -> list[str]:
-    """The tokens of the last chunks of a sentence, from the white space before them on."""
+    """Return the tokens of the last chunks of a sentence, from the white space before them on."""
     return _rules(f"x{rest}")[1:]
 
 
@@ -132,7 +132,7 @@ _cached_end = lru_cache(maxsize=1 << 15)(_end)
 
 
 def _chunk(chunk: str, before: str, after: str) -> list[str]:
-    """The tokens of a chunk that is not the last of its sentence; `before` is "" at the start of the sentence."""
+    """Return the tokens of a chunk that is not its sentence's last; `before` is "" at the sentence's start."""
     if before:
         return _rules(f"x{before}{chunk}{after}x")[1:-1]
     return _rules(f"{chunk}{after}x")[:-1]
@@ -142,7 +142,7 @@ _cached_chunk = lru_cache(maxsize=1 << 15)(_chunk)
 
 
 def _rules(text: str) -> list[str]:
-    """All substitutions, one after the other, on text that ends as a sentence does."""
+    """Apply all substitutions, one after the other, to text that ends as a sentence does."""
     return _ending_rules(_middle_rules(_opening_rules(text)))
 
 
@@ -203,10 +203,10 @@ def _ending_rules(text: str) -> list[str]:
 
 
 def capitals_by_chunk(text: str) -> int | None:
-    """How many tokens of the text are in capitals, or None where only tokenising its sentences can tell.
+    """Count the tokens of the text in capitals; None if only tokenising its sentences can tell.
 
-    A chunk is counted by itself where its count cannot depend on what stands around it or on where sentences end. Each
-    doubtful one costs as much as tokenising ten, so a text with many is left to the tokens.
+    A chunk is counted by itself if its count cannot depend on the text around it or on where sentences end. Each
+    doubtful chunk costs as much as tokenising ten, so a text with many is left to the tokens.
     """
     if text.isascii() and text == text.lower():
         return 0
@@ -216,7 +216,7 @@ def capitals_by_chunk(text: str) -> int | None:
 
 
 def _sum_of_capitals(chunks: Iterable[tuple[str, int]]) -> int | None:
-    """Count the tokens in capitals of chunks, given how often each stands; None where that cannot be told."""
+    """Count the tokens in capitals of (chunk, how often it occurs) pairs; None if that cannot be told."""
     total = 0
     doubtful: set[str] = set()
     for chunk, times in chunks:
@@ -237,7 +237,7 @@ def _sum_of_capitals(chunks: Iterable[tuple[str, int]]) -> int | None:
 
 
 def _capitals(chunk: str) -> int | None:
-    """The tokens in capitals of a chunk, or None where that depends on its surroundings."""
+    """Count the tokens in capitals of a chunk; None if the count depends on its surroundings."""
     if chunk.isascii() and chunk == chunk.lower():
         return 0
     contracted = _CONTRACTED_INSIDE.search(chunk) is not None

@@ -1,7 +1,7 @@
-"""Keywords as whole words, for fixed mode: taken literally, in any case, with no letter or digit on either side.
+"""Find keywords as whole words, for fixed mode: literally, in any case, without a letter or digit beside them.
 
-An underscore is no letter (`thanks_a lot` holds `thanks`), a combining mark is part of the letter before it, and where
-a keyword ends in a script that is written without blanks (Han, kana, Thai, …) nothing is asked of what follows.
+An underscore is no letter (`thanks_a lot` holds `thanks`), a combining mark is part of the letter before it, and if a
+keyword ends in a script that is written without blanks (Han, kana, Thai, …), anything may follow.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _WORD = re.compile(rf"[^\W_]++(?:(?:{WORD_CHARACTER}|['’.\-‐‑](?=[^\W_]))[
 
 @lru_cache(maxsize=4096)
 def whole_word(keyword: str, *, is_literal: bool = True, is_whole: bool = True) -> Pattern:
-    """A keyword to be looked for by `find` and `count`.
+    """Make a pattern of a keyword for `find` and `count`.
 
     Args:
-        keyword: As in the data.
+        keyword: The keyword as in the data.
         is_literal: Whether its marks mean themselves (`C++`, `$5`), or what they mean in a regular expression.
         is_whole: Whether no letter or digit may stand next to a letter or digit at its ends.
     """
@@ -35,39 +35,39 @@ def whole_word(keyword: str, *, is_literal: bool = True, is_whole: bool = True) 
 
 
 def _is_spaced(character: str) -> bool:
-    """Whether it is a letter or digit of a script that puts blanks between words."""
+    """Tell whether a character is a letter or digit of a script with blanks between words."""
     return character.isalnum() and not _UNSPACED.match(character)
 
 
 def find(pattern: Pattern, text: Text) -> re.Match[str] | None:
-    """The first place where the keyword stands.
+    """Return the first occurrence of the keyword, or None.
 
     Raises:
-        Undecidable: It is a regular expression that cannot be run.
+        Undecidable: The keyword is a regular expression that cannot be run.
     """
     return None if pattern.is_ruled_out(text) else pattern.regex(text.raw).search(text.raw)
 
 
 def count(pattern: Pattern, text: Text) -> int:
-    """How often the keyword stands, without overlaps.
+    """Count the occurrences of the keyword, without overlaps.
 
     Raises:
-        Undecidable: It is a regular expression that cannot be run.
+        Undecidable: The keyword is a regular expression that cannot be run.
     """
     return 0 if pattern.is_ruled_out(text) else sum(1 for _ in pattern.regex(text.raw).finditer(text.raw))
 
 
 def joined_words(raw: str) -> list[str]:
-    """Runs of letters and digits; an apostrophe, hyphen or point between two of them joins them (`don't`, `U.S.A`)."""
+    """Return runs of letters and digits, joined by an apostrophe, hyphen or point between them (`don't`, `U.S.A`)."""
     return _WORD.findall(raw)
 
 
 def iterate_words(raw: str) -> Iterator[str]:
-    """`joined_words`, one after the other."""
+    """Yield `joined_words` one at a time."""
     return (match.group() for match in _WORD.finditer(raw))
 
 
 def first_word(piece: str) -> str:
-    """The word with which the piece begins; "" where it begins with a mark or blank."""
+    """Return the word with which the piece begins; "" if it begins with a mark or blank."""
     match = _WORD.match(piece)
     return match.group() if match else ""

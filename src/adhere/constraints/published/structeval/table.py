@@ -41,21 +41,21 @@ from adhere.schema import Json
 FORMATS = ("json", "yaml", "toml", "xml", "csv")
 PROFILES = ("structeval",)
 _MOST_YAML = 100_000
-"""Characters. PyYAML reads about 100 kB a second, and the published outputs have at most a few."""
+"""The most characters of YAML: PyYAML reads about 100 kB a second, and published outputs have at most a few kB."""
 _CODE = re.compile(r"<code>(.*?)</code>", re.DOTALL)
 _FENCE = re.compile(r"```\s*(.*?)```", re.DOTALL)
 
 
 class _Unread(Exception):
-    """The code is not of its format."""
+    """Raised if the code is not of its format."""
 
 
 class _NoReader(Exception):
-    """Nothing here can read it."""
+    """Raised if nothing installed can read the format."""
 
 
 def code_of(text: str, form: str) -> str | None:
-    """The code in an answer, after escapes were undone; None where no tag or fence marks any."""
+    """Return the code in an answer, after undoing escapes; None if no tag or fence marks any."""
     with suppress(UnicodeError, ValueError), warnings.catch_warnings():  # else the answer as it is, as there
         warnings.simplefilter("ignore")  # of escapes that mean nothing, which stay as they are
         text = codecs.decode(text, "unicode_escape")  # a str is taken as its UTF-8
@@ -94,7 +94,7 @@ def _csv(code: str) -> Any:
 
 
 def _xml(code: str) -> Any:
-    """Elements by name, `@` before attributes, a list where a name comes again; texts are leaves."""
+    """Read XML: elements by name, `@` before attributes, a list for repeated names, texts as leaves."""
     root: dict[str, Any] = {}
     stack: list[dict[str, Any]] = [root]
     texts: list[list[str]] = [[]]
@@ -137,7 +137,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def steps_of(path: str) -> list[str]:
-    """The steps of a path: names, `[0]`, `*`; a CSV header is one step.
+    """Split a path into steps: names, `[0]`, `*`; a CSV header is one step.
 
     Raises:
         ValueError: A bracket is not closed.
@@ -165,7 +165,7 @@ def steps_of(path: str) -> list[str]:
 
 
 def stands(node: Any, steps: list[str]) -> bool:  # noqa: PLR0911 - one return a kind of step
-    """Whether a path leads somewhere in what was read."""
+    """Tell whether a path leads somewhere in the value that was read."""
     if not steps:
         return True
     step, rest = steps[0], steps[1:]

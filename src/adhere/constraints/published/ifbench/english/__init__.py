@@ -1,1 +1,1 @@
-"""English as IFBench's checkers see it: sentences, tags, syllables, pronouns, stop words."""
+"""Analyse English as IFBench's checkers do: sentences, tags, syllables, pronouns, stop words."""

@@ -1,4 +1,4 @@
-"""The single characters that are emoji for the `emoji` package (2.16.0), the only test that `format:emoji` makes.
+"""List the single characters that are emoji for the `emoji` package (2.16.0), as `format:emoji` tests them.
 
 The ranges are the single-character sequences of Unicode's emoji-test.txt (Unicode 17) and its emoji components.
 """
@@ -34,5 +34,5 @@ def _emoji() -> frozenset[str]:
 
 
 def is_emoji(character: str) -> bool:
-    """Whether one character is an emoji by itself; a variation selector, a flag's half or a keycap's digit is not."""
+    """Tell whether one character is an emoji by itself, unlike a variation selector or half a flag."""
     return character in _emoji()

@@ -1,4 +1,4 @@
-"""How many pronouns an answer holds, as the two versions of `count:pronouns` count them."""
+"""Count the pronouns of an answer as the two versions of `count:pronouns` do."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ _OTHER_BLANK = re.compile(r"[^\S ]")
 
 @feature
 def count_old(text: Text) -> int:
-    """White-space words of the lower-cased text without marks."""
+    """Count pronouns among white-space words of the lower-cased text without marks."""
     words = without_marks(text.raw.replace("/", " ").lower()).split()
     return sum(map(_OLD.__contains__, words))
 
 
 @feature
 def count_new(text: Text) -> int:
-    """Tokens of NLTK's `word_tokenize` on the lower-cased text with `/` read as a blank.
+    """Count pronouns among the tokens of NLTK's `word_tokenize`, lower-cased, with `/` read as a blank.
 
-    The Treebank rules split white-space chunks one by one, but for a sentence's last full stop; so a chunk's count is
-    remembered, and only a sentence's end is tokenised afresh.
+    The Treebank rules split white-space chunks one by one, except for a sentence's last full stop. So a chunk's count
+    is
+    cached, and only a sentence's end is tokenised afresh.
     """
     raw = text.raw
     lower = raw.replace("/", " ").lower() if "/" in raw else text.lower
@@ -85,7 +86,7 @@ def _in_chunk(chunk: str) -> int:
 
 
 def _in_end(piece: str) -> int:
-    """Count pronouns as the rules do; 0 at once where no run of letters could become one (1 MB of commas)."""
+    """Count pronouns as the rules do; 0 at once if no run of letters could become one (1 MB of commas)."""
     return _count(tokenize(piece)) if _may_hold_one(piece) else 0
 
 

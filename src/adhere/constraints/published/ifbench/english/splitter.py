@@ -1,10 +1,10 @@
-"""Sentences as the 2025 IFBench checkers and the IFTrain checkers cut them: by substitution, not by Punkt.
+"""Cut sentences as the IFBench checkers of 2025 and the IFTrain checkers do: by substitution, not by Punkt.
 
 Source: `split_into_sentences` of allenai/open-instruct IFEvalG and of IFBench before December 2025 (both from
 google-research's `instructions_util`), reproduced step by step: a full stop that ends no sentence is hidden as `<prd>`,
 `<stop>` is put after every other end mark, the text is cut there. An answer that holds these two markers literally is
 cut by them, as in the original. Linear: no step looks further than a few characters around a full stop. So a long text
-is taken block by block, and what asks for its first sentences only does not pay for the rest.
+is cut block by block, and a caller that needs only its first sentences does not pay for the rest.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ _COMPANY = "(Inc|Ltd|Jr|Sr|Co)"
 
 
 class _Step(NamedTuple):
-    """A substitution, and a cheaper pattern without which it finds nothing: it looks at full stops only."""
+    """Holds a substitution around full stops, and a cheaper pattern without which it finds nothing."""
 
     guard: re.Pattern[str]
     pattern: re.Pattern[str]
     around: tuple[tuple[str, str], ...]
-    """What the replacement puts before and after each group; it consists of the groups and these."""
+    """What the replacement puts before and after each group; the replacement has nothing else but the groups."""
 
     def substitute(self, text: str) -> str:
-        """Several times faster than `re.sub`, which fills the replacement in anew for each match."""
+        """Apply the substitution to a text.
+
+        This is several times faster than `re.sub`, which fills the replacement in anew for each match.
+        """
         if not self.guard.search(text):
             return text
         parts = self.pattern.split(text)
@@ -44,9 +47,9 @@ class _Step(NamedTuple):
 
 
 def _step(pattern: str, around: str, *before: str, after: str = "") -> _Step:
-    """A step whose replacement is `around`, with a `%` for each group.
+    """Make a step whose replacement is `around`, with a `%` for each group.
 
-    `before` are fixed-width alternatives for what stands up to the full stop, `after` for what follows it.
+    `before` holds fixed-width alternatives for the text up to the full stop, `after` a pattern for the text behind it.
     """
     behind = "|".join(rf"(?<={piece}\.)" for piece in before)
     first, *others = around.split("%")
@@ -89,7 +92,7 @@ _BLOCK = 1 << 14
 
 
 def split(text: str) -> list[str]:
-    """The stripped pieces; an empty piece counts, except the last."""
+    """Return the stripped pieces; empty pieces count, except the last."""
     pieces = list(map(str.strip, _cut_block(_pad(text))))
     if not pieces[-1]:
         pieces.pop()
@@ -110,7 +113,7 @@ def _block_ends(padded: str) -> Iterator[int]:
 
 
 def _cut_block(text: str) -> list[str]:
-    """Pieces with the blanks around them; what follows the last cut is one, even if it is empty."""
+    """Return pieces with the blanks around them; the rest after the last cut is one, even if empty."""
     if "." in text:
         text = _hide_inner_stops(text)
     for inside, outside in _QUOTES_OUTSIDE:
@@ -134,7 +137,7 @@ def _hide_inner_stops(text: str) -> str:
 
 
 def iterate(text: str) -> Iterator[str]:
-    """Yield the pieces of `split` one at a time, for those who need only the first few of a long text."""
+    """Yield the pieces of `split` one at a time, for callers that need only the first few of a long text."""
     padded = _pad(text)
     return _pieces(padded, _block_ends(padded), {})
 
@@ -159,13 +162,13 @@ def _pieces(padded: str, ends: Iterable[int], cut_blocks: dict[str, list[str]]) 
 
 @feature
 def _blocks(text: Text) -> tuple[list[int], dict[str, list[str]]]:
-    """Where the blocks of a padded text end, and those that are cut already."""
+    """Return where the blocks of a padded text end, and the blocks that are already cut (none at first)."""
     return list(_block_ends(_pad(text.raw))), {}
 
 
 @feature
 def pieces(text: Text) -> list[str]:
-    """`split` of an answer."""
+    """Return `split` of an answer."""
     if len(text.raw) <= _BLOCK:
         return split(text.raw)
     padded = _pad(text.raw)

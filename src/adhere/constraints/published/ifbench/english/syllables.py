@@ -1,4 +1,4 @@
-"""Syllables of English words as `syllapy` 0.8.0 counts them: a list of words, else groups of vowels."""
+"""Count syllables of English words as `syllapy` 0.8.0 does: by a list of words, else by groups of vowels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST_CACHED = 40
 
 
 def syllables(word: str) -> int:
-    """How many syllables a lower-cased word without marks has; 0 for one that holds a digit."""
+    """Return the number of syllables of a lower-cased word without marks; 0 if it holds a digit."""
     return _remembered(word) if len(word) <= _LONGEST_CACHED else _count(word)
 
 

@@ -1,4 +1,4 @@
-"""The part of speech of an answer's first token, by the averaged perceptron.
+"""Find the part of speech of an answer's first token, by the averaged perceptron.
 
 Source: Honnibal's averaged perceptron tagger as in NLTK's `PerceptronTagger`: words with one clear tag are looked up,
 else the tag with the highest sum of feature weights wins, ties by name. NLTK runs it over the whole answer; the tag of
@@ -26,13 +26,13 @@ from collections.abc import Sequence
 from importlib import resources
 
 CLOSE = 4
-"""In tenths of a weight, as the model's file has them."""
+"""The distance below which two tags are too close to decide, in tenths of a weight, as in the model's file."""
 _WEIGHT = re.compile(r"([^\s\d-]\S*?|-[LR]RB-)(-?\d+)(?: |\Z)")
 
 
 @functools.cache
 def _model() -> dict[str, str]:
-    """Rows "feature<TAB>tag+weight …" by feature; weights in tenths, parsed only when a row is used."""
+    """Return feature -> "tag+weight …"; weights are in tenths and parsed only when used."""
     import lzma  # some Pythons are built without it; then this rule is undecided, and no other
 
     packed = (resources.files(__package__) / "tagger.xz").read_bytes()
@@ -46,10 +46,10 @@ def _weights(feature: str) -> tuple[tuple[str, int], ...]:
 
 
 def first_tag(tokens: Sequence[str]) -> tuple[str, bool]:
-    """The Penn Treebank tag of `tokens[0]`, and whether it is clear that this is, or is not, a verb.
+    """Return the Penn Treebank tag of `tokens[0]`, and whether it is clear if the token is a verb.
 
     Args:
-        tokens: The first three of the answer (fewer if it has no more).
+        tokens: The first three tokens of the answer (fewer if it has no more).
     """
     word = tokens[0]
     only_tag = _model().get(f"= {word}")
@@ -69,7 +69,7 @@ def first_tag(tokens: Sequence[str]) -> tuple[str, bool]:
 
 
 def _normal(word: str) -> str:
-    """Hyphenated words, years and numbers are one word each; all else in lower case."""
+    """Return one text for all hyphenated words, for all years and for all numbers; other words in lower case."""
     if "-" in word and word[0] != "-":
         return "!HYPHEN"
     if word.isdigit() and len(word) == 4:

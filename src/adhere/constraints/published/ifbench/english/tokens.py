@@ -1,8 +1,8 @@
-"""The first and last tokens of an answer, without tokenising what lies between.
+"""Find the first and last tokens of an answer without tokenising the text between them.
 
-The Treebank rules look no further than one chunk (what stands between blanks) and Punkt no further than the chunk
-after it, so the tokens of a few chunks at either end are known without the rest. A text in one piece has no chunks to
-count by; if it holds no stop, and so no sentence ends, a stretch of it will do.
+The Treebank rules look no further than one chunk (a piece between blanks), and Punkt no further than the chunk after
+it. So the tokens of a few chunks at either end are known without the rest. A text in one piece has no chunks to count
+by; if it holds no stop, and so no sentence ends, a stretch of it is enough.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _AT_CUT = 12  # tokens of a stretch that the cut may have changed
 
 
 def _head(raw: str, most: int) -> str | None:
-    """The text up to the chunk after the first `most`; None where it has no more of them.
+    """Return the text up to the chunk after the first `most`; None if it has no more chunks.
 
-    What stands between other than ASCII blanks is one chunk, because Punkt takes a no-break space for a letter.
+    Only ASCII blanks separate chunks, because Punkt takes a no-break space for a letter.
     """
     count = 0
     for match in _CHUNK.finditer(raw):
@@ -39,7 +39,7 @@ def _head(raw: str, most: int) -> str | None:
 
 
 def _tail(raw: str, most: int) -> str | None:
-    """The last `most` chunks with the blank before them; None where no blank stands before them."""
+    """Return the last `most` chunks with the blank before them; None if no blank precedes them."""
     start = len(raw)
     for _ in range(most):
         end = len(raw[:start].rstrip())
@@ -83,7 +83,7 @@ def _closing(text: Text) -> list[str]:
 
 
 _CLEAN_CUT = re.compile(r"""(?<=[^'`".-])[^'`".-]""")
-"""Where no mark stands that several make one of."""
+"""A place to cut: no mark is next to it that can form one token with others."""
 
 
 @feature
@@ -92,35 +92,35 @@ def _has_no_stop(text: Text) -> bool:
 
 
 def plain_chunks(text: Text) -> Iterator[str]:
-    """The chunks of letters and digits alone; each is one of `Text.tokens`, wherever sentences end."""
+    """Yield the chunks of letters and digits alone; each is one of `Text.tokens`, wherever sentences end."""
     return (chunk for chunk in text.chunks if chunk.isalnum() and not is_contracted(chunk))
 
 
 def tokens_of(text: Text) -> Iterator[str]:
-    """`Text.tokens`, sentence by sentence, for those who need only the first few."""
+    """Yield `Text.tokens`, sentence by sentence, for callers that need only the first few."""
     return (token for sentence in text.sentences for token in iterate(sentence))
 
 
 def iterate_tokens(sentence: str) -> Iterator[str]:
-    """The tokens of NLTK's `word_tokenize(sentence)`, one by one.
+    """Yield the tokens of NLTK's `word_tokenize(sentence)`, one by one.
 
-    It looks for sentences again, and may find several.
+    The sentence is searched for sentences again, which may find several.
     """
     for start, end in iterate_spans(sentence):
         yield from iterate(sentence[start:end])
 
 
 def leading_tokens(sentence: str, most: int) -> list[str]:
-    """The first `most` tokens of NLTK's `word_tokenize(sentence)`."""
+    """Return the first `most` tokens of NLTK's `word_tokenize(sentence)`."""
     head = _head(sentence, most + 2)
     return Text(sentence if head is None else f"{head}x").tokens[:most]
 
 
 def first_tokens(text: Text, most: int) -> list[str]:
-    """The first `most` (at most 3) of `Text.tokens`."""
+    """Return the first `most` (at most 3) of `Text.tokens`."""
     return _opening(text)[:most]
 
 
 def last_tokens(text: Text, most: int) -> list[str]:
-    """The last `most` (at most 3) of `Text.tokens`."""
+    """Return the last `most` (at most 3) of `Text.tokens`."""
     return _closing(text)[-most:]
