@@ -89,7 +89,7 @@ def count_japanese_sentences(raw: str) -> int:
 
 
 def counted_with(module: str, package: str, compile_installed: Compile) -> Compile:
-    """Return the compiler of a check if `module` is installed, else one of undecided checks that say what to install."""
+    """Return the check's compiler if `module` is installed, else one of undecided checks that say what to install."""
     undecided = Finding(
         "undecided", f"the published code counts with {package}, which is not installed: pip install 'adhere[mifeval]'"
     )
