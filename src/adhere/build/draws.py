@@ -28,8 +28,7 @@ class Ledger(Record, frozen=True):
     """Holds the cost of the draws.
 
     `tokens_generated` is None if the model did not report the tokens of every answer. `seconds` is the sum over all
-    starts
-    of the build; a killed start loses at most its last two seconds.
+    starts of the build; a killed start loses at most its last two seconds.
     """
 
     answers_generated: int

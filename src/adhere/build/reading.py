@@ -83,8 +83,7 @@ def adds_filler(prompt: Prompt, original: str, edit: str) -> bool:
     """Tell whether an edit adds more than two words that are neither in the original nor in a rule.
 
     A repair that writes *A good keyword here is lamp* keeps a rule about *lamp* and says nothing. If a rule dictates
-    the
-    text, nothing is filler.
+    the text, nothing is filler.
     """
     if any(dictates(ref) for ref in prompt.constraints):
         return False

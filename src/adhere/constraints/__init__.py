@@ -1,10 +1,11 @@
 """Judge answers by constraints that a program can check; a family's module is imported on first use.
 
-base.py       defines a Constraint; the registry of our own kinds (`make`, `from_ref`) resolve.py    makes any
-constraint from its stored form: our own, a published one, a plug-in's compose.py    constraints made of others
-(nested.py: how these are stored); rule.py: the base of our own kinds repair.py     small edits that make an answer pass
-kinds/        our own kinds: trained/, held_out/, and what families share published/    published kinds, bit for bit,
-and with their defects mended: one folder for each suite
+base.py       defines a Constraint; the registry of our own kinds (`make`, `from_ref`)
+resolve.py    makes any constraint from its stored form: our own, a published one, a plug-in's
+compose.py    constraints made of others (nested.py: how these are stored); rule.py: the base of our own kinds
+repair.py     small edits that make an answer pass
+kinds/        our own kinds: trained/, held_out/, and what families share
+published/    published kinds, bit for bit, and with their defects mended: one folder for each suite
 """
 
 from __future__ import annotations

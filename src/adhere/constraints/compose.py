@@ -64,7 +64,7 @@ def mean_score(findings: Sequence[Finding]) -> float | None:
 
 
 class _Several(NestedRule):
-    """Base of the kinds that hold a list of constraints."""
+    """Is the base of the kinds that hold a list of constraints."""
 
     of: tuple[ConstraintRef, ...]
 

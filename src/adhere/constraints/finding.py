@@ -22,8 +22,7 @@ class Finding(NamedTuple):
     """Holds the result of one check of one text.
 
     `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] says how close the
-    text
-    came; None if that has no meaning. `span` (start, end) is the decisive piece of the text.
+    text came; None if that has no meaning. `span` (start, end) is the decisive piece of the text.
     """
 
     outcome: Outcome

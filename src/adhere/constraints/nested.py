@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Ref:
-    """Describes the domain of one stored constraint, `{"id": …, "params": {…}}`; `params` may be left out."""
+    """One stored constraint, `{"id": …, "params": {…}}`; `params` may be left out."""
 
     def problem(self, value: object) -> str | None:
         """Check only the shape; ids and parameters are checked when the constraint is resolved."""
@@ -59,7 +59,7 @@ class Ref:
 
 @dataclasses.dataclass(frozen=True)
 class Refs:
-    """Describes the domain of tuples of `fewest` to `most` stored constraints."""
+    """A tuple of `fewest` to `most` stored constraints."""
 
     fewest: int
     most: int

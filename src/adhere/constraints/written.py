@@ -22,7 +22,7 @@ MOST_FUNCTIONS = 5
 
 @dataclasses.dataclass(frozen=True)
 class AnyText:
-    """Describes the domain of texts of 1 to `longest` characters, on any number of lines."""
+    """A text of 1 to `longest` characters, on any number of lines."""
 
     longest: int
 

@@ -1,8 +1,7 @@
 """Read messages as other tools write them.
 
 They are objects or mappings, with `role`/`content` or ShareGPT's `from`/`value`, in texts or parts. A reward is paid
-for
-what the model wrote, so only this module decides which words are the model's.
+for what the model wrote, so only this module decides which words are the model's.
 """
 
 from __future__ import annotations

@@ -68,12 +68,9 @@ class Description(Record, frozen=True):
     """Describes one suite, as a row of `adhere list suites`.
 
     `size` counts the prompts of the default settings or of the published file; None if there is no single file.
-    `sha256`
-    and `slices` are filled for generated suites only, as others need their file. `tokens` is the usual token limit of
-    an
-    answer. `where` says where the prompts come from: a seed, a hub or a repository. `judge` says that some constraints
-    are
-    undecided until `adhere judge` has asked a model.
+    `sha256` and `slices` are filled for generated suites only, as others need their file. `tokens` is the usual token
+    limit of an answer. `where` says where the prompts come from: a seed, a hub or a repository. `judge` says that some
+    constraints are undecided until `adhere judge` has asked a model.
     """
 
     name: str

@@ -37,7 +37,7 @@ def load_own(argument: str | None, _seed: int | None = None) -> Suite:
 
 
 def suite_of(rows: Any, name: str = "my") -> Suite:
-    """Make a suite of Prompts, of mappings or of a DataFrame's rows.
+    """Make a suite of Prompts, mappings or a DataFrame's rows.
 
     Raises:
         UsageError: There are no rows, or `rows` is something else.

@@ -94,8 +94,7 @@ def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, fl
     """Return prompt -> share of its answers that keep every instruction (`keeps_all`).
 
     The suite, if given, says which instructions a prompt has, because a turn that nobody answered has no rows. Without
-    a
-    suite, the instructions that have a row are all.
+    a suite, the instructions that have a row are all.
     """
     prompts = () if suite is None else suite.prompts
     n_constraints = {prompt.id: sum(len(turn.constraints) for turn in prompt.turns) for prompt in prompts}

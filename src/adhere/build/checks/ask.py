@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 class Function(NamedTuple):
-    """Python text that defines `evaluate`."""
+    """Holds Python text that defines `evaluate`."""
 
     source: str
     shape: str  # its syntax tree as text: equal for texts that differ in blanks and comments only

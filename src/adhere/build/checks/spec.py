@@ -35,7 +35,7 @@ PRESETS = {"published": Thresholds(3, 10, 0.0, 0.8), "paper": Thresholds(1, 1, 0
 
 
 class ChecksSpec(Record, frozen=True):
-    """All of CHECKS.toml.
+    """Holds the settings of CHECKS.toml.
 
     Attributes:
         model: The model that writes functions and cases.

@@ -70,9 +70,8 @@ class Card(Record, frozen=True):
     """Describes how a data set was made and what is in it.
 
     `kinds` counts prompts by kind of constraint. `published_types` gives, for each kind that practises a published
-    type,
-    that type and the number of prompts. `cost_usd` and the ledger's tokens are None if the model did not report them.
-    `sha256` covers all other fields but `ledger` and `cost_usd`.
+    type, that type and the number of prompts. `cost_usd` and the ledger's tokens are None if the model did not report
+    them. `sha256` covers all other fields but `ledger` and `cost_usd`.
     """
 
     version: int

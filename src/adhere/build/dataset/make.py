@@ -334,8 +334,8 @@ def _pairs(judged_prompt: JudgedPrompt, *, conversational: bool) -> list[Row]:
 def _criteria(pair: Pair, prompt: Prompt) -> Row:
     """Return the column `criteria`: ratings of the pair by programs; empty if a constraint is undecided.
 
-    Reward models with `labels = "criteria"` learn from this column.
-    A model's ratings come by `adhere build transform six_criteria --model`.
+    Reward models with `labels = "criteria"` learn from this column. A model's ratings come by `adhere build transform
+    six_criteria --model`.
     """
     try:
         chosen, rejected = rate_by_programs((pair.chosen, pair.rejected), prompt.turns[0].constraints)

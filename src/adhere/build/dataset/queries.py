@@ -36,7 +36,7 @@ _COMMON = frozenset(
 
 
 class UserQuery(NamedTuple):
-    """One query.
+    """Holds one query.
 
     Attributes:
         id: Unique.
@@ -107,8 +107,7 @@ def topic_words(text: str) -> tuple[str, ...]:
     """Return up to five words of a query that a constraint may ask for: long words, without very common ones.
 
     A text without blanks between words gives none: a whole sentence would be taken for a word. In a text that has
-    capitals,
-    only words of letters with a capital form count.
+    capitals, only words of letters with a capital form count.
     """
     if not writes_words(text):
         return ()

@@ -87,8 +87,7 @@ def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt], *, who
     """Compare every training prompt with every held-out prompt; an empty side matches nothing.
 
     Without `whole_prompts`, only query parts are searched for near-duplicates. This is for held-out prompts that use
-    the
-    wordings of training on purpose (`slices`, `new-topic`), where templates alone would match.
+    the wordings of training on purpose (`slices`, `new-topic`), where templates alone would match.
     """
     overlaps = [
         *_same_queries(training, held_out),

@@ -1,9 +1,8 @@
 """Choose documents that are worth pre-training on, as far as programs can tell.
 
 The criteria are repetition, language, and how much of a text instructs. Repetition is decided by the rules and limits
-of Gopher (arXiv
-2112.11446, table A1): lines and paragraphs that occur twice, n-grams that occur often. N-grams are of words separated
-by white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
+of Gopher (arXiv 2112.11446, table A1): lines and paragraphs that occur twice, n-grams that occur often. N-grams are of
+words separated by white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
 
 The density of instructions is ours: the share of sentences that ask (end in a question mark), begin with one of a few
 dozen verbs in the imperative, or number a step. It sorts texts roughly, for data that should hold more or less of

@@ -1,15 +1,12 @@
 """Rate pairs by the six criteria of the Qwen2.5 report's reward model.
 
 A judge model rates each answer, and programs rate what they can decide. A row gets the column `criteria`: name ->
-[rating of
-chosen, rating of rejected], each in [0, 1]. The answer with the higher weighted mean is `chosen` from then on; a tie is
-left out. With --model one request an answer asks for all six, and only a reply that is exactly the JSON asked for
-counts. Programs rate two criteria: `helpfulness` ("follow the given instructions precisely") is at most the share of
-the row's
-constraints that the answer keeps, and without a model `conciseness` is the words of the shorter answer over its own, in
-characters where a script puts no blanks between words.
-Without a model there are only these two. Source: arXiv 2412.15115, section 4.3, which states the criteria and neither
-scale nor how they are put together.
+[rating of chosen, rating of rejected], each in [0, 1]. The answer with the higher weighted mean is `chosen` from then
+on; a tie is left out. With --model one request an answer asks for all six, and only a reply that is exactly the JSON
+asked for counts. Programs rate two criteria: `helpfulness` ("follow the given instructions precisely") is at most the
+share of the row's constraints that the answer keeps, and without a model `conciseness` is the words of the shorter
+answer over its own, in characters where a script puts no blanks between words. Without a model there are only these
+two. Source: arXiv 2412.15115, section 4.3, which states the criteria and neither scale nor how they are put together.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 A system prompt is composed of a role, a place, a manner and a form, some 2,800 in all. No system prompt asks for a
 form, a length or a language, so the row's answer still keeps its constraints. Source: the Qwen2.5 report's "robust
-system
-instruction" (arXiv 2412.15115, section 4.1), which builds hundreds of general system prompts and has conversations stay
-consistent under them; it does not print them, so these are ours.
+system instruction" (arXiv 2412.15115, section 4.1), which builds hundreds of general system prompts and has
+conversations stay consistent under them; it does not print them, so these are ours.
 """
 
 from __future__ import annotations

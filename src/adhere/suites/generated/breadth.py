@@ -2,8 +2,7 @@
 
 A prompt is a request with a constraint that the kind draws, in one of the kind's wordings. Two sorts of kind are left
 out, because other suites have them: those whose prompts do not say the answer key (`exact`, `answer`) and those whose
-rule is a request of its own (code, plans). A
-passing answer is the kind's `witness`.
+rule is a request of its own (code, plans). A passing answer is the kind's `witness`.
 """
 
 from __future__ import annotations

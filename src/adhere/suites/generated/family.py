@@ -6,8 +6,7 @@
 
 `draw(rng, level)` makes one item, or the variants of one item, for one level. At every level of a group the generator
 starts from the same state, so a family that first draws the base of an item asks the same thing at each level. The
-contract suite
-(`adhere.testing.check_family`) tests every family, those of plug-ins too.
+contract suite (`adhere.testing.check_family`) tests every family, those of plug-ins too.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ class SolvedTurn(NamedTuple):
 
     `answer` is for the solver of the contract suite and is never stored. A leading `<think>…</think>` in it is the
     reasoning. `roles` names what each constraint measures (`task`, `format`, …), so that results can be reported by
-    role;
-    empty: no roles. `media` holds pictures and sounds shown with the text.
+    role; empty: no roles. `media` holds pictures and sounds shown with the text.
     """
 
     text: str
@@ -59,8 +57,7 @@ class Item(NamedTuple):
     """Holds one prompt before it has an id.
 
     `variant` distinguishes the items of one group and level; `tags` are shown in results. `given` is what the prompt
-    itself
-    puts into the conversation: tools, and messages of others.
+    itself puts into the conversation: tools, and messages of others.
     """
 
     turns: tuple[SolvedTurn, ...]

@@ -1,9 +1,8 @@
 """Draw rules about the form of a free answer that go together, and write answers that keep them.
 
 Most families use these rules. The first rule of a list fixes how many parts the answer has, so that an empty, constant
-or
-copied answer breaks it. A request asks for whole sentences, and PROSE checks that, so that a mere heap of words breaks
-it. `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
+or copied answer breaks it. A request asks for whole sentences, and PROSE checks that, so that a mere heap of words
+breaks it. `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
 """
 
 from __future__ import annotations

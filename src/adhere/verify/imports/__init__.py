@@ -8,7 +8,8 @@ holds, not by its name.
 
 `adhere.integrations` reads each harness's files, in one folder a harness.
 
-plain.py         reads what `adhere perplexity --out` wrote lines.py         presents an import as a file for `verify`
+plain.py         reads what `adhere perplexity --out` wrote
+lines.py         presents an import as a file for `verify`
 """
 
 from __future__ import annotations

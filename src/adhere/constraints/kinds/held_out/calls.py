@@ -27,7 +27,7 @@ SEQUENCES = ("this", "any")
 
 @dataclasses.dataclass(frozen=True)
 class NamedObjects:
-    """Domain: `fewest` to `most` texts NAME(OBJECT), the object in JSON."""
+    """A tuple of `fewest` to `most` texts NAME(OBJECT), the object in JSON."""
 
     fewest: int
     most: int

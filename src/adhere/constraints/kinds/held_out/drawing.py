@@ -35,7 +35,7 @@ _NEAR = 2  # units by which a centre may be off
 
 @dataclasses.dataclass(frozen=True)
 class ShapeCount:
-    """Describes the domain of texts with a number, a colour and a shape: "2 red circle"."""
+    """A text with a number, a colour and a shape: "2 red circle"."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and _ITEM.fullmatch(value):
@@ -48,7 +48,7 @@ class ShapeCount:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Describes the domain of points well inside the view, "40 60", or an empty text."""
+    """A point well inside the view, "40 60", or an empty text."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and re.fullmatch(r"(?:[1-8]\d|90) (?:[1-8]\d|90)|", value):

@@ -38,7 +38,7 @@ AMONG_TEXT = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class AnswerText:
-    """Describes the domain of answer keys: texts with a letter or digit and not too many characters."""
+    """An answer key: a text with a letter or digit and not too many characters."""
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, str) and len(value) <= LONGEST_EXPECTED and has_words(value):
@@ -162,8 +162,7 @@ class Number(Exact):
         """Compare with `expected`; the partial score says how close a number is.
 
         It is 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 if the right value is the last
-        number of
-        a longer answer; for another number alone, half of 1 - 10 |difference| / the larger amount, or 0.
+        number of a longer answer; for another number alone, half of 1 - 10 |difference| / the larger amount, or 0.
         """
         answer = normalisers.number(text)
         if answer == self.expected:
@@ -285,8 +284,7 @@ class JsonValue(Exact):
         """Compare with `expected`; the partial score says how close a JSON value is.
 
         It is the number of plain values that are right and in their place, divided by the plain values of the larger
-        value;
-        half of that if other text surrounds the JSON.
+        value; half of that if other text surrounds the JSON.
         """
         expected = closeness.leaves(normalisers.json(self.expected)[0])
         value, problem = normalisers.json(text)
@@ -355,8 +353,7 @@ class TableRows(Exact):
         """Compare with `expected`; the partial score says how close a table is.
 
         It is the larger of two shares, rows that are right and in the right order, and cells that are right in their
-        place;
-        half of that if the table has no ruler or other text surrounds it.
+        place; half of that if the table has no ruler or other text surrounds it.
         """
         table, problem = self._table(text)
         expected = self._table(self.expected)[0]

@@ -104,7 +104,7 @@ def is_rule(rule: object) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class RuleText:
-    """Describes the domain of sentences of a form in FORMS."""
+    """One sentence of a form in FORMS."""
 
     def problem(self, value: object) -> str | None:
         return None if is_rule(value) else "must be a rule such as 'exactly 3 words' or 'line 2 starts with k'"

@@ -28,8 +28,7 @@ def solve(start: Sequence[Sequence[str]], goal: Sequence[Sequence[str]]) -> list
     """Return moves from `start` to `goal`.
 
     Blocks in the wrong place go to the table, then the goal is built from below. There are at most twice as many moves
-    as
-    blocks, though not always the fewest.
+    as blocks, though not always the fewest.
     """
     under_goal = {block: below for tower in goal for below, block in zip((TABLE, *tower), tower, strict=False)}
     moves = []

@@ -63,8 +63,7 @@ def _stars_are_blanks(raw: str) -> bool:
     """Tell whether removing the stars makes no difference to langdetect.
 
     It takes a star for a blank, and several blanks for one, so a star next to a mark or blank does not count. Its limit
-    of
-    10,000 characters and its rules for addresses, which do see stars, must be out of reach.
+    of 10,000 characters and its rules for addresses, which do see stars, must be out of reach.
     """
     return len(raw) <= 10_000 and "http" not in raw and "@" not in raw and not _STARS_THAT_COUNT.search(raw)
 

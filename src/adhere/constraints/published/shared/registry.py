@@ -62,8 +62,7 @@ class Param(NamedTuple):
     """Describes a published parameter.
 
     `choices` are all values that the published code accepts (others make it raise). Without a `required` one it raises
-    too.
-    `is_drawn` tells for which values (None: absent) it draws another one at random, and `draw` draws it.
+    too. `is_drawn` tells for which values (None: absent) it draws another one at random, and `draw` draws it.
     """
 
     type: Literal["integer", "number", "string", "strings", "pairs"]

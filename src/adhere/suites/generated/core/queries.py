@@ -1,9 +1,9 @@
 """Read the queries that generated prompts are built on: ours, split by topic into train and held-out parts.
 
 Every query asks for an answer of one to three short sentences and says so, because answers are capped at 64 tokens and
-an answer that is cut counts as failed. The limit is in sentences or in words, and `asks` tells which:
-a constraint on the same quantity would contradict it. A query never uses its own topic words, so the answer is free to
-include or avoid them.
+an answer that is cut counts as failed. The limit is in sentences or in words, and `asks` tells which: a constraint on
+the same quantity would contradict it. A query never uses its own topic words, so the answer is free to include or avoid
+them.
 """
 
 from __future__ import annotations

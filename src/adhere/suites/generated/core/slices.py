@@ -37,7 +37,7 @@ SLICES = tuple(
 
 
 class Sizes(Record, frozen=True):
-    """Number of prompts of one slice with one constraint, and with two or three."""
+    """Holds the numbers of prompts of one slice with one constraint, and with two or three."""
 
     single: int = 0
     multiple: int = 0

@@ -1,7 +1,7 @@
 """Make the suite `core`, whose queries, topics and wordings are never trained on.
 
-Both slices are held out so. `in-family` has the kinds of training prompts;
-`new-family` has only kinds of families that are never trained on, so it separates learnt rules from learnt obedience.
+Both slices are held out so. `in-family` has the kinds of training prompts; `new-family` has only kinds of families that
+are never trained on, so it separates learnt rules from learnt obedience.
 """
 
 from __future__ import annotations

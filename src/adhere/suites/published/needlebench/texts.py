@@ -116,8 +116,7 @@ def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list
     """Return `hay` with the first needle at a depth in percent, and each next one a tenth of the text further on.
 
     As published, the length of the earlier needles counts twice, so later ones are deeper than that; the last is at
-    most at
-    the end.
+    most at the end.
     """
     total = len(hay)
     points: list[int] = []

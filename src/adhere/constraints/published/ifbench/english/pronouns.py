@@ -39,8 +39,7 @@ def count_new(text: Text) -> int:
     """Count pronouns among the tokens of NLTK's `word_tokenize`, lower-cased, with `/` read as a blank.
 
     The Treebank rules split white-space chunks one by one, except for a sentence's last full stop. So a chunk's count
-    is
-    cached, and only a sentence's end is tokenised afresh.
+    is cached, and only a sentence's end is tokenised afresh.
     """
     raw = text.raw
     lower = raw.replace("/", " ").lower() if "/" in raw else text.lower
