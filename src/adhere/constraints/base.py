@@ -140,12 +140,12 @@ class Constraint(ABC):
             case (80-89), marks (90-94), and text around the whole answer (95-99).
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
         reads_calls: Whether `check` gets the whole answer with its calls of tools, as JSON (`schema.Whole`). Such a
-        kind has no loose view.
+            kind has no loose view.
         runs_code: Whether `check` runs the answer's code; without a sandbox its verdicts are undecided.
         is_task: Whether the rule is a request of its own (write this function, make this plan). No other request takes
-        it.
+            such a rule.
         is_made_of_others: Whether the kind holds other constraints, on whose versions its verdicts depend
-        (`nested.py`).
+            (`nested.py`).
 
     Raises:
         BadParameter: A parameter is wrong, on construction; the message names constraint, parameter, value and what is
@@ -261,7 +261,7 @@ class Constraint(ABC):
         return example[1]
 
     def literals(self) -> tuple[str, ...]:
-        """Return the texts that every passing answer contains, in any case."""
+        """Return the texts that every passing answer contains, in some letter case."""
         return ()
 
     def rules_out(self, literal: str) -> bool:

@@ -211,7 +211,7 @@ class AnyOf(_Several):
         return max(known_limits) if known_limits and len(known_limits) == len(limits) else None
 
     def conflicts_with(self, other: Constraint) -> bool:
-        """Tell whether `other` conflicts with every inner constraint."""
+        """Tell whether `other` conflicts with this kind itself or with every inner constraint."""
         own = self.own_inner()
         return super().conflicts_with(other) or (own is not None and all(conflict(one, other) for one in own))
 

@@ -86,7 +86,7 @@ def check_spec(spec: ChecksSpec, name: str = "the spec") -> ChecksSpec:
     """Return the spec unchanged if every setting is in range.
 
     Raises:
-        SpecError: A setting is not; the message names the key, its value and what is allowed.
+        SpecError: A setting is out of range; the message names the key, its value and what is allowed.
     """
     problems = {
         f"functions = {spec.functions}: 1 to 50": not 1 <= spec.functions <= 50,

@@ -48,7 +48,7 @@ _SIZES = [
     (1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"),
     (float("inf"), "10M<n<100M"),
 ]  # fmt: skip
-"""The hub's size categories: (rows, exclusive upper limit; name)."""
+"""The hub's size categories: (exclusive upper limit of the number of rows, name)."""
 
 
 class Stage(Record, frozen=True):

@@ -195,7 +195,7 @@ def check_spec(spec: DataSpec, name: str = "the spec") -> DataSpec:
     """Return the spec unchanged if every setting can be used.
 
     Raises:
-        SpecError: A setting cannot; the message names the key, its value and what is allowed.
+        SpecError: A setting cannot be used; the message names the key, its value and what is allowed.
     """
     queries, constraints, prompts = spec.queries, spec.constraints, spec.prompts
     area_names = [area.area for area in spec.areas]

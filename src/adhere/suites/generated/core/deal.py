@@ -98,8 +98,7 @@ class Dealer:
     ) -> list[Prompt]:
         """Make `count` prompts of one slice, with the `kinds` of constraint in equal shares.
 
-        Among any `len(counts)` prompts from the first on, each has a different entry of `counts` as its number of
-        constraints.
+        Each block of `len(counts)` prompts uses every entry of `counts` once, as a number of constraints.
 
         Raises:
             AdhereError: No new prompt can be made for a query.

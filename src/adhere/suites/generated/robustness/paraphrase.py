@@ -1,4 +1,4 @@
-"""Ask the same item in several wordings, to measure mean, spread and the worst wording."""
+"""Ask the same item in several wordings, and measure the mean, the spread and the worst wording."""
 
 from __future__ import annotations
 
