@@ -1,4 +1,4 @@
-"""`python -m adhere`."""
+"""Runs the command line as `python -m adhere`."""
 
 from adhere.cli import main
 

@@ -1,6 +1,6 @@
-"""Calls of tools as others write them.
+"""Reads tool calls as others write them.
 
-OpenAI's chat completions and those who copy it, other harnesses, and models in plain text.
+They come from OpenAI's chat completions and servers that copy them, other harnesses, and models' plain text.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LONGEST_ARGUMENTS = 1_000_000
 
 
 def calls_of(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    """The calls in an assistant's message: `tool_calls`, or the one `function_call` of older servers. Never raises.
+    """Read the calls in an assistant's message: `tool_calls`, or the `function_call` of older servers. Never raises.
 
-    Anthropic's and Gemini's own blocks are read, too. A call without an id, or with that of another, gets one by its
-    place. Arguments are a JSON text over HTTP and an object elsewhere; what is neither is kept as `broken`. What has no
-    name is no call.
+    Anthropic's and Gemini's own blocks are read, too. A call without an id, or with another call's id, gets one by its
+    index. Arguments are a JSON text over HTTP and an object elsewhere; anything else is kept as `broken`. An entry
+    without a name is no call.
     """
     rows = message.get("tool_calls") or [message.get("function_call")]
     calls: list[ToolCall] = []
@@ -48,11 +48,11 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str, tuple[ToolCall, ...]]:
     """Split what a model wrote into text and calls.
 
-    `<tool_call>` blocks (Hermes, Qwen), or nothing but one JSON object (Llama), fenced or not.
+    Calls are `<tool_call>` blocks (Hermes, Qwen), or a single JSON object (Llama), fenced or not, and nothing else.
 
     Args:
-        text: What it wrote. Without a call it comes back as it is.
-        names: The tools that there are, for an object without a block: any other object is text. None: any name.
+        text: What the model wrote. Without a call it is returned unchanged.
+        names: Names of the tools, for an object without a block: an object with another name is text. None: any name.
     """
     blocks = _BLOCK.findall(text)
     fence = _FENCE.fullmatch(text.strip())
@@ -98,5 +98,5 @@ def _text(value: Any) -> str | None:
 
 
 def without(call: ToolCall, redact: Any) -> ToolCall:
-    """The call with every text changed by `redact`."""
+    """Apply `redact` to every text of a call."""
     return convert(redact(msgspec.to_builtins(call)), ToolCall)

@@ -1,6 +1,6 @@
-"""TOML that a person wrote, read strictly: an unknown key or a wrong type is an error that names file, line and key.
+"""Reads TOML that users write, strictly: an unknown key or a wrong type is an error with file, line and key.
 
-Front matter of cards.
+It also writes the front matter of cards.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
 
 
 def front_matter(fields: Mapping[str, Json]) -> str:
-    """YAML front matter as the Hugging Face hub reads it from a README.md; each value is JSON, which is YAML."""
+    """Return YAML front matter for a README.md on the Hugging Face hub; each value is JSON, which is YAML."""
     return "\n".join(["---", *(f"{name}: {encode(value).decode()}" for name, value in fields.items()), "---", ""])
 
 
 def load_toml(path: Path, kind: type[T], *, settle: Callable[[dict[str, Any]], None] | None = None) -> T:
     """Read a TOML file as `kind` (a msgspec Struct that forbids unknown fields).
 
-    `settle` may bring a second way to write something into the one form that `kind` has.
+    `settle` may change the document in place, to convert alternative notations to the form of `kind`.
 
     Raises:
         SpecError: The file is absent, is not TOML, has an unknown key (with the nearest valid one) or a bad value.
@@ -47,7 +47,7 @@ def load_toml(path: Path, kind: type[T], *, settle: Callable[[dict[str, Any]], N
 
 
 def parse_toml(text: str, kind: type[T], *, name: str, settle: Callable[[dict[str, Any]], None] | None = None) -> T:
-    """Read a string as `load_toml` reads a file; `name` stands for the file in messages."""
+    """Parse a string as `load_toml` does a file; `name` stands for the file in messages."""
     try:
         document = tomllib.loads(text)
     except RecursionError as error:
@@ -82,7 +82,7 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
 
 
 def _words_at(kind: Any, steps: list[str]) -> list[str]:
-    """The words that the type at `steps` below `kind` allows."""
+    """Return the words that the type at `steps` below `kind` allows."""
     return list(dict.fromkeys(word for one in _types_at(kind, steps) for word in _words(one) if word))
 
 
@@ -93,13 +93,13 @@ def _words(kind: Any) -> list[str]:
 
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
-    """Names of the fields that the type at `steps` below `kind` may have."""
+    """Return the names of the fields that the type at `steps` below `kind` may have."""
     kinds = [struct for one in _types_at(kind, steps) for struct in _structs(one)]
     return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
 
 
 def _types_at(kind: Any, steps: list[str]) -> list[Any]:
-    """The types that stand at `steps` below `kind`."""
+    """Return the types at `steps` below `kind`."""
     types = [kind]
     for step in steps:
         if not (step.isdigit() or step == "..."):
@@ -115,7 +115,7 @@ def _structs(kind: Any) -> list[Any]:
 
 
 def locate(text: str, steps: list[str]) -> int:
-    """The 1-based line of a key: tables are entered in order, arrays of tables by count; 1 where it cannot be told."""
+    """Return the line of a key, from 1; tables count in order, arrays of tables by index; 1 if it is not found."""
     table = [step for step in steps[:-1] if step != "..."]
     leaf = steps[-1] if steps else ""
     counts: dict[str, int] = {}

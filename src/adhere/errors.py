@@ -36,7 +36,7 @@ EXIT_CODES = {
     6: "a gate does not hold (--fail-below, --fail-if-worse-than)",
     130: "interrupted; what was finished is stored",
 }
-"""What every command leaves with. `adhere --help` and docs/reference/cli.md print this table."""
+"""The exit codes of every command. `adhere --help` and docs/reference/cli.md print this table."""
 
 
 class AdhereError(Exception):
@@ -123,7 +123,7 @@ class OutOfCredit(AdhereError):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """`" Did you mean 'x'?"` for the closest known name, or `""` where none is close."""
+    """Return `" Did you mean 'x'?"` for the closest known name, or `""` if none is close."""
     import difflib  # needed when something went wrong only
 
     matches = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
@@ -131,10 +131,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def one_of(value: object, words: Sequence[Word], noun: str) -> Word:
-    """`value`, which must be one of `words`; `noun` is what it is called, for the message.
+    """Return `value` if it is one of `words`; `noun` names it in the message.
 
     Raises:
-        UsageError: It is another word, or none.
+        UsageError: `value` is none of `words`.
     """
     for word in words:
         if value == word:

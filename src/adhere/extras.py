@@ -1,4 +1,4 @@
-"""Optional packages: asked for by name where they are used, with the command that installs them when absent."""
+"""Imports optional packages by name where they are used, and names the command that installs an absent one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ BRINGS = {
     "environments": ("datasets", "openenv", "uv", "verifiers"),
 }
 # fmt: on
-"""The modules that an extra brings (`pyproject.toml`)."""
+"""The modules that each extra installs (`pyproject.toml`)."""
 
 
 def missing(error: ModuleNotFoundError) -> MissingExtra | None:
-    """The message for an optional package that some import did not find; None: it is no package of ours to name.
+    """Return the error for an optional package that an import did not find; None if no extra installs it.
 
-    Most rooms that need torch import it at the top, because they are nothing without it. So the command line asks here,
-    once for all commands, rather than each of them before it imports such a room.
+    Most rooms that need torch import it at the top, because they are nothing without it. So the command line calls this
+    once for all commands, instead of each command before it imports such a room.
     """
     name = (error.name or "").partition(".")[0]
     extra = next((extra for extra, modules in BRINGS.items() if name in modules), None)
@@ -51,19 +51,19 @@ def _absent(package: str, extra: str) -> MissingExtra:
 
 
 def install_command(extra: str) -> str:
-    """Return what brings an extra. It works in a checkout, too, where `adhere` is there and its extra is not."""
+    """Return the command that installs an extra. It works in a checkout, too."""
     return f"pip install 'adhere[{extra}]'"
 
 
 def need(module: str, *, extra: str) -> ModuleType:
-    """Import an optional module, or say how to get it.
+    """Import an optional module, or say how to install it.
 
     Args:
         module: Dotted name, e.g. `"torch"`.
         extra: The extra of this package that brings it, e.g. `"train"`.
 
     Raises:
-        MissingExtra: The module, or something it needs, is not installed.
+        MissingExtra: The module, or one that it needs, is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -76,11 +76,11 @@ _SLOW = "rfc3987_syntax"
 
 @cache
 def import_jsonschema() -> ModuleType:
-    """`jsonschema`, without the two seconds that its import takes where the checker of one format is installed.
+    """Import `jsonschema` without the two seconds that the checker of one format takes, if installed.
 
-    It imports `rfc3987_syntax` for the formats `iri` and `iri-reference`, which builds forty parsers at once (2.2 s
-    beside 0.2 s for all the rest, on two AVX2 cores). Hardly a schema asks for these formats; so it is built when one
-    does, and what is said of any value stays the same.
+    It imports `rfc3987_syntax` for the formats `iri` and `iri-reference`, which builds forty parsers at once (2.2 s,
+    and 0.2 s for all the rest, on two AVX2 cores). Few schemas use these formats; so the parsers are built when one
+    does. Validation gives the same results.
     """
     if "jsonschema" in sys.modules or _SLOW in sys.modules or find_spec(_SLOW) is None:
         return importlib.import_module("jsonschema")

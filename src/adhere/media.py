@@ -1,9 +1,9 @@
-"""Pictures and sounds of prompts: named in prompts by hash and type, their bytes kept once.
+"""Pictures and sounds of prompts: prompts name them by hash and type, and their bytes are kept once.
 
     picture = keep(Path("map.png").read_bytes(), "image/png")   # a Media for Turn(text, media=(picture,))
     bytes_of(picture)
 
-A Run stores them beside its prompts (`RUN/media/SHA256.png`), and whoever opens it finds them there.
+A Run stores them next to its prompts (`RUN/media/SHA256.png`); opening the Run makes them available.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _folders: dict[Path, None] = {}
 
 
 def keep(data: bytes, type: str = "") -> Media:  # noqa: A002 - the field's word
-    """Keep some bytes for this process.
+    """Keep the bytes of a file for this process; return their Media.
 
     Args:
         data: The file.
         type: Its media type; empty: as its first bytes say.
 
     Raises:
-        UsageError: It is too large, or of a type that no endpoint takes.
+        UsageError: The file is too large, or of a type that no endpoint takes.
     """
     if len(data) > MOST_BYTES:
         raise UsageError(f"A picture or sound of {len(data):,} bytes: at most {MOST_BYTES:,} are sent")
@@ -62,10 +62,10 @@ def _type_of(data: bytes) -> str:
 
 
 def read(source: str, *, base: Path = Path()) -> Media:
-    """Keep what a path (relative to `base`) or a data URL holds.
+    """Keep the content of a path (relative to `base`) or of a data URL; return its Media.
 
     Raises:
-        UsageError: There is no such file, or it is no picture or sound.
+        UsageError: There is no such file, or the content is no picture or sound.
     """
     if source.startswith("data:"):
         match = _DATA_URL.match(source)
@@ -86,16 +86,16 @@ def read(source: str, *, base: Path = Path()) -> Media:
 
 
 def look_in(folder: Path) -> None:
-    """Also find there what some process stored."""
+    """Look for stored media in `folder`, too."""
     if folder.is_dir():
         _folders[folder.resolve()] = None
 
 
 def bytes_of(one: Media) -> bytes:
-    """The bytes.
+    """Return the bytes of one medium.
 
     Raises:
-        IntegrityError: They are nowhere, or what is stored under their name is something else.
+        IntegrityError: The bytes are not found, or the file of that name was changed.
     """
     if one.sha256 in _bytes:
         return _bytes[one.sha256]
@@ -114,7 +114,7 @@ def bytes_of(one: Media) -> bytes:
 
 
 def store(media: Iterable[Media], folder: Path) -> None:
-    """Write each into a folder, once, and find them there from now on."""
+    """Write each medium into a folder, once, and look for media there from now on."""
     for one in dict.fromkeys(media):
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{one.sha256}.{TYPES[one.type]}"
@@ -126,7 +126,7 @@ def store(media: Iterable[Media], folder: Path) -> None:
 
 
 def base64_of(one: Media) -> str:
-    """The bytes as text, as APIs take them."""
+    """Return the bytes in Base64, as APIs take them."""
     return base64.b64encode(bytes_of(one)).decode()
 
 

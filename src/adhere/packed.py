@@ -1,4 +1,4 @@
-"""Long texts as they lie in memory: compressed, behind each other in large blocks."""
+"""Keeps long texts in memory compressed, one after the other in large blocks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _BLOCK_BYTES = 4 << 20
 
 
 class PackedText:
-    """A text that `str` gives back exactly as it was.
+    """Holds a compressed text; `str` returns it exactly.
 
-    A thousand contexts of 128k tokens are half a gigabyte of text. Prose takes about a third of that like this, and the
+    A thousand contexts of 128k tokens are half a gigabyte of text. Packed prose takes about a third of that, and the
     repeated sentences of the suite `long` a ninth.
     """
 
@@ -34,10 +34,10 @@ class PackedText:
 
 
 class _Shelf:
-    """Keeps packed texts in blocks of 4 MiB; a block goes when none of its texts is needed any more.
+    """Keeps packed texts in blocks of 4 MiB; a block is freed when none of its texts is in use.
 
-    Each in memory of its own would lie in the hole that the text before it left, and the next text would not fit there:
-    the process would grow by every text as if none were packed.
+    If each had its own memory, it would lie in the hole that the unpacked text before it left, and the next text would
+    not fit there: the process would grow as if no text were packed.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _Shelf:
         self._lock = threading.Lock()
 
     def keep(self, data: bytes) -> memoryview:
-        """A copy of `data`."""
+        """Copy `data` into a block and return the copy."""
         with self._lock:
             if len(data) > len(self._free):
                 self._free = memoryview(bytearray(max(_BLOCK_BYTES, len(data))))

@@ -1,11 +1,11 @@
-"""Pictures of what is stored, as reports draw them: each is an SVG that a notebook shows and `save` writes.
+"""Draws stored results as reports do: each picture is an SVG that a notebook shows and `save` writes.
 
     from adhere import plot
     plot.forest("studies/quickstart").save("forest.svg")
     plot.kinds("runs/before", "runs/after")
 
-A study is its directory, its `result.json` or a StudyResult; a run its directory or a Run; a comparison what
-`adhere.compare` gave.
+A study is its directory, its `result.json` or a StudyResult; a run its directory or a Run; a comparison is a result of
+`adhere.compare`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Study = StudyResult | Path | str
 
 
 def forest(what: Study | Comparison) -> Picture:
-    """The contrasts of a study, or the slices of a comparison, as differences in points with their intervals.
+    """Draw a study's contrasts, or a comparison's slices, as differences in points with intervals.
 
     Raises:
         UsageError: No study is stored there, or it is unfinished.
@@ -55,10 +55,10 @@ def forest(what: Study | Comparison) -> Picture:
 
 
 def seeds(study: Study) -> Picture:
-    """The contrasts of a study with every training seed as a circle.
+    """Draw the contrasts of a study with every training seed as a circle.
 
     Raises:
-        UsageError: As for `forest`, or it has one seed.
+        UsageError: `forest` would raise it, or the study has one seed.
     """
     result = _study(study)
     if len(result.seeds) < 2:
@@ -73,10 +73,10 @@ def seeds(study: Study) -> Picture:
 
 
 def gain(study: Study, *, slice_name: str = "all") -> Picture:
-    """Each arm's pass rate against the compute that it was charged.
+    """Draw each arm's pass rate against the compute that it cost.
 
     Raises:
-        UsageError: As for `forest`, or no arm was trained, or nothing was measured on that slice.
+        UsageError: `forest` would raise it, no arm was trained, or nothing was measured on that slice.
     """
     result = _study(study)
     part = _slice(result, slice_name)
@@ -88,11 +88,11 @@ def gain(study: Study, *, slice_name: str = "all") -> Picture:
 
 
 def kinds(*what: Run | Study, arms: Sequence[str] = ()) -> Picture:
-    """The share of constraints met by kind: of one run, of several on the same prompts, or of the `arms` of a study.
+    """Draw the share of constraints met by kind: for runs on the same prompts, or for the `arms` of a study.
 
     Args:
         what: Runs, or one study.
-        arms: Of a study; empty: the two of its verdict.
+        arms: Arms of a study; empty: the two of its verdict.
 
     Raises:
         UsageError: Nothing is stored there, a run is unfinished, the runs are of different prompts, or an arm is
@@ -118,10 +118,10 @@ def kinds(*what: Run | Study, arms: Sequence[str] = ()) -> Picture:
 
 
 def rates(*runs: Run | Path | str) -> Picture:
-    """The pass rates of runs on the same prompts, by slice where there is one run.
+    """Draw the pass rates of runs on the same prompts; of a single run, by slice.
 
     Raises:
-        UsageError: As for `kinds`.
+        UsageError: `kinds` would raise it.
     """
     stored_runs = _runs(runs)
     if len(stored_runs) == 1:

@@ -1,7 +1,7 @@
 """Registries of named things, filled by the package and by entry points of other packages.
 
-The name of an entry point is the name of its thing, so a plug-in is imported when its own name is looked up, and never
-for another one: what is wrong with it is an error there, and hides nothing else.
+The name of an entry point is the name of its thing, so a plug-in is imported only when its own name is looked up. An
+error in it is raised then, and affects nothing else.
 
 * Two plug-ins of one name: looking it up is an error that names both.
 * A plug-in with a name of the package: the package's thing is what is meant; listing the names says who else claims it.
@@ -31,18 +31,18 @@ class PluginWarning(UserWarning):
 
 
 class Registry(Generic[T]):
-    """Names to things of one kind.
+    """Maps names to things of one kind.
 
     Modules of the package and entry points of others are imported when a name needs them.
 
     Args:
-        noun: What it holds, for messages: `"constraint"`.
+        noun: What a thing is called in messages: `"constraint"`.
         group: Entry-point group of third parties: `"adhere.constraints"`; each names one thing and loads it.
-        listing: The command that lists what there is: `"adhere list constraints"`.
+        listing: The command that lists the names: `"adhere list constraints"`.
         modules: The package's own modules by the part of the name before the colon; importing one must call `add`.
-        constant: How each of these modules calls the one thing that it has, which is then added.
-        problem: What is wrong with a thing that a plug-in offers under a name, as "must be …", or None.
-        elsewhere: The folder of this repository whose package has a name that is not installed, for the message.
+        constant: The name of the variable in each of these modules that holds its one thing, which is then added.
+        problem: Returns what is wrong with a thing that a plug-in offers under a name, as "must be …", or None.
+        elsewhere: By name, the folder of this repository whose package, not installed, has the thing; for the message.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class Registry(Generic[T]):
         self._owners.setdefault(name, owner)
 
     def own(self, name: str) -> T | None:
-        """The thing of that name if the package itself has it or it was added already. Loads no plug-in."""
+        """Return the thing with that name if the package has it or it was added; None otherwise. Loads no plug-in."""
         if name not in self._things:
             self._import_family(name)
         return self._things.get(name)
 
     def get(self, name: str) -> T:
-        """The thing called `name`.
+        """Return the thing called `name`.
 
         Raises:
             UnknownName: Nothing has that name; unknown names fail closed.
@@ -100,13 +100,13 @@ class Registry(Generic[T]):
         return self._things[name]
 
     def _hint(self, name: str) -> str:
-        """Where a name that nothing has is to be had, or the name nearest to it."""
+        """Return a hint where a missing name is to be had, or the nearest name."""
         if (folder := self._elsewhere.get(name)) is not None:
             return f" A package in adhere's repository has it: pip install ./{folder}"
         return nearest(name, self._names())
 
     def __contains__(self, name: str) -> bool:
-        """Whether somebody has that name; a broken plug-in has its name, too, and `get` says what is wrong with it."""
+        """Tell whether the name exists; a broken plug-in has its name, too, and `get` says what is wrong with it."""
         return self.own(name) is not None or name in self._plugins()
 
     def __iter__(self) -> Iterator[str]:
@@ -120,7 +120,7 @@ class Registry(Generic[T]):
         return iter(sorted(names | self._things.keys()))
 
     def _names(self) -> set[str]:
-        """All names, without importing a plug-in."""
+        """Return all names, without importing a plug-in."""
         for family in self._modules:
             self._import_family(family)
         return {*self._things, *self._plugins()}
@@ -133,7 +133,7 @@ class Registry(Generic[T]):
                 self.add(family, getattr(module, self._constant), owner=module.__name__)
 
     def _plugins(self) -> dict[str, list[EntryPoint]]:
-        """The entry points of the group by name; none is loaded."""
+        """Return the entry points of the group by name; none is loaded."""
         with self._lock:
             if self._points is None:
                 from importlib.metadata import entry_points  # 45 ms, which only a look-up of a foreign name should pay
@@ -145,7 +145,7 @@ class Registry(Generic[T]):
             return self._points
 
     def _load(self, name: str, points: list[EntryPoint]) -> None:
-        """Register the thing of the entry points of one name, of which there should be one."""
+        """Load and register the thing of a name's entry points, of which there should be one."""
         if len(points) > 1:
             owners = " and ".join(map(_owner, points))
             raise AdhereError(f"Two {self.noun}s are called {name!r}: {owners} both have it. Uninstall one of them")

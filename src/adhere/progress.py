@@ -15,24 +15,24 @@ from typing import Any, Protocol, TextIO
 from adhere.terminal import one_line, plain
 
 WAITING_S = 30.0
-"""Without anything new for so long, a line says so."""
+"""Seconds without progress after which a line says so."""
 
 
 class Step(Protocol):
-    """One running piece of work."""
+    """Reports the progress of one running piece of work."""
 
     def advance(self, amount: int = 1, note: str = "") -> None:
-        """Count `amount` units as done; `note` (short) replaces what stands behind the bar."""
+        """Count `amount` units as done; `note` (short) replaces the text after the bar."""
 
 
 class Progress(Protocol):
-    """Where a long computation reports to."""
+    """Receives the reports of a long computation."""
 
     def say(self, line: str) -> None:
         """Print one line above the bars."""
 
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Any:
-        """Context manager giving a Step of `total` units (None: unknown), of which `done` were done before."""
+        """Return a context manager that gives a Step of `total` units (None: unknown), `done` of them done before."""
 
 
 class _NoStep:
@@ -48,12 +48,12 @@ class Silent:
 
     @contextmanager
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
-        """A Step that counts nothing."""
+        """Give a Step that counts nothing."""
         yield _NoStep()
 
 
 class _LineStep:
-    """Prints a line when something advances, at most every `every_s`; `waits` prints one where nothing does."""
+    """Prints a line on progress, at most every `every_s`; `waits` prints one if there is none."""
 
     def __init__(self, out: TextIO, label: str, total: int | None, unit: str, *, every_s: float, done: int) -> None:
         self.out, self.label, self.total, self.unit, self.every_s = out, label, total, unit, every_s
@@ -72,17 +72,17 @@ class _LineStep:
             self._print(time_left + (f"  {note}" if note else ""))
 
     def waits(self) -> None:
-        """Say that nothing came for a while; called from another thread."""
+        """Say that there was no progress for a while; called from another thread."""
         now = time.monotonic()
         if now - self.last >= WAITING_S:
             self.last = now
             self._print(f", nothing for {now - self.advanced:.0f} s")
 
     def _left(self, now: float) -> str:
-        """The time left, at the pace since the first ones came.
+        """Return the time left, at the pace since the first units came; empty if it is not known yet.
 
-        What these waited for, such as a model that loads, is no pace. Nothing before a twentieth is done since then, or
-        a fifth came at once.
+        Time before the first units, such as loading a model, does not count. It is not known until a twentieth of the
+        work is done since then, or a fifth came at once.
         """
         if self.total is None:
             return ""
@@ -99,9 +99,9 @@ class _LineStep:
 
 
 class Lines:
-    """Plain lines, at most one each `every_s` seconds a step: for logs, CI and pipes.
+    """Prints plain lines, at most one for each step in `every_s` seconds: for logs, CI and pipes.
 
-    Where nothing advances, one says so now and then.
+    Without progress, a line says so now and then.
     """
 
     def __init__(self, out: TextIO | None = None, every_s: float = 10.0) -> None:
@@ -114,7 +114,7 @@ class Lines:
 
     @contextmanager
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
-        """A Step that prints a line now and then."""
+        """Give a Step that prints a line now and then."""
         step, end_event = _LineStep(self.out, label, total, unit, every_s=self.every_s, done=done), threading.Event()
 
         def look() -> None:
@@ -138,7 +138,7 @@ class _BarStep:
 
 
 class Bars:
-    """rich progress bars on stderr."""
+    """Draws rich progress bars on stderr."""
 
     def __init__(self) -> None:
         from rich.console import Console  # 60 ms that `adhere --help` does not pay
@@ -151,7 +151,7 @@ class Bars:
 
     @contextmanager
     def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
-        """A Step drawn as a bar that vanishes when it ends."""
+        """Give a Step drawn as a bar that vanishes when it ends."""
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -176,5 +176,5 @@ class Bars:
 
 
 def for_terminal() -> Progress:
-    """Bars when stderr is a terminal, else lines."""
+    """Return Bars if stderr is a terminal, else Lines."""
     return Bars() if sys.stderr.isatty() else Lines()

@@ -32,13 +32,15 @@ Failure = Literal["timeout", "final", "passing", "not asked"]
 Outcome = Literal["pass", "fail", "undecided"]
 View = Literal["strict", "loose"]
 Mode = Literal["reference", "fixed"]
-"""Whose semantics published kinds have: the published code's, quirks included, or ours with its defects mended."""
+"""Semantics of published kinds: `reference` as in the published code, quirks included; `fixed` without its defects."""
 CutAnswers = Literal["fail", "judge"]
-"""What an answer that was cut at its token limit counts as: failed, or judged as it stands."""
+"""How an answer that was cut at its token limit counts: as failed, or judged like others."""
 Counts = Literal["passing", "sound", "responsive"] | msgspec.UnsetType
-"""What counts as following: passing (not set), by more than the letter, or by an answer that responds.
+"""What counts as following.
 
-See `study.run.measured`."""
+Not set: passing. `sound`: passing by more than the wording. `responsive`: passing with an answer that responds. See
+`study.run.measured`.
+"""
 Role = Literal["system", "user", "assistant", "tool"]
 Part = Literal["train", "held-out"]
 
@@ -68,10 +70,11 @@ STOP_REASONS: dict[str, Status] = {
         ("error", "abort", "insufficient_system_resource", "network_error", "cancelled", "timeout"), "error"
     ),
 }  # fmt: skip
-"""What servers and answer files say about why a model stopped, where it did not stop by itself.
+"""Statuses for the stop reasons of servers and answer files, for models that did not stop by themselves.
 
-`finish_reason`, `stop_reason`, in small letters and without the name of an enumeration (`FinishReason.LENGTH`). The one
-table for endpoints, files of answers and trainers. What it lacks (`stop`, `end_turn`, `eos`) is an ordinary end.
+Reasons (`finish_reason`, `stop_reason`) are in small letters and without an enumeration's name (`FinishReason.LENGTH`).
+It is the one table for endpoints, files of answers and trainers. A reason that it lacks (`stop`, `end_turn`, `eos`) is
+an ordinary end.
 """
 
 
@@ -80,23 +83,23 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConstraintRef(Record, frozen=True):
-    """A constraint as it is stored: its kind's id and its filled parameters."""
+    """Describes a constraint as it is stored: its kind's id and its filled parameters."""
 
     id: str
     params: dict[str, Json] = {}
 
 
 class Media(Record, frozen=True):
-    """A picture or sound of a message, by its media type and the hash of its bytes; `adhere.media` keeps these."""
+    """Describes a picture or sound by its media type and the hash of its bytes; `adhere.media` keeps the bytes."""
 
     type: str
     sha256: str
 
 
 class Turn(Record, frozen=True):
-    """One user turn and the constraints its answer must satisfy.
+    """Holds one user turn and the constraints that its answer must satisfy.
 
-    `media` are shown after its text, stored and hashed only where there are any.
+    `media` are shown after its text, and stored and hashed only if there are any.
     """
 
     text: str
@@ -105,9 +108,9 @@ class Turn(Record, frozen=True):
 
 
 class ToolCall(Record, frozen=True):
-    """A call of a tool, as an assistant message makes it. `id` names it within its conversation.
+    """Holds a tool call of an assistant message. `id` names it within its conversation.
 
-    `broken` is what the model wrote for arguments where that is no JSON object; `arguments` is empty then.
+    `broken` is the text of arguments that are no JSON object; `arguments` is empty then.
     """
 
     id: str
@@ -117,12 +120,12 @@ class ToolCall(Record, frozen=True):
 
     @property
     def said(self) -> str:
-        """The call for a person: `refund({"order":7})`."""
+        """The call as text for people: `refund({"order":7})`."""
         return f"{self.name}({encode(self.arguments).decode() if self.broken is msgspec.UNSET else self.broken})"
 
 
 class Tool(Record, frozen=True):
-    """A tool that a model is told of. `parameters` is the JSON schema of its arguments."""
+    """Describes a tool that a model is told of. `parameters` is the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -130,7 +133,7 @@ class Tool(Record, frozen=True):
 
 
 class Message(Record, frozen=True, omit_defaults=True):
-    """One chat message.
+    """Holds one chat message.
 
     An assistant's may have `calls`; a tool's has the id of the call that it answers; a user's may have `media`.
     """
@@ -143,16 +146,15 @@ class Message(Record, frozen=True, omit_defaults=True):
 
 
 class GivenMessages(Record, frozen=True, omit_defaults=True):
-    """The messages that a Prompt puts into the conversation itself; the model that is asked answers its other turns.
+    """Holds messages that a Prompt itself puts into the conversation; the model answers its turns.
 
     Args:
-        before: Messages before the first turn: of the user, of the assistant in somebody else's words, of tools.
-        after: Messages between the first turn's text and its answer: the assistant's call of a tool, and what the tool
-            said.
-        tools: Those that the model is told of.
+        before: Messages before the first turn: of the user, of the assistant (not written by the model), of tools.
+        after: Messages between the first turn's text and its answer: the assistant's tool call, and the tool's answer.
+        tools: Tools that the model is told of.
 
     Raises:
-        ValueError: A system message, a tool's message without the call that it answers, a call without an answer, or a
+        ValueError: There is a system message, a tool's message without its call, a call without an answer, or a
             last message after which it is not the model's turn.
     """
 
@@ -189,11 +191,11 @@ class GivenMessages(Record, frozen=True, omit_defaults=True):
 
 
 class Prompt(Record, frozen=True):
-    """One item of a Suite or of training data.
+    """Holds one item of a Suite or of training data.
 
     `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`) and, for published
-    prompts, whose semantics their constraints have (`profile`); a model never sees them. `given` is stored and hashed
-    only where there is any.
+    prompts, whose semantics their constraints have (`profile`); a model never sees them. `given` is stored and
+    hashed only if there is any.
     """
 
     id: str
@@ -205,12 +207,12 @@ class Prompt(Record, frozen=True):
 
     @property
     def key(self) -> int | str:
-        """The id under the name, and as the number, that a published file gives it (`tags["key"]` is then `"int"`)."""
+        """The id as a published file has it: a number if `tags["key"]` is `"int"`, else the text."""
         return int(self.id) if self.tags.get("key") == "int" else self.id
 
     @property
     def text(self) -> str:
-        """The first user turn."""
+        """The text of the first user turn."""
         return self.turns[0].text
 
     @property
@@ -224,10 +226,10 @@ class Prompt(Record, frozen=True):
         return self.given.tools if self.given else ()
 
     def messages(self, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return what the model is sent: system, given messages, the turns answered so far, and the next turn's text.
+        """Return the messages to send: system, given messages, the turns answered so far, and the next turn.
 
         Args:
-            answers: To the turns before the one that is asked.
+            answers: Answers to the turns before the next one.
         """
         messages = [] if self.system is None else [Message("system", self.system)]
         messages += self.given.before if self.given else ()
@@ -239,9 +241,9 @@ class Prompt(Record, frozen=True):
         return tuple(messages)
 
     def shown(self, turn: int) -> str:
-        """A turn for a person: its text and what is shown with it.
+        """Return a turn as text for people: its text and media.
 
-        Of a first turn with given messages all of them, each with its role.
+        The first turn of a prompt with given messages is shown with all of them, each with its role.
         """
         if turn or not self.given:
             return "\n".join(
@@ -252,7 +254,7 @@ class Prompt(Record, frozen=True):
 
     @property
     def everything(self) -> str:
-        """The text of every turn and given message, a line each: what a copy of the prompt would share."""
+        """The text of every turn and given message, a line each, for finding copies of the prompt."""
         given_messages = (*self.given.before, *self.given.after) if self.given else ()
         return "\n".join(
             [*(turn.text for turn in self.turns), *(message.content for message in given_messages if message.content)]
@@ -264,23 +266,23 @@ def _line(message: Message) -> str:
 
 
 def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
-    """Return what was said and called, for a person: the text, then a line a call."""
+    """Return text and calls for people: the text, then a line for each call."""
     return "\n".join(part for part in (text, *(f"calls {call.said}" for call in calls)) if part)
 
 
 LONG_TEXT = 16_384
-"""Characters from which `packed` compresses the text of a turn."""
+"""Least characters of a turn's text that `packed` compresses."""
 
 
 class LongTurn(Turn, frozen=True):
-    """A Turn that unpacks its text whenever it is asked for it.
+    """A Turn that holds its text compressed and unpacks it when read.
 
-    `packed` makes it; stored, it is a Turn like any other.
+    `packed` makes it. It is stored like any other Turn.
     """
 
     @property  # type: ignore[misc]  # the same attribute, made when it is asked for
     def text(self) -> str:
-        """The text that the user says."""
+        """The unpacked text."""
         return str(msgspec.structs.astuple(self)[0])
 
     def __eq__(self, other: object) -> bool:
@@ -295,7 +297,7 @@ class LongMessage(Message, frozen=True):
 
     @property  # type: ignore[misc]  # the same attribute, made when it is asked for
     def content(self) -> str:
-        """The text that the user says."""
+        """The unpacked text."""
         return str(msgspec.structs.astuple(self)[1])
 
     def __eq__(self, other: object) -> bool:
@@ -306,24 +308,24 @@ class LongMessage(Message, frozen=True):
 
 
 def packed(prompt: Prompt) -> Prompt:
-    """The same prompt with its long turns compressed in memory, for whoever holds many prompts."""
+    """Return the prompt with its long turns compressed in memory, for holding many prompts."""
     turns = tuple(_packed_turn(turn) for turn in prompt.turns)
     is_short = all(after is before for after, before in zip(turns, prompt.turns, strict=True))
     return prompt if is_short else msgspec.structs.replace(prompt, turns=turns)
 
 
 def user_message(turn: Turn) -> Message:
-    """Return what the user says in a turn, as a message; what is packed stays packed."""
+    """Return a turn as the user's message; a packed text stays packed."""
     if isinstance(turn, LongTurn):
         return LongMessage("user", msgspec.structs.astuple(turn)[0], media=turn.media or ())
     return Message("user", turn.text, media=turn.media or ())
 
 
 def unpack(value: object) -> str:
-    """For msgspec's `enc_hook`: a packed text is stored as the text.
+    """Return a packed text as a text, for msgspec's `enc_hook`.
 
     Raises:
-        TypeError: It is something else, which cannot be stored.
+        TypeError: `value` is something else, which cannot be stored.
     """
     if isinstance(value, PackedText):
         return str(value)
@@ -346,7 +348,7 @@ def _plain_message(message: Message) -> Message:
 
 
 class Usage(Record, frozen=True):
-    """Token counts of one answer; None where the model did not report it."""
+    """Holds token counts of one answer; None: the model did not report it."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -355,19 +357,19 @@ class Usage(Record, frozen=True):
 
 
 class Response(Record, frozen=True):
-    """One answer, keyed by (prompt_id, turn, draw).
+    """Holds one answer, keyed by (prompt_id, turn, draw).
 
-    A failed call is a Response with status `error`, never a missing row. Of endpoints only: `provider` is who served it
-    behind a gateway, `first_token_s` the time to the first token of a streamed answer, `evidence` what the server said
-    where the status is not `ok` (shortened, without account names).
+    A failed call is a Response with status `error`, never a missing row. Only endpoints set these: `provider` is the
+    provider behind a gateway, `first_token_s` the time to the first token of a streamed answer, `evidence` the server's
+    words if the status is not `ok` (shortened, without account names).
 
-    `failure` says of an `error` what to expect of asking again: after a `timeout` or a `passing` trouble an answer is
-    likely, a `final` one (the context is too long, a parameter is unknown) comes again, and `not asked` was never sent.
-    None: nobody knows, as of models on this machine and of Runs from before it was stored.
+    `failure` says of an `error` what to expect of asking again: after a `timeout` or a `passing` trouble an answer
+    is likely, a `final` one (the context is too long, a parameter is unknown) comes again, and `not asked` was never
+    sent. None: unknown, as for models on this machine and for Runs from before it was stored.
 
-    `calls` are the tools that the answer calls, in order. Of an episode (`worlds`) `steps` are all messages after the
-    first observation, `text` is what the model said last, `stop_reason` why it ended. Both are stored and hashed only
-    where there are any.
+    `calls` are the tools that the answer calls, in order. For an episode (`worlds`), `steps` are all messages after
+    the first observation, `text` is the model's last text, `stop_reason` the reason of the end. `calls` and `steps`
+    are stored and hashed only if there are any.
     """
 
     prompt_id: str
@@ -396,28 +398,28 @@ class Response(Record, frozen=True):
 
     @property
     def said(self) -> str:
-        """The answer for a person: its text, then a line a call; of an episode every message."""
+        """The answer as text for people: its text, then a line for each call; of an episode, every message."""
         return "\n\n".join(map(_line, self.steps)) if self.steps else with_calls(self.text, self.calls or ())
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was answered: no visible character, and no call."""
+        """Whether the answer has no visible character, no call and no step."""
         return not self.text.strip() and not self.calls and not self.steps
 
     @property
     def whole(self) -> str:
-        """The answer as the JSON of a Whole: what kinds of constraint that read calls are given."""
+        """The answer as the JSON of a Whole, which kinds of constraint that read calls are given."""
         step_calls = tuple(call for message in self.steps or () for call in message.calls)
         return encode(Whole(self.text, self.calls or step_calls, self.steps or ())).decode()
 
     @property
     def is_timeout(self) -> bool:
-        """Whether the time limit ended it. Rows from before `failure` was stored say it in their evidence."""
+        """Whether the time limit ended the call. Rows from before `failure` was stored have it in their evidence."""
         return self.status == "error" and (self.failure == "timeout" or self.evidence == "timeout")
 
 
 class Whole(Record, frozen=True):
-    """All of an answer as one JSON text, for kinds of constraint that read calls (`Constraint.reads_calls`)."""
+    """Holds all of an answer, to be given as JSON to kinds of constraint that read calls (`Constraint.reads_calls`)."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -425,7 +427,7 @@ class Whole(Record, frozen=True):
 
 
 def read_whole(text: str) -> Whole:
-    """The Whole that a text is; a text that is none is an answer without calls."""
+    """Decode a Whole from its JSON; any other text becomes an answer without calls."""
     if text.startswith("{"):
         with contextlib.suppress(IntegrityError):
             return decode(text, Whole)
@@ -435,10 +437,10 @@ def read_whole(text: str) -> Whole:
 class Verdict(Record, frozen=True):
     """The outcome of one constraint on one Response under one view.
 
-    `index` is the constraint's position in its turn. `score` in [0, 1] says how close the answer came, for kinds where
-    closeness means something; it is never part of pass. `span` is (start, end) in the judged text. `fault`: it is
-    undecided because the verifier failed (it raised, took too long, returned what is no Finding), whatever the answer
-    says.
+    `index` is the constraint's position in its turn. `score` in [0, 1] says how close the answer came, for kinds
+    that measure closeness; it does not affect passing. `span` is (start, end) in the judged text. `fault`: the
+    outcome is undecided because the verifier failed (it raised, took too long, or returned no Finding), whatever the
+    answer was.
     """
 
     prompt_id: str
@@ -458,19 +460,19 @@ class Verdict(Record, frozen=True):
 
     @property
     def status(self) -> Outcome:
-        """The outcome, under the name that other verifiers give it."""
+        """The outcome, under the name that other verifiers use."""
         return self.outcome
 
     @property
     def instruction_id(self) -> str:
-        """The constraint's id, under the name that IFEval's files and `adhere verify` give it."""
+        """The constraint's id, under the name that IFEval's files and `adhere verify` use."""
         return self.constraint_id
 
 
 class EngineInfo(Record, frozen=True):
-    """The engine that produced a Response, as far as it can change the answer.
+    """Describes the engine that produced a Response, as far as it can change the answer.
 
-    Part of a Run; arms are compared on one engine only.
+    It is part of a Run; arms are compared on one engine only.
     """
 
     name: str
@@ -481,7 +483,7 @@ class EngineInfo(Record, frozen=True):
 
 
 class Sampling(Record, frozen=True):
-    """How answers are drawn.
+    """Describes how answers are drawn.
 
     `temperature` 0 is greedy. `seed` is the root from which each row's own seed is derived.
     """
@@ -493,20 +495,20 @@ class Sampling(Record, frozen=True):
 
 
 class _TrainingRow(Record, frozen=True, omit_defaults=True, kw_only=True):
-    """A training row, whose answer answers the text `prompt` of one user turn, or a conversation of any turns."""
+    """Holds a training row whose answer follows a user turn (`prompt`) or a conversation (`turns`)."""
 
     turns: tuple[Message, ...] = ()
-    """Everything before the answer, where that is more than one user turn; `prompt` then is all their text."""
+    """Everything before the answer, if that is more than one user turn; `prompt` is then the text of all turns."""
 
     @property
     def asked(self) -> str | tuple[Message, ...]:
-        """The text or the messages that are put to the model."""
+        """The text or the messages that the model is asked."""
         prompt: str = getattr(self, "prompt")  # noqa: B009 - every row has it, as its own field
         return self.turns or prompt
 
 
 class SftRow(_TrainingRow, frozen=True, omit_defaults=True):
-    """One supervised row in TRL's columns. `origin` says how the completion was made: `sampled` or `repaired`."""
+    """Holds a supervised row in TRL's columns. `origin` tells how the completion was made: `sampled` or `repaired`."""
 
     prompt_id: str
     prompt: str
@@ -517,14 +519,14 @@ class SftRow(_TrainingRow, frozen=True, omit_defaults=True):
 
 
 CRITERIA = ("truthfulness", "helpfulness", "conciseness", "relevance", "harmlessness", "debiasing")
-"""By which a reward model's pairs are labelled (arXiv 2412.15115, section 4.3)."""
+"""The criteria by which a reward model's pairs are labelled (arXiv 2412.15115, section 4.3)."""
 
 
 class PairRow(_TrainingRow, frozen=True, omit_defaults=True):
-    """One preference pair in TRL's columns.
+    """Holds one preference pair in TRL's columns.
 
-    `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or what a transform says.
-    `criteria`: of `CRITERIA` those that something rated, each with the ratings of chosen and rejected, in [0, 1].
+    `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or a transform's own word.
+    `criteria`: those of `CRITERIA` that were rated, each with the ratings of chosen and rejected, in [0, 1].
     """
 
     prompt_id: str
@@ -538,10 +540,10 @@ class PairRow(_TrainingRow, frozen=True, omit_defaults=True):
 
 
 class RlRow(_TrainingRow, frozen=True, omit_defaults=True):
-    """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model.
+    """Holds an online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` start-model answers.
 
-    `profile`: which version of a published suite its constraints are judged by, where there are several. `checklist`:
-    the items of a reward of that name (`rewards.combine.checklist_reward`).
+    `profile`: the version of a published suite that its constraints are judged by, if there are several.
+    `checklist`: the items of a reward of that name (`rewards.combine.checklist_reward`).
     """
 
     prompt_id: str
@@ -560,16 +562,16 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def status_of_stop(*reasons: object) -> Status | None:
-    """Return what the first known one of some stop reasons means (STOP_REASONS).
+    """Return the status for the first of `reasons` that is known (STOP_REASONS).
 
-    None: the model stopped by itself, or nothing is known.
+    None: the model stopped by itself, or no reason is known.
     """
     words = (one.partition(":")[0].rpartition(".")[2].strip().lower() for one in reasons if isinstance(one, str))
     return next((STOP_REASONS[reason] for reason in words if reason in STOP_REASONS), None)
 
 
 def encode(value: object) -> bytes:
-    """Canonical JSON: keys sorted, no spaces, UTF-8. Lone surrogates become U+FFFD, because no JSON reader takes them.
+    """Encode as canonical JSON: keys sorted, no spaces, UTF-8. Lone surrogates, invalid in JSON, become U+FFFD.
 
     Raises:
         ValueError: A float is not finite; an undefined number is stored as None with a reason.
@@ -605,11 +607,11 @@ if hasattr(os, "register_at_fork"):  # a child must not inherit a type whose dec
 
 
 def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """The decoder of a type; every decoder of this package comes from here.
+    """Return the decoder of a type; every decoder of this package comes from here.
 
-    msgspec notes what it knows of a Struct on the class before that is complete, and completing it runs Python code.
-    Where two threads meet a Struct for the first time, the second one reads the unfinished note and the process dies
-    (SIGSEGV). So decoders are built one at a time. `convert` takes the same way.
+    msgspec stores its information about a Struct on the class before it is complete, and completing it runs Python
+    code. If two threads use a Struct for the first time, the second one reads the unfinished information and the
+    process dies (SIGSEGV). So decoders are built one at a time, also for `convert`.
     """
     decoder = _decoders.get(kind)
     if decoder is None:
@@ -619,10 +621,10 @@ def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 
 def convert(value: object, kind: type[T]) -> T:
-    """Plain values (dictionaries, lists, numbers, texts) as `kind`.
+    """Convert plain values (dictionaries, lists, numbers, texts) to `kind`.
 
     Raises:
-        msgspec.ValidationError: An unknown key, or a value of the wrong type; the message says where.
+        msgspec.ValidationError: There is an unknown key, or a value of the wrong type; the message says where.
     """
     decoder_of(kind)
     return msgspec.convert(value, kind)
@@ -632,7 +634,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     """Read one JSON value as `kind`.
 
     Raises:
-        IntegrityError: Not JSON, an unknown key, or a value of the wrong type; the message says where.
+        IntegrityError: `data` is no JSON, or has an unknown key or a value of the wrong type; the message says where.
     """
     try:
         return decoder_of(kind).decode(data)
@@ -647,12 +649,12 @@ def _sha256(data: bytes) -> hashlib._Hash:
 
 
 def content_hash(value: object) -> str:
-    """The sha256 (hex) of a value's canonical JSON: equal values have equal hashes on every machine."""
+    """Return the sha256 (hex) of a value's canonical JSON: equal values have equal hashes on every machine."""
     return _sha256(encode(value)).hexdigest()
 
 
 def content_hash_of_list(before: Sequence[object], items: Iterable[object]) -> str:
-    """`content_hash([*before, [*items]])`, with one item in memory as JSON at a time."""
+    """Return `content_hash([*before, [*items]])`, with one item in memory as JSON at a time."""
     digest = _sha256(encode(list(before))[:-1] + (b"," if before else b"") + b"[")
     for number, item in enumerate(items):
         digest.update(b"," * bool(number) + encode(item))
@@ -661,13 +663,13 @@ def content_hash_of_list(before: Sequence[object], items: Iterable[object]) -> s
 
 
 def derive_seed(*parts: object) -> int:
-    """A 63-bit seed from a root seed and whatever names its use, e.g. `derive_seed(seed, prompt.id, turn, draw)`."""
+    """Derive a 63-bit seed from a root seed and names of its use, e.g. `derive_seed(seed, prompt.id, turn, draw)`."""
     digest = _sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 def cache_root(cache: Path | None = None) -> Path:
-    """Return the folder of what can be had again (models, floors): `cache`, `$ADHERE_CACHE` or ~/.cache/adhere."""
+    """Return the folder of what can be fetched again (models, floors): `cache`, `$ADHERE_CACHE` or ~/.cache/adhere."""
     from pathlib import Path
 
     return cache or Path(os.environ.get("ADHERE_CACHE") or Path.home() / ".cache" / "adhere").expanduser()
@@ -676,7 +678,7 @@ def cache_root(cache: Path | None = None) -> Path:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a whole file so that a reader sees the old bytes or the new ones, never a part.
 
-    By a temporary file, fsync and rename.
+    It uses a temporary file, fsync and rename.
     """
     _write_parts(path, [data])
 
@@ -702,7 +704,7 @@ def _write_parts(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[object]) -> str:
-    """Write JSON lines atomically, a row at a time; the sha256 (hex) of the file."""
+    """Write JSON lines atomically, a row at a time; return the sha256 (hex) of the file."""
     digest = _sha256(b"")
 
     def lines() -> Iterator[bytes]:
@@ -719,16 +721,16 @@ def read_rows(path: Path, kind: type[T]) -> list[T]:
     """Read JSON lines that `write_rows` wrote.
 
     Raises:
-        IntegrityError: Naming the file and line that cannot be read.
+        IntegrityError: A line cannot be read; the message names file and line.
     """
     return list(_rows(path, kind))
 
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
-    """Read prompts as `read_rows` does; their long texts are packed as they are read.
+    """Read prompts as `read_rows` does, and pack their long texts.
 
     Raises:
-        IntegrityError: Naming the file and line that cannot be read.
+        IntegrityError: A line cannot be read; the message names file and line.
     """
     return tuple(packed(prompt) for prompt in _rows(path, Prompt))
 

@@ -1,7 +1,7 @@
-"""The one way to a terminal: text that a server, a model or a file wrote is made harmless before it is printed.
+"""Makes text of a server, a model or a file harmless before it is printed on a terminal.
 
-An escape sequence acts on the terminal (colours, title, clipboard), a bidi mark changes what a reader sees, and a C1
-byte does so on old terminals. All of them go; line breaks stay. `--json` keeps the text whole and writes such
+An escape sequence acts on the terminal (colours, title, clipboard), as a C1 byte does on old terminals, and a bidi mark
+changes what a reader sees. All of them are removed; line breaks stay. `--json` keeps the text whole and writes such
 characters as JSON escapes. Everything that a command prints goes through `show`, and so do progress and error messages.
 """
 
@@ -25,9 +25,9 @@ _ESCAPE_SEQUENCE = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text without escape sequences and without any character that a terminal hides or acts on.
+    """Remove escape sequences and all characters that a terminal hides or acts on.
 
-    Line breaks stay; tabs become spaces. Joiners go too: terminals disagree about their width.
+    Line breaks stay; tabs become spaces. Joiners are removed, too, because terminals disagree about their width.
     """
     if text.isascii() and text.replace("\n", " ").isprintable():
         return text

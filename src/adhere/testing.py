@@ -1,4 +1,4 @@
-"""The contract of a constraint as questions that any kind must answer, for the tests of the package and of plug-ins.
+"""The contract of a constraint as questions that every kind must pass, for tests of the package and of plug-ins.
 
     from adhere.testing import check_constraint
 
@@ -7,8 +7,8 @@
 
 `FakeEndpoint` and `FakeModel` are the public fake of an endpoint: hundreds of models with scripted answers and faults.
 
-Needs neither pytest nor hypothesis. What breaks the contract raises ContractViolation, which names the kind, the
-question, the input and what to do.
+It needs neither pytest nor hypothesis. A violation raises ContractViolation, which names the kind, the question, the
+input and what to do.
 """
 
 from __future__ import annotations
@@ -126,19 +126,19 @@ class ContractViolation(AssertionError):
 
 
 class _Violation(Exception):
-    """A violation that a question found; `_question` makes a ContractViolation of it."""
+    """A question found a violation; `_question` makes a ContractViolation of it."""
 
 
 def hostile_text(name: str, size: int = MEGABYTE) -> str:
-    """One of the HOSTILE texts, of about `size` characters."""
+    """Return the HOSTILE text called `name`, of about `size` characters."""
     before, repeated, behind = _HOSTILE[name]
     return before + repeated * (size // len(repeated)) + behind
 
 
 def _question(remedy: str) -> Callable[[Q], Q]:
-    """Make a function of a kind a question.
+    """Return a decorator that makes a function of a kind a question.
 
-    Whatever it raises names the kind and the question, and ends in `remedy`.
+    All its errors name the kind and the question, and end in `remedy`.
     """
 
     def wrap(ask: Q) -> Q:
@@ -168,7 +168,7 @@ def _shorten(subject: object) -> str:
 
 
 def _check(judge: Constraint | PublishedConstraint, text: str) -> Finding:
-    """One check; what it raises names the text."""
+    """Check a text; an exception becomes a _Violation that names the text."""
     try:
         return judge.check(text)
     except Exception as error:
@@ -183,7 +183,7 @@ def _outcome(judge: Constraint, text: str, outcome: str) -> None:
 
 
 def _is_not_run(judge: Constraint, finding: Finding) -> bool:
-    """Whether the verdict is undecided because nothing on this machine isolates code."""
+    """Tell whether the verdict is undecided because nothing on this machine isolates code."""
     if finding.outcome != "undecided" or not judge.runs_code:
         return False
     from adhere import sandbox
@@ -195,13 +195,13 @@ _NO_PLURAL = re.compile(r"\b\d+ (?:\w+ )?\w*(?:sh|ch|x|ss)s\b")  # `2 dashs`
 
 
 def draw_several(kind: type[Constraint], count: int = 4) -> list[Constraint]:
-    """Constraints of one kind, drawn for several topics and seeds."""
+    """Draw constraints of one kind for several topics and seeds."""
     return [kind.draw(random.Random(seed), words=words) for seed in range(count) for words in TOPICS]
 
 
 @_question("Correct the class, then run the question again")
 def declares_itself(kind: type[Constraint]) -> None:
-    """The class is what a registry accepts, and says what it is."""
+    """Require that a registry accepts the class, and that its declarations are complete."""
     problem = kind_problem(kind.id, kind) or generation_problem(kind)
     _require(problem is None, str(problem))
     _require(kind.id.partition(":")[0] == kind.family() and kind.id.partition(":")[2], "id must be 'family:kind'")
@@ -213,14 +213,14 @@ def declares_itself(kind: type[Constraint]) -> None:
 
 @_question("Make `passing` and `failing` (parameters, text) hold")
 def examples_hold(kind: type[Constraint]) -> None:
-    """Its own examples pass and fail."""
+    """Require that the kind's own examples pass and fail."""
     _outcome(make(kind.id, **kind.passing[0]), kind.passing[1], "pass")
     _outcome(make(kind.id, **kind.failing[0]), kind.failing[1], "fail")
 
 
 @_question("Keep everything that `check` needs in parameters that JSON can hold")
 def survives_storage(kind: type[Constraint]) -> None:
-    """Stored and read back it is the same."""
+    """Require that a constraint equals itself after it was stored and read back."""
     for one in draw_several(kind):
         ref = one.ref()
         _require(from_ref(decode(encode(ref), ConstraintRef)) == one, "must equal itself after storage", one)
@@ -229,16 +229,16 @@ def survives_storage(kind: type[Constraint]) -> None:
 
 @_question("Draw from `rng` alone")
 def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
-    """A seed fixes what is drawn."""
+    """Require that a seed determines what is drawn."""
     for one, other in zip(draw_several(kind), draw_several(kind), strict=True):
         _require(one == other, "must draw the same twice", one, other)
 
 
 @_question("Say every parameter in every phrasing, so that the model can know it")
 def says_its_parameters(kind: type[Constraint]) -> None:
-    """Each wording differs and holds each parameter, but no answer key (`said` is False).
+    """Require that wordings differ and name every parameter, but no answer key (`said` is False).
 
-    Those of inner constraints too.
+    Parameters of inner constraints must be named, too.
     """
     keys = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("said", True)}
     for one in draw_several(kind):
@@ -256,7 +256,7 @@ def says_its_parameters(kind: type[Constraint]) -> None:
 
 
 def _innermost(value: Json) -> Iterator[Json]:
-    """The values of parameters; an inner constraint `{"id", "params"}` counts for its own parameters."""
+    """Yield the values of parameters; an inner constraint `{"id", "params"}` yields its own parameters."""
     if isinstance(value, dict):
         for item in (value["params"] if set(value) == {"id", "params"} else value).values():
             yield from _innermost(item)
@@ -269,7 +269,7 @@ def _innermost(value: Json) -> Iterator[Json]:
 
 @_question("Build `witness` and `counter_witness` for the parameters of the constraint")
 def witnesses_hold(kind: type[Constraint]) -> None:
-    """The witness passes, the counter-witness fails and is not blank."""
+    """Require that the witness passes and the counter-witness fails and is not blank."""
     for one in draw_several(kind):
         _outcome(one, one.witness(), "pass")
         _require(one.counter_witness().strip(), "the counter-witness must not be blank", one)
@@ -278,7 +278,7 @@ def witnesses_hold(kind: type[Constraint]) -> None:
 
 @_question("See Finding for what its fields mean")
 def findings_are_complete(kind: type[Constraint]) -> None:
-    """Findings have a reason, a score that agrees with the outcome and a span inside the text, and do not change."""
+    """Require that findings are repeatable and have a reason, a fitting score and a span inside the text."""
     for one in draw_several(kind, count=2):
         for text in (*ORDINARY, one.witness(), one.counter_witness()):
             finding = _check(one, text)
@@ -301,7 +301,7 @@ def _score_fits(finding: Finding, subjects: tuple[object, ...]) -> None:
 
 @_question("Answer nothing and you followed nothing: derive from `Rule`, which sees to it")
 def blank_answers_fail(kind: type[Constraint]) -> None:
-    """An answer without a word fails."""
+    """Require that an answer without a word fails."""
     for one in draw_several(kind, count=1):
         for text in BLANK:
             _outcome(one, text, "fail")
@@ -309,7 +309,7 @@ def blank_answers_fail(kind: type[Constraint]) -> None:
 
 @_question("Declare each parameter by `param(domain)`, and raise BadParameter through `Constraint.__post_init__`")
 def rejects_parameters(kind: type[Constraint]) -> None:
-    """Unknown, missing and impossible parameters are refused in the words of the house."""
+    """Require that unknown, missing and impossible parameters are refused with the usual messages."""
     good = draw_several(kind, count=1)[0].ref().params
     for field in dataclasses.fields(kind):
         for value in field.metadata["domain"].invalid():
@@ -332,7 +332,7 @@ def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, part:
 
 @_question("Leave what no small edit can mend: yield nothing from `repairs`")
 def repairs_pass_or_decline(kind: type[Constraint]) -> None:
-    """A repaired answer passes, and so does one repaired twice."""
+    """Require that a repaired answer passes, also if it is repaired twice."""
     for one in draw_several(kind):
         for text in ORDINARY:
             repaired_text = one.repair(text)
@@ -345,7 +345,7 @@ def repairs_pass_or_decline(kind: type[Constraint]) -> None:
 
 @_question("Any string is an answer: lone surrogates, NUL, CRLF, unfinished JSON")
 def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
-    """Odd texts pass or fail, and the finding can be stored."""
+    """Require that odd texts pass or fail, and that the finding can be stored."""
     for one in draw_several(kind, count=1):
         for text in ODD:
             finding = _check(one, text)
@@ -367,7 +367,7 @@ def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
 
 @_question("Two of one kind conflict: leave that to `Constraint.conflicts_with`")
 def conflicts_with_itself(kind: type[Constraint]) -> None:
-    """Two of one kind are never asked for together."""
+    """Require that two constraints of one kind conflict, so that they are never asked for together."""
     one = draw_several(kind, count=1)[0]
     _require(one.conflicts_with(one), "must conflict with itself", one)
 
@@ -376,7 +376,7 @@ def conflicts_with_itself(kind: type[Constraint]) -> None:
 def hostile_texts_take_no_time(
     kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
-    """Both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
+    """Require that both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
     one = draw_several(kind, count=1)[0]
     for name in names:
         _time(one, name, limit_s, size)
@@ -405,17 +405,17 @@ QUESTIONS: tuple[Callable[[type[Constraint]], None], ...] = (
 
 
 def check_constraint(kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE) -> None:
-    """Ask a kind every question; it returns where all are answered well.
+    """Ask a kind every question; return if it passes all of them.
 
     A class that no registry holds yet is registered first, as its entry point would do it.
 
     Args:
         kind: The class.
         limit_s: CPU seconds that both views of 1 MB may take.
-        names: Which hostile texts to judge.
+        names: Names of the hostile texts to judge.
 
     Raises:
-        ContractViolation: The first question that is not answered well.
+        ContractViolation: The kind fails a question; the first one is named.
     """
     problem = kind_problem(getattr(kind, "id", None), kind) or generation_problem(kind)
     if problem is not None:
@@ -460,7 +460,7 @@ _BY_TYPE: dict[str, tuple[Json, ...]] = {
 
 
 def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
-    """Parameters of a published kind, all of them, drawn from what the kind declares."""
+    """Draw all parameters of a published kind from what the kind declares."""
     rng = random.Random(seed)
     params: dict[str, Json] = {}
     for name, param in kind.params.items():
@@ -472,7 +472,7 @@ def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
 
 
 def published(kind: Kind, count: int = 2) -> list[PublishedConstraint]:
-    """Constraints of a published kind with drawn parameters. One has what the published code would draw at random."""
+    """Make constraints of a published kind with drawn parameters; the last has those that the published code draws."""
     complete = [fill(kind, published_params(kind, seed)) for seed in range(count)]
     required_params = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
     return [*complete, fill(kind, required_params, random_seed=7)]
@@ -480,7 +480,7 @@ def published(kind: Kind, count: int = 2) -> list[PublishedConstraint]:
 
 @_question("Any string is an answer")
 def published_never_raises(kind: Kind) -> None:
-    """Odd texts have a finding with a reason that can be stored."""
+    """Require that odd texts have a finding with a reason that can be stored."""
     for one in published(kind):
         for text in (*ORDINARY, *ODD):
             finding = _check(one, text)
@@ -490,7 +490,7 @@ def published_never_raises(kind: Kind) -> None:
 
 @_question("Published code fails an answer without a visible character")
 def published_blank_answers_fail(kind: Kind) -> None:
-    """Nothing visible is no answer, even where the constraint is undecided."""
+    """Require that a blank answer fails, even if the constraint is undecided."""
     for one in published(kind, count=1):
         for text in ("", " ", "\n\t"):
             _require(_check(one, text).outcome == "fail", "must fail", one, text)
@@ -498,7 +498,7 @@ def published_blank_answers_fail(kind: Kind) -> None:
 
 @_question("Let features depend on the text alone")
 def published_is_deterministic(kind: Kind) -> None:
-    """The same text has the same findings, whatever was judged before."""
+    """Require that the same text has the same findings, whatever was judged before."""
     for one in published(kind, count=1):
         first = [one.both_views(Text(text)) for text in (*ORDINARY, *ODD)]
         forget()
@@ -521,7 +521,7 @@ def published_strict_pass_is_loose_pass(kind: Kind) -> None:
 
 @_question("Keep everything that the check needs in published parameters")
 def published_survives_storage(kind: Kind) -> None:
-    """Stored and read back it finds the same, also with whole numbers as floats and null for what is absent."""
+    """Require equal findings after storage, also with whole numbers as floats and null for absent parameters."""
     for one in published(kind):
         ref = decode(encode(one.ref()), ConstraintRef)
         floats = {name: float(value) if type(value) is int else value for name, value in ref.params.items()}
@@ -535,7 +535,7 @@ def published_survives_storage(kind: Kind) -> None:
 
 @_question("Unknown, missing and mistyped parameters are refused before anything is judged")
 def published_rejects_parameters(kind: Kind) -> None:
-    """Wrong parameters are refused in the words of the house."""
+    """Require that wrong parameters are refused with the usual messages."""
     good = published_params(kind)
     cases: list[tuple[dict[str, Json], str, str]] = [
         ({**good, "no_such_parameter": 1}, "unknown parameter 'no_such_parameter'", "It takes: ")
@@ -567,7 +567,7 @@ def published_rejects_parameters(kind: Kind) -> None:
 def published_hostile_texts_take_no_time(
     kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
-    """Both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
+    """Require that both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
     one = published(kind, count=1)[0]
     for name in names:
         _time(one, name, limit_s, size)
@@ -610,7 +610,7 @@ NULL_ANSWERS: dict[str, Callable[[str], str]] = {
     "last line": lambda text: text.strip().splitlines()[-1],
     "last sentence": lambda text: text[slice(*sentence_spans(text)[-1])],
 }
-"""Answers that follow nothing: what each makes of the text of a turn."""
+"""Functions from a turn's text to an answer that follows nothing, by name."""
 MOST_NULL_PASSES = 0.02
 MOST_REPEATS = 0.01
 """Items that another seed may ask, too: of what is short, such as *turn the light on*, there are only so many."""
@@ -624,7 +624,8 @@ def check_family(family: Family, *, items: int = 120) -> None:
     items of a seed are the same, and hardly any of two seeds; a seed gives the same items twice.
 
     Raises:
-        ContractViolation: Naming the family, what it breaks and the first item that shows it.
+        ContractViolation: The family breaks its contract; the message names the family, the question and the first
+            item that shows it.
     """
     per_group = len(family.level_names)
     groups = max(1, -(-items // (len(FAMILY_SEEDS) * per_group)))
@@ -641,7 +642,7 @@ def check_family(family: Family, *, items: int = 120) -> None:
 
 
 def family_levels(family: Family) -> list[str]:
-    """The levels that its contract is asked at: those of the default suite."""
+    """Return the levels that the contract is checked at: those of the default suite."""
     return list(family.level_names[: family.usual_levels or None])
 
 

@@ -1,4 +1,4 @@
-"""At home in others' houses, a folder a house: what we read from it, write for it and run inside it.
+"""Other projects (called houses), a folder each: what we read from it, write for it and run inside it.
 
 verl/             its reward function, advantages that leave out what was not measured, a recipe as its config
 verifiers/        verifiers and prime-rl: a Taskset, `load_environment`, a reward
@@ -29,10 +29,10 @@ from adhere.errors import MissingExtra
 
 
 def need_harness(module: str, package: str) -> ModuleType:
-    """Import a module of a harness, or say how to get it.
+    """Import a module of a harness, or say how to install it.
 
     Raises:
-        MissingExtra: It, or something it needs, is not installed.
+        MissingExtra: The module, or one that it needs, is not installed.
     """
     try:
         return importlib.import_module(module)

@@ -1,14 +1,14 @@
-"""A recipe as the config of somebody else's trainer.
+"""Writes a recipe as the config of another project's trainer.
 
-Our rows, our judge as the reward, the settings of its online stage.
+The config has our rows, our judge as the reward, and the settings of the recipe's online stage.
 
 adhere train RECIPE --emit trl            train.py: every stage that TRL has, one after the other
 adhere train RECIPE --emit verl           run.sh: the recipe's online stage; likewise open-instruct (run.sh, rows.jsonl)
                                           and prime-rl (rl.toml, rows.jsonl)
 
-What another trainer cannot do is refused, or stands as a comment in its file. Nothing of them is imported. Written
-against TRL 1.16, verl 0.9, open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their
-own parsers read the files.
+What another trainer cannot do is refused, or noted in a comment in its file. No trainer is imported. Written against
+TRL 1.16, verl 0.9, open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their own
+parsers read the files.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = ["Trainer", "trainer_files"]
 
 
 def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: str, gpus: int = 8) -> dict[str, str]:
-    """The files (name -> text) with which another trainer runs a recipe.
+    """Make the files (name -> text) with which another trainer runs a recipe.
 
     Args:
-        trainer: Which.
+        trainer: The trainer's name.
         recipe: The recipe.
-        rows: Its prompts; only those of open-instruct and prime-rl are written.
-        data: Its data directory, as the files are to name it.
-        gpus: Of a node.
+        rows: The recipe's prompts; they are written for open-instruct and prime-rl only.
+        data: The recipe's data directory, as the files should name it.
+        gpus: Number of GPUs of a node.
 
     Raises:
-        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that
-            it does not have.
+        UsageError: The trainer cannot run the recipe: it has another reward, online merging, no online stage, or an
+            unknown stage or setting.
     """
     judged_by(trainer, recipe)
     if trainer != "open-instruct" and (profile_row := next((row for row in rows if row.profile), None)) is not None:

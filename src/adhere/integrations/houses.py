@@ -1,7 +1,7 @@
-"""Every trainer and harness that we are at home in: which release was run, by which door, how, and when.
+"""Every trainer and harness (house) that adhere works with: the release tested, the ways in (doors), how and when.
 
-`adhere doctor --trainer NAME` and docs/reference/houses.md say what stands here. `make test-houses` installs each
-newest release in an environment of its own and runs its doors again.
+`adhere doctor --trainer NAME` and docs/reference/houses.md print this list. `make test-houses` installs each newest
+release in an environment of its own and runs its doors again.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from typing import Literal, NamedTuple
 from adhere.errors import UnknownName, nearest
 
 How = Literal["run", "parsed", "read"]
-"""`run`: its own code ran ours; `parsed`: its own parser or class took it; `read`: held against its source, not run."""
+"""How a door was tested.
+
+`run`: the house's own code ran ours; `parsed`: its own parser or class accepted ours; `read`: compared with its source,
+not run.
+"""
 
 
 class Door(NamedTuple):
-    """One way in.
+    """Describes one way to use adhere from a house.
 
     Attributes:
-        what: Which.
-        command: As the guides have it; `…` stands for what is a person's own.
-        how: See How.
+        what: What it is.
+        command: The command as in the guides; `…` stands for the user's own arguments.
+        how: How it was tested; see How.
     """
 
     what: str
@@ -32,14 +36,14 @@ class Door(NamedTuple):
 
 
 class House(NamedTuple):
-    """One trainer or harness.
+    """Describes one trainer or harness.
 
     Attributes:
-        name: By which it is asked for.
-        package: On the package index; empty: on none.
-        tested: The release, or the commit, that its doors were held against.
-        date: When.
-        python: What it needs.
+        name: Its name on the command line.
+        package: Its name on the package index; empty: it is on none.
+        tested: The release, or the commit, that its doors were tested with.
+        date: The date of the test.
+        python: The Python version that it needs.
         doors: The ways in.
         note: What a user has to know.
     """
@@ -54,7 +58,7 @@ class House(NamedTuple):
 
     @property
     def installed(self) -> str | None:
-        """The release that is installed here; None: none is."""
+        """The release installed here; None if none is."""
         try:
             return version(self.package) if self.package else None
         except PackageNotFoundError:
@@ -62,7 +66,7 @@ class House(NamedTuple):
 
     @property
     def state(self) -> str:
-        """Tell whether what is installed is what was tested, in a sentence."""
+        """A sentence on whether the installed release is the tested one."""
         if not self.package:
             return "on no package index: clone it"
         here = self.installed
@@ -84,10 +88,10 @@ HOUSES = _read()
 
 
 def house_of(name: str) -> House:
-    """The house of a name.
+    """Return the house with this name or package.
 
     Raises:
-        UnknownName: There is none.
+        UnknownName: There is no such house.
     """
     house = next((one for one in HOUSES if name.lower() in {one.name, one.package}), None)
     if house is None:
@@ -104,7 +108,7 @@ def house_text(house: House) -> str:
 
 
 def page() -> str:
-    """docs/reference/houses.md."""
+    """Return the text of docs/reference/houses.md."""
     cells = [
         (house.name, house.tested, house.date, house.python, door.what, f"`{door.command}`", door.how)
         for house in HOUSES

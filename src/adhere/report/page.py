@@ -1,8 +1,7 @@
 """Renders templates to one self-contained page: escaping on, style sheet and script inlined and pinned by hash.
 
-Two nets lie under every expression of a template: autoescape, and a `finalize` that writes out hidden characters and
-shows None as a dash. The policy forbids every request, every script and every style that is not ours; most pages have
-no script at all.
+Every expression of a template is autoescaped, and a `finalize` shows hidden characters, and None as a dash. The content
+policy forbids requests, and all scripts and styles but ours; most pages have no script at all.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _TEMPLATES = Path(__file__).parent  # a folder a page; what all pages share lies
 def render(
     template: str, *, style: str | None = None, script: str | None = None, asks_itself: bool = False, **values: object
 ) -> str:
-    """A page as text that encodes as UTF-8; the same values give the same bytes.
+    """Render a page as text that encodes as UTF-8; the same values give the same bytes.
 
     Args:
-        template: Its file.
+        template: The template's file.
         style: A file of style rules that come after those of every page.
         script: The file of the page's one script.
-        asks_itself: Whether that script may fetch from where the page came from.
+        asks_itself: Whether that script may make requests to the page's own server.
         values: What the template shows.
     """
     css = "".join(map(_own, STYLES)) + (_own(style) if style else "")
@@ -104,5 +103,5 @@ def _finalize(value: object) -> object:
 
 
 def _heat(rate: float) -> int:
-    """The shade of a rate: 0 to 9."""
+    """Return the shade of a rate: 0 to 9."""
     return min(int(rate * 10), 9)

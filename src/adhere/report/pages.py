@@ -1,7 +1,7 @@
 """Showing what a directory stores, as text, page, workbook and Markdown.
 
-The one place that knows which report goes with what. `stored_in` finds out what lies there; commands print and write
-what it gives, and the browser of stored runs draws its page.
+This is the one place that knows which report shows which kind of item. `stored_in` finds the item; commands print and
+write its reports, and the browser of stored runs draws its page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from adhere.sweep.record import Sweep, load_sweep
 
 
 class StoredItem:
-    """Something that can be shown."""
+    """A stored item that can be shown."""
 
     def text(self, width: int) -> str:
-        """For a terminal of so many columns."""
+        """Return the report for a terminal of `width` columns."""
         raise NotImplementedError
 
     def html(self) -> str:
-        """One self-contained page."""
+        """Return one self-contained page."""
         raise NotImplementedError
 
     def write_xlsx(self, path: Path) -> None:
@@ -40,7 +40,7 @@ class StoredItem:
         """Return a study as Markdown.
 
         Raises:
-            UsageError: It is no study.
+            UsageError: The item is no study.
         """
         raise UsageError("--markdown shows a study; runs and sweeps have --html and --xlsx")
 
@@ -48,16 +48,16 @@ class StoredItem:
         """Return a study or a sweep as one JSON object.
 
         Raises:
-            UsageError: These are runs.
+            UsageError: The item is a set of runs.
         """
         raise UsageError("--json shows a study or a sweep; a run has `adhere eval --json`")
 
     def write(self, *, html: Path | None = None, xlsx: Path | None = None, markdown: Path | None = None) -> list[str]:
-        """Write the files that are wanted; a line for each says where it lies.
+        """Write the files asked for; return a line with the path of each.
 
         Raises:
-            OSError: One cannot be written.
-            UsageError: There is no such file of what is stored.
+            OSError: A file cannot be written.
+            UsageError: The item has no such form.
         """
         if markdown is not None:
             write_atomic(markdown, self.markdown().encode("utf-8", "replace"))
@@ -71,7 +71,7 @@ class StoredItem:
 
 @dataclass(frozen=True)
 class StoredRuns(StoredItem):
-    """Runs; those on `profile` are drawn as profiles."""
+    """Holds Runs; those of the suite `profile` are shown as profiles."""
 
     runs: Sequence[Run]
 
@@ -95,7 +95,7 @@ class StoredRuns(StoredItem):
 
 @dataclass(frozen=True)
 class StoredSweep(StoredItem):
-    """A sweep and its leaderboard."""
+    """Holds a sweep and its leaderboard."""
 
     sweep: Sweep
     board: Leaderboard
@@ -121,7 +121,7 @@ class StoredSweep(StoredItem):
 
 @dataclass(frozen=True)
 class StoredStudy(StoredItem):
-    """A study's result."""
+    """Holds a study's result."""
 
     result: StudyResult
 
@@ -151,7 +151,7 @@ class StoredStudy(StoredItem):
 
 @dataclass(frozen=True)
 class StoredParts(StoredItem):
-    """The joint result of several studies: from several starts, or of seeds that draw their own kinds."""
+    """Holds the joint result of several studies: from several starts, or of seeds that draw their own kinds."""
 
     result: StartsResult | DrawnResult
 
@@ -188,11 +188,11 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
 
     Args:
         directories: At least one.
-        as_stored: Take the leaderboard that a sweep stored, rather than compute it from the Runs anew.
+        as_stored: Whether to take the leaderboard that a sweep stored instead of computing it from the Runs.
 
     Raises:
         UsageError: Nothing is stored in one of them, it is unfinished, or they cannot be shown together.
-        IntegrityError: What is stored is damaged.
+        IntegrityError: A stored file is damaged.
     """
     # Not kinds of their own: the shelf lists the study from each of its starts, or at each of its seeds.
     if len(directories) == 1 and (together := directories[0] / "starts.json").is_file():

@@ -1,4 +1,4 @@
-"""EvalScope's reviews/MODEL/TASK_SUBSET.jsonl (scores and texts) and predictions/MODEL/TASK_SUBSET.jsonl (texts).
+"""Reads EvalScope's reviews/MODEL/TASK_SUBSET.jsonl (scores, texts) and predictions/MODEL/TASK_SUBSET.jsonl (texts).
 
 Source: modelscope/evalscope 1.14.1, `api/evaluator/cache.py` (ReviewResult, ModelResult), `api/metric/scorer.py`
 (Score).
@@ -33,12 +33,12 @@ _USABLE = {None, "success", "fallback", "degraded"}
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a review or a prediction of EvalScope."""
+    """Tell whether a line is a review or a prediction of EvalScope."""
     return "sample_score" in row or ("model_output" in row and "messages" in row and "index" in row)
 
 
 def read(path: Path) -> HarnessAnswers:
-    """All items of a file; the model is the folder's name, the task the file's.
+    """Read all items of a file; the model is the folder's name, the task the file's.
 
     Raises:
         SpecError: A row is not EvalScope's.
@@ -89,7 +89,7 @@ def _calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _main_first(values: Mapping[str, Any], main: Any) -> Iterator[tuple[str, float]]:
-    """The main score is the one named, else the first, as EvalScope's Score says; a null was not measured."""
+    """Yield (name, score), the main score first: the one named `main`, else the first by name; nulls are left out."""
     for name in sorted(values, key=lambda name: name != main):
         if is_null(values[name]):
             continue
@@ -119,7 +119,7 @@ def _prediction(row: Mapping[str, Any]) -> ImportedAnswer:
 
 
 def _question(row: Mapping[str, Any]) -> str | None:
-    """The first user turn, as one text; older files keep it as `input`."""
+    """Return the first user turn as one text; older files have it as `input`."""
     if isinstance(row.get("input"), str):
         return a_text(row["input"])
     messages = row.get("messages")

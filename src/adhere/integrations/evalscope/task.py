@@ -81,7 +81,7 @@ class AdhereAdapter(DefaultDataAdapter):
     """Loads the prompts from the package and judges each answer by the package's judge."""
 
     def load(self) -> tuple[Any, None]:
-        """The suite's prompts as one subset; nothing is downloaded."""
+        """Load the suite's prompts as one subset; nothing is downloaded."""
         name = str(self.extra_params["suite"])
         suite = suites.load(name)
         for prompt in suite.prompts:
@@ -101,11 +101,11 @@ class AdhereAdapter(DefaultDataAdapter):
         return DatasetDict({"default": dataset}), None
 
     def record_to_sample(self, record: dict[str, Any]) -> Any:
-        """One prompt."""
+        """Make the sample of one prompt."""
         return Sample(input=[ChatMessageUser(content=record["prompt"])], target="", metadata=record)
 
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: Any, task_state: Any) -> Any:
-        """IFEval's four numbers; a prompt that is undecided is excluded, not zero."""
+        """Compute IFEval's four numbers; an undecided prompt is excluded, not 0."""
         stop_reason = task_state.output.stop_reason if task_state.output is not None else None
         answer = SaidAnswer(original_prediction, STOPS.get(str(stop_reason), "ok"))
         conversation = score_answers(

@@ -1,4 +1,4 @@
-"""A run as EvalScope's predictions, reviews and report.
+"""Writes a run as EvalScope's predictions, reviews and report.
 
 Source: modelscope/evalscope 1.14.1, `api/evaluator/cache.py`, `report/report.py`, `api/metric/semantics.py`.
 """
@@ -23,10 +23,10 @@ BENCHMARK, SUBSET = "adhere", "default"
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
-    """`predictions/`, `reviews/` and `reports/` with the folder MODEL each.
+    """Write `predictions/`, `reviews/` and `reports/`, each with a folder MODEL; return the files, and no notes.
 
     Raises:
-        UsageError: Several turns.
+        UsageError: The run has prompts of several turns.
     """
     if any(len(prompt.turns) > 1 for prompt in run.prompts()):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A run as a record of Every Eval Ever: one file of its numbers, and one of its conversations.
+"""Writes a run as a record of Every Eval Ever: one file with its numbers, and one with its conversations.
 
 Source: evaleval/every_eval_ever, `schemas/eval.schema.json` and `instance_level_eval.schema.json`, version 0.3.0. No
 path, host name or address of this machine is written.
@@ -30,12 +30,12 @@ _MAKERS = {"hf": "", "local": "local", **{one.name: one.maker for one in PROVIDE
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
-    """`data/SUITE/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`.
+    """Write `data/SUITE/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`; return them, and notes.
 
-    The uuid is that of the run, so writing twice is one record.
+    The run determines the uuid, so writing it twice gives one record.
 
     Raises:
-        UsageError: Nothing is measured yet.
+        UsageError: The run is not finished.
     """
     if not run.is_sealed:
         raise UsageError(
@@ -64,7 +64,7 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
 
 
 def model_of(name: str) -> tuple[str, str]:
-    """Developer and model, as the Hugging Face hub would name them; of a path or an address its last part alone."""
+    """Return developer and model as the Hugging Face hub would name them; of a path or an address only its end."""
     if name.startswith(("http://", "https://")):
         provider, rest = "", name.partition("#")[2]
     else:
@@ -79,7 +79,7 @@ def model_of(name: str) -> tuple[str, str]:
 
 
 def suite_of(name: str) -> str:
-    """A suite's name without the path of its file."""
+    """Return a suite's name without the path of its file."""
     kind, _, rest = name.partition(":")
     return kind if set(rest) & set("/\\.~") else name
 
@@ -123,7 +123,7 @@ def _record(run: Run, model_id: str) -> dict[str, Any]:
 
 
 def _result(run: Run, name: str, measure: Rate | Measure) -> dict[str, Any]:
-    """One number with its interval. Measures whose scope differs are results of their own."""
+    """Return one number with its interval. Measures with different scopes are results of their own."""
     spec, manifest, suite = run.spec, run.manifest, suite_of(run.spec.suite)
     scope = measure.scope if isinstance(measure, Measure) else ""
     value = measure.value if isinstance(measure, Measure) else measure.of_all
@@ -225,5 +225,5 @@ def _messages(one: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def _details(**values: object) -> dict[str, str]:
-    """Every value as a text, which is all that the schema takes; what is not known is left out."""
+    """Return every value as text, which the schema demands; None values are left out."""
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""A run's number as an entry of `.eval_results/*.yaml`, which a model's repository on the hub shows.
+"""Writes a run's number as an entry of `.eval_results/*.yaml`, which a model's repository on the hub shows.
 
 Source: `docs/hub/eval-results.md` of huggingface/hub-docs, read on 2026-11-28 (there: work in progress). The data set
 must be one that the hub lists as a benchmark; `task_id` is one of its `eval.yaml`. Nothing is uploaded.
@@ -17,10 +17,10 @@ from adhere.store.run import Run
 
 
 def write(run: Run, out: Path, *, dataset: str, task: str) -> tuple[list[Path], list[str]]:
-    """`DEVELOPER/MODEL/.eval_results/SUITE.yaml`: prompts passed (strict), in percent, with its interval in `notes`.
+    """Write `DEVELOPER/MODEL/.eval_results/SUITE.yaml`; return the file, and no notes.
 
     Raises:
-        UsageError: Nothing is measured, `dataset` is no id of the hub, or another number is stored there already.
+        UsageError: The run has no rate, `dataset` is no id of the hub, or another number is stored there already.
     """
     rate = run.summary().overall.prompt_strict if run.is_sealed else None
     if rate is None or rate.of_all is None or rate.low is None or rate.high is None:

@@ -1,1 +1,1 @@
-"""inspect: what it stored (read), our runs as its files (write), our suites and models inside it."""
+"""inspect: reading what it stored, writing our runs as its files, and our suites and models inside it."""

@@ -1,4 +1,4 @@
-"""inspect's logs: one zip with a file a sample, or one JSON document.
+"""Reads inspect's logs: a zip with a file for each sample, or one JSON document.
 
 Source: UKGovernmentBEIS/inspect_ai 0.3.285, `log/_log.py`, `log/_recorders/eval.py`.
 """
@@ -29,20 +29,20 @@ from adhere.schema import Status
 _ZSTANDARD = 93
 MOST_GROWTH = 100
 _DAMAGES = (zipfile.BadZipFile, struct.error, OSError, EOFError, ValueError, KeyError, RuntimeError)
-"""What zipfile raises for damaged files, apart from zlib's error.
+"""Exceptions of zipfile for damaged files, apart from zlib's error.
 
 NotImplementedError is a RuntimeError, UnicodeError a ValueError.
 """
 _MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What inspect writes for correct, incorrect, partial and no answer."""
+"""Numbers for inspect's letters for correct, incorrect, partial and no answer."""
 
 
 def read_zip(path: Path) -> HarnessAnswers | None:
-    """The samples of an .eval log; None for another zip file.
+    """Read the samples of an .eval log; None for another zip file.
 
     Raises:
         UsageError: The log was not finished.
-        SpecError: It is damaged.
+        SpecError: The log is damaged.
     """
     try:
         with zipfile.ZipFile(path) as log, path.open("rb") as raw:
@@ -66,10 +66,10 @@ def read_zip(path: Path) -> HarnessAnswers | None:
 
 
 def _check_total(path: Path, size: int) -> None:
-    """Refuse a log that unfolds to far more than texts do; texts compress to a tenth, hardly ever to a hundredth.
+    """Refuse a log that unpacks to far more than texts do.
 
     Raises:
-        SpecError: It does.
+        SpecError: It unpacks to more than the limit.
     """
     most = max(MOST_BYTES, MOST_GROWTH * path.stat().st_size)
     if size > most:
@@ -79,10 +79,10 @@ def _check_total(path: Path, size: int) -> None:
 
 
 def _member(log: zipfile.ZipFile, raw: BinaryIO, name: str) -> bytes:
-    """One file of the zip; inspect compresses with Zstandard, which Python's zipfile learnt only in 3.14.
+    """Read one file of the zip; inspect uses Zstandard, which Python's zipfile supports only from 3.14.
 
     Raises:
-        SpecError: It is larger than MOST_BYTES.
+        SpecError: The file is larger than MOST_BYTES.
     """
     info = log.getinfo(name)
     if info.file_size > MOST_BYTES:
@@ -109,10 +109,10 @@ def _member(log: zipfile.ZipFile, raw: BinaryIO, name: str) -> bytes:
 
 
 def read_document(path: Path, document: Mapping[str, Any]) -> HarnessAnswers:
-    """The samples of a .json log.
+    """Read the samples of a .json log.
 
     Raises:
-        UsageError: It was written without samples.
+        UsageError: The log was written without samples.
         SpecError: A sample is damaged.
     """
     samples = document.get("samples")
@@ -157,13 +157,13 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
 
 
 STOPS: dict[object, Status] = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-"""Stop reasons of inspect, which EvalScope shares."""
+"""Statuses for inspect's stop reasons, which EvalScope shares."""
 ENDS = {"truncated": "max_tokens", "refused": "content_filter"}
-"""What a status is called there; any other is `stop`."""
+"""inspect's stop reasons for statuses; any other status is `stop`."""
 
 
 def _resolver(attachments: Mapping[str, Any]) -> Callable[[str], str]:
-    """Long texts stand once, behind `attachment://HASH`."""
+    """Return a function that replaces `attachment://HASH` by the long text stored under the hash."""
 
     def resolve(text: str) -> str:
         attachment = attachments.get(text.removeprefix("attachment://")) if text.startswith("attachment://") else None
@@ -173,7 +173,7 @@ def _resolver(attachments: Mapping[str, Any]) -> Callable[[str], str]:
 
 
 def text_and_reasoning(content: Any, resolve: Callable[[str], str]) -> tuple[str, str | None]:
-    """The visible text and the reasoning of a message, whose content is a text or a list of parts."""
+    """Return the visible text and the reasoning of a message, whose content is a text or a list of parts."""
     if isinstance(content, str):
         return resolve(content), None
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
@@ -183,7 +183,7 @@ def text_and_reasoning(content: Any, resolve: Callable[[str], str]) -> tuple[str
 
 
 def _inspect_scores(scores: Any) -> dict[str, float]:
-    """`{scorer: number}`, and `{scorer.name: number}` where a scorer gives several."""
+    """Return `{scorer: number}`, or `{scorer.name: number}` for a scorer that gives several."""
     score_values: dict[str, Any] = {}
     for scorer, score in scores.items() if isinstance(scores, dict) else ():
         value = score.get("value") if isinstance(score, dict) else None
@@ -195,9 +195,9 @@ def _inspect_scores(scores: Any) -> dict[str, float]:
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Keep what is a number, a truth value, inspect's letter for one, or a list of these (by its mean).
+    """Keep the values that are numbers, truth values, inspect's letters for them, or lists of these (by their mean).
 
-    The rest is left out.
+    All other values are left out.
     """
     numbers_by_name = {}
     for name, value in values.items():

@@ -37,12 +37,12 @@ _ANSWERS = "adhere_answers"
 
 @inspect_ai.task
 def follow(suite: str = "core", limit: int | None = None, seed: int | None = None, mode: Mode = "reference") -> Any:
-    """One of our suites, asked and judged as `adhere eval` does.
+    """Ask and judge one of our suites as `adhere eval` does.
 
     Args:
-        suite: As `adhere list suites` names it: `core`, `diagnostic:x5+seed7`, `ifeval:PATH`.
-        limit: At most so many prompts, an even share of each slice.
-        seed: For generated suites.
+        suite: Its name as in `adhere list suites`: `core`, `diagnostic:x5+seed7`, `ifeval:PATH`.
+        limit: Most prompts, an even share of each slice.
+        seed: Seed of generated suites.
         mode: Whose semantics published kinds have.
     """
     own_suite = suites.load(suite, limit=limit, seed=seed)
@@ -84,7 +84,7 @@ def turns() -> Any:
 
 @inspect_ai.scorer.metric
 def over_instructions(name: str) -> Any:
-    """The rate over all instructions of all samples, as IFEval prints it; a mean over samples is another number."""
+    """Compute the rate over all instructions of all samples, as IFEval does, not the mean over samples."""
 
     def rate(scores: Sequence[Any]) -> float:
         weighted_scores = [(one.score.as_float(), one.score.metadata["decided"][name]) for one in scores]
@@ -103,13 +103,13 @@ def _metrics(name: str) -> list[Any]:
 
 @inspect_ai.scorer.scorer(metrics={name: _metrics(name) for name in SCORES}, name="adhere")
 def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
-    """IFEval's four numbers by our judge; NaN where a prompt is undecided, so that no metric counts it.
+    """Score IFEval's four numbers with our judge; NaN for an undecided prompt, so that no metric counts it.
 
-    Works in any task whose samples hold what `columns` gives; a task with a solver of its own is judged by its last
+    It works in any task whose samples hold what `columns` returns; a task with its own solver is judged by its last
     answer.
 
     Args:
-        cut_answers: Whether an answer that hit the token limit fails, or is judged as it stands.
+        cut_answers: Whether an answer that hit the token limit fails, or is judged like others.
         mode: Whose semantics published kinds have.
     """
 
@@ -132,7 +132,7 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
 
 
 def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
-    """The last answer: text, status and calls, in a form that inspect can store."""
+    """Return the last answer as text, status and calls, in a form that inspect can store."""
     output = state.output
     tool_calls = output.message.tool_calls if output.choices else None
     calls = [{"id": call.id, "name": call.function, "arguments": call.arguments} for call in tool_calls or ()]
@@ -155,7 +155,7 @@ def _sample(prompt: Prompt) -> Any:
 
 
 def _describe(schema: Any) -> Any:
-    """A JSON schema in which every parameter says what it is: inspect refuses one without."""
+    """Add a description to every parameter of a JSON schema: inspect refuses one without."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return schema
@@ -164,7 +164,7 @@ def _describe(schema: Any) -> Any:
 
 
 def _tool(tool: Tool) -> Any:
-    """A tool that the model is told of. It is never run: what it said is given."""
+    """Return a tool that the model is told of. It is never run, because the prompt contains its answers."""
 
     async def told(**_: Any) -> str:
         raise RuntimeError(f"{tool.name}: what a given tool said stands in the prompt; it is not called")

@@ -1,4 +1,4 @@
-"""A run as an inspect log (.json, version 2).
+"""Writes a run as an inspect log (.json, version 2).
 
 Source: UKGovernmentBEIS/inspect_ai 0.3.285, `log/_log.py`; its `read_eval_log` reads what is written here (tests).
 """
@@ -25,7 +25,7 @@ SCORER = "adhere"
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
-    """One log named as inspect names them: TIME_TASK_ID.json."""
+    """Write one log, named as inspect names logs: TIME_TASK_ID.json; return it, and no notes."""
     creation_time = datetime.fromisoformat(run.manifest.created).astimezone(UTC)
     all_conversations = list(conversations(run))
     log = _log(run, all_conversations, creation_time.isoformat(timespec="seconds"))
@@ -69,7 +69,7 @@ def _log(run: Run, all_conversations: list[Conversation], creation_time: str) ->
 
 
 def _results(all_conversations: list[Conversation]) -> list[dict[str, Any]]:
-    """Mean and standard error of each number over the conversations that have it."""
+    """Return mean and standard error of each number over the conversations that have it."""
     rows = []
     for name in SCORES:
         values = [one.scored.scores[name] for one in all_conversations if name in one.scored.scores]

@@ -1,4 +1,4 @@
-"""Any of our models under lm-eval's tasks: embedded ones, endpoints, inference-time methods around them.
+"""Makes any adhere model available to lm-eval's tasks: embedded ones, endpoints, inference-time methods.
 
     python -m adhere.integrations.lm_eval.model run --model adhere --model_args model=local/smollm2-135m --tasks gsm8k
         --apply_chat_template --log_samples --output_path lm-eval
@@ -43,11 +43,11 @@ _CHAT = "adhere-chat:"
 
 @register_model("adhere")
 class AdhereLM(LM):
-    """One of our models.
+    """An adhere model for lm-eval.
 
     Args:
-        model: Its name, as `adhere eval` takes it.
-        engine: `openvino` or `transformers`, of models on this machine.
+        model: The model's name, as in `adhere eval`.
+        engine: `openvino` or `transformers`, for models on this machine.
     """
 
     def __init__(self, model: str, engine: str | None = None, **_: Any) -> None:
@@ -59,26 +59,26 @@ class AdhereLM(LM):
 
     @property
     def tokenizer_name(self) -> str:
-        """Return the name under which lm-eval caches prompts."""
+        """The name under which lm-eval caches prompts."""
         return f"adhere-{self.name}"
 
     def chat_template(self, chat_template: bool | str = False) -> str:
-        """Empty: the model's own template is put around the messages by its engine."""
+        """Return an empty text: the model's engine applies its own template."""
         return ""
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        """The conversation as JSON, which `generate_until` takes apart again."""
+        """Return the conversation as JSON, which `generate_until` decodes."""
         return _CHAT + json.dumps(chat_history, ensure_ascii=False)
 
     def get_model_info(self) -> dict[str, Any]:
-        """Return what lm-eval stores of the model."""
+        """Return what lm-eval stores about the model."""
         return {"model": self.name}
 
     def generate_until(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
-        """Answers, cut before the first stop string.
+        """Return the answers, cut before the first stop string.
 
         Raises:
-            AdhereError: A call failed: lm-eval has no place for an answer that is not there.
+            AdhereError: A call failed: lm-eval has no place for a missing answer.
         """
         if self._answering is None:
             self._answering = open_model(self.name, engine=self._engine)
@@ -95,11 +95,11 @@ class AdhereLM(LM):
         return [texts[number] for number in range(len(requests))]
 
     def loglikelihood(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        """(log-likelihood of the continuation, whether it is what greedy decoding gives)."""
+        """Return (log-likelihood of the continuation, whether greedy decoding gives it) for each request."""
         return [self._score(*self._pair(*request.args)) for request in requests]
 
     def loglikelihood_rolling(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[float]:
-        """The log-likelihood of whole texts, in windows of the model's context."""
+        """Return the log-likelihood of whole texts, in windows of the model's context."""
         windows = need_harness("lm_eval.utils", "lm-eval")
         model, tokenizer = self._open_weights()
         likelihoods = []
@@ -127,7 +127,7 @@ class AdhereLM(LM):
         return self._weights
 
     def _pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """Token ids of both.
+        """Tokenize context and continuation.
 
         Spaces at the end of the context belong to the continuation, as in lm-eval's own models.
         """
@@ -173,7 +173,7 @@ def _messages(context: str) -> tuple[Message, ...]:
 
 
 def _sampling(settings: dict[str, Any]) -> Sampling:
-    """lm-eval's settings of generation: greedy unless it says `do_sample`."""
+    """Convert lm-eval's generation settings; greedy unless they have `do_sample`."""
     is_sampled = bool(settings.get("do_sample", False))
     return Sampling(
         max_new_tokens=int(settings.get("max_gen_toks", settings.get("max_new_tokens", 256))),
@@ -190,13 +190,13 @@ def _until(text: str, settings: dict[str, Any]) -> str:
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
-    """Return a text's tokens, with the special ones around it unless a template has put them there."""
+    """Tokenize a text, with special tokens around it unless a template has added them."""
     has_start = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
     return list(tokenizer(text, add_special_tokens=not has_start)["input_ids"])
 
 
 def _prefix(tokenizer: Any) -> int:
-    """Return what stands before a text without context."""
+    """Return the token that is put before a text without context."""
     first = tokenizer.bos_token_id
     return int(tokenizer.eos_token_id if first is None else first)
 

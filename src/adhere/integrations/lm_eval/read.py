@@ -1,4 +1,4 @@
-"""lm-eval's samples: one line a document and filter.
+"""Reads lm-eval's samples: one line for each document and filter.
 
 Source: EleutherAI/lm-evaluation-harness 0.4.13, `evaluator.py` (logged samples), `loggers/evaluation_tracker.py` (file
 names), `api/task.py` (what a task stores for each metric).
@@ -25,20 +25,20 @@ from adhere.integrations.shared.imported import (
 )
 
 _PER_UNIT = ("word_perplexity", "byte_perplexity", "bits_per_byte")
-"""Stored for each text as [log-likelihood, words or bytes]."""
+"""Metrics stored for each text as [log-likelihood, words or bytes]."""
 _LOG_LIKELIHOOD = "perplexity"
-"""Stored for each text as its log-likelihood."""
+"""The metric stored for each text as its log-likelihood."""
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is lm-eval's."""
+    """Tell whether a line is lm-eval's."""
     return "doc" in row and "resps" in row
 
 
 def read(path: Path) -> HarnessAnswers:
-    """All documents of a file.
+    """Read all documents of a file.
 
-    A score is named `METRIC`, or `METRIC,FILTER` where the task has filters, as lm-eval prints it.
+    A score is named `METRIC`, or `METRIC,FILTER` if the task has filters, as lm-eval prints it.
 
     Raises:
         SpecError: A row is not lm-eval's.
@@ -74,10 +74,10 @@ def read(path: Path) -> HarnessAnswers:
 
 
 def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:
-    """A summary holds no items.
+    """Refuse a summary, which holds no items.
 
     Raises:
-        UsageError: It is one; says which file to give.
+        UsageError: The document is a summary; the message says which file to give.
     """
     if "results" in document and "configs" in document and "samples" not in document:
         raise UsageError(
@@ -87,9 +87,9 @@ def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
-    """Return what was answered; [None] for a document of which only likelihoods were asked.
+    """Return the answers; [None] for a document of which only likelihoods were asked.
 
-    A null among answers, or none at all, is a call that failed: the empty text.
+    A null among the answers, or no answer at all, is a failed call, and becomes the empty text.
     """
     doc, groups = row.get("doc"), row.get("resps", "absent")
     if not isinstance(doc, dict) or not isinstance(groups, list | None):
@@ -105,7 +105,7 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
 
 
 def _stored_answers(row: Mapping[str, Any]) -> list[Any]:
-    """Return the answers of the first request as they were stored; [None] where there are none."""
+    """Return the answers to the first request as they were stored; [None] if there are none."""
     groups = row["resps"] or [None]
     return (groups[0] or [None]) if isinstance(groups[0], list) else groups
 
@@ -135,7 +135,7 @@ def _answers(
 
 
 def _scores(row: Mapping[str, Any]) -> dict[str, float]:
-    """Return, for each metric, the number that belongs to this document alone.
+    """Return, for each metric, the number of this document alone.
 
     A list of truth values counts by its mean (IFEval's instructions). Other lists are parts of a number over all
     documents (the gold label and the predicted one, of which F1 is made) and are left out.
@@ -165,20 +165,20 @@ def _per_unit(value: Any) -> float | None:
 
 
 def _prompt_text(row: Mapping[str, Any]) -> str | None:
-    """The first argument of the request, which is the prompt where no chat template was put around it."""
+    """Return the first argument of the request, which is the prompt if no chat template was applied."""
     text = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0")).get("arg_0")
     return text if isinstance(text, str) else None
 
 
 def _task(path: Path) -> str:
-    """`samples_TASK_2026-11-22T03-32-45.512429.jsonl`: the task without the time."""
+    """Return the task from `samples_TASK_2026-11-22T03-32-45.512429.jsonl`."""
     stem = path.name.removeprefix("samples_").partition(".json")[0]
     head, _, tail = stem.rpartition("_")
     return head if head and tail[:4].isdigit() else stem
 
 
 def _summary(path: Path) -> Mapping[str, Any]:
-    """The results file of the same run; {} where it is not beside the samples."""
+    """Read the results file of the same run; {} if it is not next to the samples."""
     time = path.name.partition(".json")[0].rpartition("_")[2]
     try:
         return a_mapping(json.loads(path.with_name(f"results_{time}.json").read_bytes()))
@@ -193,7 +193,7 @@ def _model(path: Path, summary: Mapping[str, Any]) -> str:
 
 
 def _group(task: str, subtasks: Mapping[str, Any]) -> str:
-    """The outermost group that holds the task; "" where none does."""
+    """Return the outermost group that contains the task; "" if there is none."""
     parents = {child: group for group, children in subtasks.items() if isinstance(children, list) for child in children}
     groups: list[str] = []
     while task in parents and task not in groups:

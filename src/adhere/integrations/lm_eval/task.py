@@ -40,11 +40,11 @@ __all__ = ["documents", "process_results", "share"]
 
 
 def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: int | None = None) -> str:
-    """Write a task folder for one suite; the name of its task.
+    """Write a task folder for one suite; return the name of its task.
 
     Raises:
         UsageError: lm-eval cannot ask this suite: it has several turns, system prompts or given messages.
-        UnknownName: No such suite.
+        UnknownName: There is no such suite.
     """
     suite = suites.load(suite_name, seed=seed, limit=limit)
     for prompt in suite.prompts:
@@ -79,14 +79,14 @@ def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: in
 
 
 def task_name(suite_name: str) -> str:
-    """`adhere_core`; of a suite in a file without its folder."""
+    """Return a task's name such as `adhere_core`; a suite in a file is named without its folder."""
     prefix, _, rest = suite_name.partition(":")
     stem = Path(rest).stem if "/" in rest or "." in rest else rest
     return re.sub(r"[^a-z0-9]+", "_", f"adhere_{prefix}_{stem}".lower()).strip("_")
 
 
 def documents(suite: str, *, seed: int | None = None, limit: int | None = None, **_: Any) -> dict[str, Any]:
-    """The prompts of a suite as the split `test`; lm-eval calls it with the folder's settings and its own metadata."""
+    """Return the prompts of a suite as the split `test`; lm-eval calls it with the folder's settings."""
     own_suite: Suite = suites.load(suite, seed=seed, limit=limit)
     datasets = need_harness("datasets", "lm-eval")
     # As JSON text, because columns of one name must have one type for all rows.
@@ -98,9 +98,9 @@ def documents(suite: str, *, seed: int | None = None, limit: int | None = None, 
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """The numbers of one document; what is undecided has none, so that no mean counts it.
+    """Return the numbers of one document; an undecided one is left out, so that no mean counts it.
 
-    lm-eval does not say whether an answer was cut at the token limit, so it is judged as it stands.
+    lm-eval does not say whether an answer was cut at the token limit, so cut answers are judged like others.
     """
     conversation = score_answers(prompt_of(doc), [SaidAnswer(results[0])])
     numbers: dict[str, Any] = {
@@ -112,13 +112,13 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
 
 def share(items: Sequence[Sequence[bool]]) -> float:
-    """The share of all instructions that are followed, each counting once."""
+    """Return the share of all instructions that are followed, each instruction counting once."""
     every = [one for item in items for one in item]
     return sum(every) / len(every)
 
 
 def refuse(prompt: Prompt, suite_name: str) -> None:
-    """Refuse what a harness of single questions cannot ask.
+    """Refuse a prompt that a harness of single questions cannot ask.
 
     Raises:
         UsageError: The prompt has several turns, a system prompt, or given messages.

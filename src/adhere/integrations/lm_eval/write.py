@@ -1,4 +1,4 @@
-"""A run as lm-eval's samples and results.
+"""Writes a run as lm-eval's samples and results.
 
 Source: EleutherAI/lm-evaluation-harness 0.4.13, `loggers/evaluation_tracker.py`, `evaluator.py`.
 """
@@ -33,10 +33,10 @@ _METRICS: tuple[tuple[str, str, View], ...] = ((STRICT, INST_STRICT, "strict"), 
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
-    """`MODEL/samples_TASK_TIME.jsonl` and `MODEL/results_TIME.json`.
+    """Write `MODEL/samples_TASK_TIME.jsonl` and `MODEL/results_TIME.json`; return them, and notes.
 
     Raises:
-        UsageError: Several draws or turns: lm-eval keeps one question and one score a document.
+        UsageError: The run has several draws or turns: lm-eval keeps one question and one score for each document.
     """
     if run.spec.draws > 1 or any(len(prompt.turns) > 1 for prompt in run.prompts()):
         what = f"{run.spec.draws} draws" if run.spec.draws > 1 else "several turns"

@@ -3,11 +3,11 @@
     python -m adhere.integrations.nemo_gym.server core:x20 --rows rows.jsonl
     python -m adhere.integrations.nemo_gym.server core:x20 --port 8000
 
-A row has `responses_create_params` (what the model is sent) and all that its answer is judged by, so the server holds
-no state. `/verify` takes a row with the model's `response` and gives it back with `reward` and the verdicts.
+A row has `responses_create_params` (what the model is sent) and everything needed to judge its answer, so the server
+holds no state. `/verify` takes a row with the model's `response` and returns it with `reward` and the verdicts.
 
-An answer that could not be judged has no measured reward. The contract wants a number, so 0.0 stands there together
-with what tells NeMo Gym not to use it: `mask_sample` (left out of training) and `_ng_failure_class` (kept out of
+An answer that could not be judged has no measured reward. The contract demands a number, so it is 0.0, together with
+fields that tell NeMo Gym not to use it: `mask_sample` (left out of training) and `_ng_failure_class` (kept out of
 results, asked again on resume).
 
 The contract was read in NVIDIA-NeMo/Gym at 07d6b0d (`base_resources_server.py`, `judge.py`); its package needs Python
@@ -36,7 +36,7 @@ _MOST_BYTES = 64 * 2**20
 
 
 class Judging(Record, frozen=True):
-    """How a row's answer is judged; it travels in the row under `adhere`."""
+    """Describes how a row's answer is judged; it is stored in the row under `adhere`."""
 
     mode: Mode
     reward: RewardKind
@@ -47,12 +47,12 @@ class Judging(Record, frozen=True):
 
 
 def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dict[str, Any]]:
-    """The prompts as NeMo Gym's rows: one exchange each.
+    """Return the prompts as NeMo Gym's rows, one exchange each.
 
     Args:
-        environment: Whose prompts.
-        parts: Which components of the reward `/verify` gives beside it (`rewards.parts`): under `parts`, None where one
-            was not measured, and as a number `part/NAME` where it was.
+        environment: The environment with the prompts.
+        parts: The components of the reward that `/verify` returns, too (`rewards.parts`): under `parts`, None for
+            one that was not measured, and as a number `part/NAME` for one that was.
 
     Raises:
         UsageError: A prompt has several turns, or tools.
@@ -81,7 +81,7 @@ def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dic
 
 
 def verify(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its response, and what it earned.
+    """Judge a row with its response; return the row with its reward.
 
     Raises:
         UsageError: The row lacks a response or its constraints.
@@ -132,7 +132,7 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_in(row: dict[str, Any]) -> str:
-    """The text of a row's last user message."""
+    """Return the text of a row's last user message."""
     params = row.get("responses_create_params")
     return asked_in(params.get("input") or "") if isinstance(params, dict) else ""
 
@@ -141,9 +141,9 @@ _CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call", "web_search
 
 
 def _answer_of(response: Any) -> tuple[str, bool]:
-    """The text of the model's last turn in a Responses API object, and whether the answer was cut.
+    """Return the text of the model's last turn in a Responses API object, and whether it was cut.
 
-    A turn is what the model wrote between two results of tools or messages of others; one that only calls tools is an
+    A turn is what the model wrote between two tool results or messages of others; a turn that only calls tools is an
     empty answer.
     """
     if not isinstance(response, dict) or not is_listed(response.get("output")):
@@ -166,7 +166,7 @@ def _answer_of(response: Any) -> tuple[str, bool]:
 
 
 def make_app() -> web.Application:
-    """The resources server: `/seed_session`, `/verify`, `/aggregate_metrics`, `/reverify_mode`."""
+    """Make the resources server: `/seed_session`, `/verify`, `/aggregate_metrics`, `/reverify_mode`."""
 
     async def seed_session(_: web.Request) -> web.Response:
         return web.json_response({})

@@ -1,4 +1,4 @@
-"""A recipe's online stage under open-instruct: arguments of grpo_fast, and rows for our verifier."""
+"""Writes a recipe's online stage for open-instruct: arguments of grpo_fast, and rows for our verifier."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adhere.integrations.shared.launch import LaunchInputs, as_jsonl, as_word, j
 
 
 def open_instruct_files(inputs: LaunchInputs) -> dict[str, str]:
-    """Arguments of open-instruct's grpo_fast, and rows for its verifier `adhere`."""
+    """Make run.sh with arguments of open-instruct's grpo_fast, and rows for its verifier `adhere`."""
     one, recipe = inputs.settings, inputs.recipe
     if recipe.lora is not None or one.importance == "sequence" or one.loss_type not in {"dapo", "dr_grpo"}:
         raise UsageError(

@@ -1,7 +1,7 @@
 """The environment for open-instruct: a verifier for its registry, named `adhere`.
 
-open-instruct collects the subclasses of its `VerifierFunction` that its process has. This makes ours in the process
-that then runs a script of theirs:
+open-instruct collects the subclasses of its `VerifierFunction` in its process. This module makes ours in the process
+that then runs a script of open-instruct:
 
     python -m adhere.integrations.open_instruct.verifier open_instruct/grpo_fast.py …
     # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere";
@@ -32,7 +32,7 @@ NAME = "adhere"
 
 
 def rows_of(environment: Environment) -> list[dict[str, Any]]:
-    """The prompts as open-instruct's rows: `messages`, `ground_truth` (JSON text), `dataset`.
+    """Return the prompts as open-instruct's rows: `messages`, `ground_truth` (JSON text), `dataset`.
 
     Raises:
         UsageError: A prompt has several turns, or tools.
@@ -63,13 +63,13 @@ def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
     """Return what an answer earns under a row's ground truth.
 
     Args:
-        prediction: The answer, reasoning and all: a text, or messages.
+        prediction: The answer, including reasoning: a text, or messages.
         label: JSON text or Python literal with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`,
-            `reward`, `profile`, `traps`, `cut_answers` and `prompt` where `rows_of` wrote them.
+            `reward`, `profile`, `traps`, `cut_answers` and `prompt` if `rows_of` wrote them.
         is_cut: Whether the answer was cut at its token limit: it fails, unless the label has `cut_answers` = `judge`.
 
     Raises:
-        Undecided: It could not be judged.
+        Undecided: The answer could not be judged.
         UsageError: The label names no constraints, or has `traps` and no `prompt`.
     """
     refs = refs_in(label, where="open-instruct's ground_truth")
@@ -136,7 +136,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Make the verifier, then run a script of open-instruct's with its own arguments in this process.
+    """Make the verifier, then run a script of open-instruct with its own arguments in this process.
 
     Raises:
         UsageError: No script is named.

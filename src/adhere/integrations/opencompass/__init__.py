@@ -1,1 +1,1 @@
-"""OpenCompass: what it stored (read)."""
+"""OpenCompass: reading what it stored."""

@@ -1,6 +1,6 @@
-"""OpenCompass' verdicts and texts.
+"""Reads OpenCompass' verdicts and texts.
 
-They lie in results/MODEL/DATASET.json (with --dump-eval-details) and predictions/MODEL/DATASET.json.
+They are in results/MODEL/DATASET.json (with --dump-eval-details) and predictions/MODEL/DATASET.json.
 
 Source: open-compass/opencompass 0.5.4, `tasks/openicl_eval.py` (_save_results, format_details),
 `openicl/icl_evaluator/icl_base_evaluator.py` (evaluate: one entry an item, each field a list over replicas),
@@ -25,17 +25,17 @@ from adhere.integrations.shared.imported import (
 )
 
 _VERDICTS = ("correct", "is_correct", "cascade_correct")
-"""The fields that OpenCompass itself takes as the verdict of an item, in its order."""
+"""The fields that OpenCompass itself takes as the verdict of an item, in its order of preference."""
 _GOLD = ("answer", "answers", "references", "reference", "refr", "refer", "gold")
 _OWN = frozenset({"predictions", "example_abbr", "prompt", "pred", "origin_prediction", *_GOLD})
 
 
 def read(path: Path, document: Mapping[str, Any]) -> HarnessAnswers | None:
-    """The items of a file; None where it is not OpenCompass'. Model and dataset are the names of folder and file.
+    """Read the items of a file; None if it is not OpenCompass'. Folder and file name the model and the dataset.
 
     Raises:
-        UsageError: Results without details.
-        SpecError: An entry is none of OpenCompass'.
+        UsageError: The file holds results without details.
+        SpecError: An entry is not OpenCompass'.
     """
     model, dataset = path.resolve().parent.name, path.stem
     details = document.get("details")
@@ -73,7 +73,7 @@ def _details(path: Path, details: list[Any] | dict[str, Any]) -> Iterator[Import
 
 
 def _scores(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Verdicts first; a list is over replicas of the item, and counts by its mean where each of them was measured."""
+    """Return the scores, verdicts first; a list over replicas counts by its mean if each replica was measured."""
     scores = {}
     for name in [*_VERDICTS, *(name for name in entry if name not in _OWN)]:
         value = entry.get(name)
@@ -111,7 +111,7 @@ def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAn
 
 
 def _prompt_text(prompt: Any) -> str | None:
-    """A text, or the one human turn of a conversation; examples before it make it none."""
+    """Return a text, or the one human turn of a conversation; None if there are examples before it."""
     if isinstance(prompt, str):
         return prompt
     turns = prompt if isinstance(prompt, list) else []

@@ -4,11 +4,12 @@
     python -m adhere.integrations.openenv.server world:shop:x20 --port 8000
 
 An episode is one prompt. `reset` gives the messages to answer; each `step` takes one answer and gives the next
-messages, and after the last turn `done` and the reward. A prompt of several turns is led to its end. A reward of None
-means that the answers could not be judged; `reasons` says why. In a world each step takes a text or calls
-of tools, and gives what the world says to them, until the episode is over.
+messages, and after the last turn `done` and the reward. A prompt of several turns goes on to its end. A reward of None
+means that the answers could not be judged; `reasons` says why. In a world each step takes a text or tool calls and
+gives the world's reply, until the episode is over.
 
-`reset(seed=N)` takes the prompt at place N modulo their number; `reset(prompt_id=…)` a certain one; otherwise the next.
+`reset(seed=N)` takes the prompt at index N modulo their number; `reset(prompt_id=…)` the one named; otherwise the
+next.
 
 Written against openenv-core 0.3.0.
 """
@@ -51,7 +52,7 @@ class AnswerAction(types.Action):
     @field_validator("answer", mode="before")
     @classmethod
     def _read_answer(cls, value: Any) -> Any:
-        """Parts, messages, and None of a message that only calls tools, as the text that the model wrote."""
+        """Convert parts, messages, or None (a message that only calls tools) to the text that the model wrote."""
         if value is None or isinstance(value, str):
             return value or ""
         if is_message(value) or (is_listed(value) and any(map(is_message, value))):
@@ -61,7 +62,7 @@ class AnswerAction(types.Action):
     @field_validator("is_cut", mode="before")
     @classmethod
     def _read_cut(cls, value: Any) -> Any:
-        """Whatever a client has as its flag."""
+        """Convert any form of a client's flag to a bool."""
         return is_cut_by({"is_truncated": value}) or False
 
 
@@ -82,11 +83,11 @@ class InstructionObservation(types.Observation):
 
 
 class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservation, types.State]):
-    """One session: episodes over the prompts of an Environment.
+    """Runs one session: episodes over the prompts of an Environment.
 
     Args:
-        environment: Whose prompts are asked.
-        next_place: Gives the place of the next prompt where `reset` does not say which; sessions of a server share it.
+        environment: The Environment with the prompts.
+        next_place: Returns the index of the next prompt if `reset` names none; sessions of a server share it.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -103,7 +104,7 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, prompt_id: str | None = None, **kwargs: Any
     ) -> InstructionObservation:
-        """Begin an episode and give its first messages.
+        """Begin an episode and return its first messages.
 
         Raises:
             UnknownName: There is no such prompt.
@@ -119,7 +120,7 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
         return self._observe()
 
     def step(self, action: AnswerAction, timeout_s: float | None = None, **kwargs: Any) -> InstructionObservation:
-        """Take an answer; after the last turn the observation is done and has the reward.
+        """Take an answer and return the next messages; after the last turn, the reward.
 
         Raises:
             UsageError: No episode is under way.
@@ -151,11 +152,11 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
 
 
 class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.State]):
-    """One session in a world: episodes, each led step by step.
+    """Runs one session in a world: episodes, step by step.
 
     Args:
-        environment: Whose episodes are played.
-        next_place: As for InstructionEnvironment.
+        environment: The environment with the episodes.
+        next_place: The same as in InstructionEnvironment.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -170,7 +171,7 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, prompt_id: str | None = None, **kwargs: Any
     ) -> InstructionObservation:
-        """Begin an episode and give its first messages, and the world's tools; arguments and errors as above."""
+        """Begin an episode and return its first messages and the world's tools; see `InstructionEnvironment.reset`."""
         if kwargs:
             raise UsageError(f"reset takes seed, episode_id and prompt_id, got {', '.join(kwargs)}")
         prompts = self._environment.prompts
@@ -184,7 +185,7 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
         )
 
     def step(self, action: AnswerAction, timeout_s: float | None = None, **kwargs: Any) -> InstructionObservation:
-        """Act; what the world says, and at the end of the episode the reward.
+        """Take one action and return what the world says; at the end of the episode, also the reward.
 
         Raises:
             UsageError: No episode is under way.
@@ -210,11 +211,11 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
 
 
 def make_app(environment: Environment | WorldEnvironment, *, most_sessions: int = 64) -> Any:
-    """The FastAPI application that OpenEnv's clients talk to.
+    """Make the FastAPI application that OpenEnv's clients talk to.
 
     Args:
-        environment: What is served; it is shared, as it holds no state of an episode.
-        most_sessions: How many clients may hold an episode at once.
+        environment: The environment to serve; all sessions share it, as it holds no state of an episode.
+        most_sessions: Most clients that may hold an episode at once.
 
     Raises:
         UsageError: The suite is empty.

@@ -1,15 +1,15 @@
-"""The judge as OpenRLHF's reward. Nothing here imports OpenRLHF before it is asked for; torch only where it is called.
+"""The judge as OpenRLHF's reward. OpenRLHF is imported only when its executor is used, torch only in calls.
 
     --train.agent_func_path PATH/TO/adhere/integrations/openrlhf/reward.py --data.label_key label
 
-That is `AgentExecutor`: it is told which answers were cut, and what is wrong with a row stops the training. The reward
-function alone (OpenRLHF asks it about one answer at a time, tells it of no cut, and turns what it raises into a line of
-its log and no reward):
+That is `AgentExecutor`: it is told which answers were cut, and an error in a row stops the training. The following is
+the reward function alone. OpenRLHF calls it with one answer at a time and does not tell it of cuts; its exceptions
+become a line of the log and no reward.
 
     --reward.remote_url PATH/TO/adhere/integrations/openrlhf/reward.py --data.label_key label
 
-Where nothing was measured OpenRLHF stops. With --algo.dynamic_filtering_enable it can drop the whole group of such an
-answer and ask another prompt instead; put this into a file of your own and give it to the flag:
+If an answer was not measured, OpenRLHF stops. With --algo.dynamic_filtering_enable it can drop the whole group of
+such an answer and ask another prompt instead; put this into a file of your own and give it to the flag:
 
     from adhere.integrations.openrlhf import reward as openrlhf
     class AgentExecutor(openrlhf.AgentExecutor):
@@ -52,7 +52,7 @@ _LABEL = "OpenRLHF's label"
 
 
 class Settings(NamedTuple):
-    """How answers are judged: arguments of `reward_func`."""
+    """Holds how answers are judged: arguments of `reward_func`."""
 
     mode: Mode = "reference"
     profile: str | None = None
@@ -75,23 +75,24 @@ def reward_func(
     traps: bool = False,
     **others: Any,
 ) -> dict[str, Any]:
-    """The rewards of some answers.
+    """Compute the rewards of some answers.
 
     Args:
-        queries: Prompt and answer in one text, as OpenRLHF decodes them; special tokens at the end are taken off.
-        prompts: As many beginnings of the queries.
-        labels: As many rows' constraints; see the module.
+        queries: Prompt and answer in one text, as OpenRLHF decodes them; special tokens at the end are removed.
+        prompts: The prompts, with which the queries begin.
+        labels: The constraints of each row; see the module.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite, where there are several.
-        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. OpenRLHF
-            decodes with special tokens, so an answer without one at its end was cut, where its prompt or any other
-            answer has one.
-        missing: Without a measurement `stop` gives None, at which OpenRLHF stops, `mask` NaN. Its dynamic filtering
-            drops a group whose mean score is NaN; without that option NaN would reach the weights.
+        profile: The version of a published suite, if there are several.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged like others. OpenRLHF
+            decodes with special tokens, so an answer without one at its end was cut, if its prompt or any other answer
+            has one.
+        missing: For an answer that was not measured, `stop` gives None, at which OpenRLHF stops, and `mask` gives
+            NaN. Its dynamic filtering drops a group whose mean score is NaN; without that option NaN would reach the
+            weights.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
-            what stands under `prompt` in the label, because OpenRLHF's own is templated.
-        others: Not looked at: releases pass different ones. One that is nearly an argument of ours is refused.
+        traps: Whether an answer that fulfils the wording but not the intent (`pipeline.intent.gate`) gets 0. The
+            prompt is taken from `prompt` in the label, because OpenRLHF's own is templated.
+        others: Ignored: releases pass different ones. One that is nearly an argument of ours is refused.
 
     Returns:
         `rewards`: the share of constraints that pass, for the advantages. `scores`: 1.0 only where all pass, which is
@@ -99,9 +100,9 @@ def reward_func(
         Where any answer could not be measured and `missing` is `stop` they are lists in which it is None, never 0.
 
     Raises:
-        TooFewMeasurements: There were more of them.
-        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or
-            with `traps` no prompt.
+        TooFewMeasurements: More answers than `most_unmeasured` were not measured.
+        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no
+            constraints, or with `traps` no prompt.
         UnknownName, BadParameter: A label names a constraint that cannot be judged.
     """
     if not len(queries) == len(prompts) == len(labels):
@@ -117,7 +118,7 @@ def reward_func(
 
 
 def _rewards(answers: Sequence[str], labels: Sequence[Any], cuts: Sequence[bool], how: Settings) -> dict[str, Any]:
-    """Judge decoded answers of which it is known whether they were cut; returns what `reward_func` does."""
+    """Judge decoded answers, given whether each was cut; return what `reward_func` returns."""
     insist_on_words("dense", how.mode, how.profile, how.cut_answers)
     one_of(how.missing, MISSING, "treatment of missing rewards")
     shares = [
@@ -161,7 +162,7 @@ _SPEAKERS: Mapping[str, str] = {
 
 
 def last_turn(text: str) -> str:
-    """The model's last turn of a decoded answer in which others speak, too (a tool, a user); else the text."""
+    """Return the model's last turn of a decoded answer in which others (a tool, a user) speak, too; else the text."""
     text = without_end_tokens(text)
     marks = list(_TURN.finditer(text))
     roles = ["assistant", *(str(next(filter(None, mark.groups()))).lower() for mark in marks)]
@@ -171,7 +172,7 @@ def last_turn(text: str) -> str:
 
 
 def _is_whole(share: float | None) -> float | None:
-    """1.0 where all constraints pass, else 0.0; None and NaN stay what they are."""
+    """Return 1.0 if all constraints pass, else 0.0; None and NaN stay."""
     return share if share is None or math.isnan(share) else float(share == 1)
 
 
@@ -198,7 +199,7 @@ def _executor() -> Any:
         ) from error
 
     class AgentExecutor(SingleTurnAgentExecutor):
-        """One answer a prompt, judged with what the engine said of its end.
+        """Draws one answer for each prompt and judges it, with the engine's report of how it ended.
 
         Attributes:
             settings: Arguments of `reward_func`.
@@ -219,7 +220,7 @@ def _executor() -> Any:
             llm_engine: Any,
             images: Any = None,
         ) -> dict[str, Any]:
-            """Answer, and judge the answer; errors as of `judged_response`."""
+            """Answer the prompt, and judge the answer; errors are those of `judged_response`."""
             response = await super().execute(
                 prompt, label, sampling_params, max_length, hf_tokenizer, llm_engine, images=images
             )
@@ -229,16 +230,16 @@ def _executor() -> Any:
 
 
 def judged_response(response: Mapping[str, Any], tokenizer: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """An executor's response with its reward: the model's tokens alone are judged, and `truncated` says how they ended.
+    """Add the reward to an executor's response; only the model's tokens are judged, `truncated` says how they end.
 
     Args:
-        response: Of OpenRLHF's executor.
-        tokenizer: Decodes its tokens.
+        response: The response of OpenRLHF's executor.
+        tokenizer: The tokenizer that decodes its tokens.
         settings: Arguments of `reward_func`.
 
     Raises:
         TooFewMeasurements: The answer could not be judged, and `missing` is `stop`.
-        UsageError, UnknownName, BadParameter: As of `reward_func`.
+        UsageError, UnknownName, BadParameter: `reward_func` would raise it.
     """
     insist_on_no_typo([name for name in settings if name not in Settings._fields], Settings._fields)
     how = Settings(**settings)

@@ -1,1 +1,1 @@
-"""promptfoo: what it wrote with `--output` (read)."""
+"""promptfoo: reading what it wrote with `--output`."""

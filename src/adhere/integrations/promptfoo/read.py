@@ -1,4 +1,4 @@
-"""promptfoo's output: one document (`promptfoo eval -o results.json`) or a row a line (`-o results.jsonl`).
+"""Reads promptfoo's output: one document (`promptfoo eval -o results.json`) or JSON lines (`-o results.jsonl`).
 
 Source: promptfoo 0.121.20, as it wrote both files on this machine; `src/types/index.ts` (EvaluateResult) and
 `src/types/results.ts` (ResultFailureReason: 2 is an error of a call or of a grader, no verdict).
@@ -28,25 +28,25 @@ _ERROR = 2
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a result of promptfoo."""
+    """Tell whether a line is a result of promptfoo."""
     return "success" in row and "promptIdx" in row and "testIdx" in row
 
 
 def read(path: Path) -> HarnessAnswers:
-    """The results of a file of JSON lines.
+    """Read the results of a file of JSON lines.
 
     Raises:
-        UsageError, SpecError: As for `read_document`.
+        UsageError, SpecError: `read_document` would raise it.
     """
     return _of_results(path, rows(path))
 
 
 def read_document(path: Path, document: Mapping[str, Any]) -> HarnessAnswers | None:
-    """The results of one document; None where it is not promptfoo's.
+    """Read the results of one document; None if it is not promptfoo's.
 
     Raises:
         UsageError: It holds several columns (a prompt with a provider), which a comparison cannot tell apart.
-        SpecError: A result is none of promptfoo's.
+        SpecError: A result is not promptfoo's.
     """
     results = a_mapping(document.get("results")).get("results")
     if not isinstance(results, list) or not all(isinstance(row, dict) and is_row(row) for row in results):
@@ -77,7 +77,7 @@ def _of_results(path: Path, results: Iterable[tuple[str, Mapping[str, Any]]]) ->
 
 
 def _answer(row: Mapping[str, Any]) -> ImportedAnswer:
-    """One result. A test is known by its variables and assertions: `--repeat` gives each repetition another number."""
+    """Convert one result. Its item is a hash of variables and assertions, so that repetitions of a test share it."""
     test = a_mapping(row.get("testCase"))
     test_hash = hash_of_values(row["vars"], test.get("assert"))
     output, grading = a_mapping(row.get("response")).get("output"), row.get("gradingResult")
@@ -98,7 +98,7 @@ def _answer(row: Mapping[str, Any]) -> ImportedAnswer:
 
 
 def _scores(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """`success` first; the metrics that a user named are told from other harnesses' scores by their mark."""
+    """Yield (name, score), `success` first; the user's own metrics are marked `(named)`."""
     named_scores = {f"{name} (named)": value for name, value in a_mapping(row.get("namedScores")).items()}
     for name, value in {"success": row["success"], "score": row.get("score"), **named_scores}.items():
         score = number(value)

@@ -1,1 +1,1 @@
-"""Shared by houses: files that are read and written, one conversation judged, recipes as configs of trainers."""
+"""Parts that several houses share: files read and written, one conversation judged, recipes as trainers' configs."""

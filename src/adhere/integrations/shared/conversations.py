@@ -1,4 +1,4 @@
-"""A stored run, one conversation (prompt and draw) after the other."""
+"""Yields a stored run conversation by conversation (prompt and draw)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from adhere.store.run import Run
 
 
 class Conversation(NamedTuple):
-    """One draw of one prompt.
+    """Holds one draw of one prompt.
 
     Attributes:
-        prompt: What was asked.
-        draw: From 0.
-        responses: To its turns, in order; fewer where one is missing.
-        scored: What it is worth; without numbers where a call failed or nothing was judged.
+        prompt: The prompt.
+        draw: Number of the draw, from 0.
+        responses: Responses to the turns, in order; fewer if one is missing.
+        scored: Its scores and verdicts; without scores if a call failed or nothing was judged.
     """
 
     prompt: Prompt
@@ -27,12 +27,12 @@ class Conversation(NamedTuple):
 
     @property
     def failed(self) -> Response | None:
-        """The call that failed, or None."""
+        """The failed call, or None."""
         return next((response for response in self.responses if response.status == "error"), None)
 
 
 def conversations(run: Run) -> Iterator[Conversation]:
-    """Those with any answer, in the suite's order."""
+    """Yield the conversations with any answer, in the suite's order."""
     answers = {response.key: response for response in run.responses()}
     verdicts: dict[tuple[str, int], list[Verdict]] = {}
     for verdict in run.verdicts():

@@ -1,6 +1,6 @@
-"""Stored runs as other harnesses' logs, so that their viewers open them.
+"""Writes stored runs as other harnesses' logs, so that their viewers open them.
 
-Written as files; no harness need be installed.
+No harness need be installed.
 
     export(run, Path("logs"), to="inspect")
 
@@ -30,13 +30,13 @@ To = Literal["inspect", "lm-eval", "evalscope", "every-eval-ever", "hub"]
 def export(
     run: Run, out: Path, *, to: To, dataset: str | None = None, task: str | None = None
 ) -> tuple[list[Path], list[str]]:
-    """Write a run below `out`; `dataset` and `task` name the hub's benchmark, of `hub` alone.
+    """Write a run below `out`; `dataset` and `task` name the hub's benchmark, for `hub` only.
 
     Returns:
-        The files, and what such files cannot hold of this run, in sentences.
+        The files, and sentences on what such files cannot hold of this run.
 
     Raises:
-        UsageError: No such harness, or it has no form for this run; or a benchmark is missing or out of place.
+        UsageError: There is no such harness, it cannot hold this run, or a benchmark is missing or superfluous.
     """
     harness: To = one_of(to, get_args(To), "harness")
     if (harness == "hub") != bool(dataset and task) or (harness != "hub" and (dataset or task)):

@@ -1,4 +1,4 @@
-"""The answers that every reader of another harness's files returns, and how their fields are read."""
+"""The answers that every reader of another harness's files returns, and functions that read their fields."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from adhere.schema import STATUSES, Record, Status, ToolCall
 
 Harness = Literal["lm-eval", "inspect", "EvalScope", "OpenCompass", "promptfoo", "adhere"]
 MOST_BYTES = 1 << 30
-"""Of one JSON document, uncompressed: beyond it the file is refused, not read."""
+"""Most bytes of one JSON document, uncompressed; a larger file is refused."""
 
 
 class ImportedAnswer(Record, frozen=True):
-    """One answer of another harness.
+    """Holds one answer from another harness.
 
     Attributes:
-        item: Its name there: lm-eval's `doc_id`, inspect's sample id, EvalScope's group id, OpenCompass'
-            `example_abbr`, a hash of what promptfoo's test says.
-        key: The prompt's key where the harness kept IFEval's column; inspect's sample id otherwise.
-        prompt: The prompt's text where it is one text; None for conversations.
-        response: The answer as it was stored, reasoning included where it stands in the text; None where no text was
-            stored (likelihoods of choices, verdicts alone).
-        reasoning: What was stored apart as reasoning.
-        status: `error` where the harness noted a failed call, `truncated` where it noted the token limit.
-        draw: From 0; inspect's epoch less one.
-        scores: What the harness made of it, numbers only, the harness's main score first.
-        asked: A hash of what the item asks and expects; "" where the file does not say. Two models' items are paired
-            only where it is the same.
+        item: The item's name there: lm-eval's `doc_id`, inspect's sample id, EvalScope's group id, OpenCompass'
+            `example_abbr`, a hash of promptfoo's test.
+        key: The prompt's key if the harness kept IFEval's column; inspect's sample id otherwise.
+        prompt: The prompt's text if it is one text; None for conversations.
+        response: The answer as it was stored, including reasoning inside the text; None if no text was stored
+            (likelihoods of choices, verdicts alone).
+        reasoning: Reasoning that was stored apart.
+        status: `error` if the harness noted a failed call, `truncated` if it noted the token limit.
+        draw: Number of the draw, from 0; inspect's epoch less one.
+        scores: The harness's scores, numbers only, the main score first.
+        asked: A hash of what the item asks and expects; "" if the file does not say. Items of two models are paired
+            only if their hashes are equal.
         calls: The tools that the answer calls.
     """
 
@@ -50,15 +50,15 @@ class ImportedAnswer(Record, frozen=True):
 
 
 class HarnessAnswers(NamedTuple):
-    """The answers in a file of another harness.
+    """Holds the answers in a file of another harness.
 
     Attributes:
-        harness: Who wrote it.
-        model: Its name there; empty where none is kept.
-        task: Its name there.
-        answers: Each item, several times where several answers were drawn.
-        group: What the harness itself pools the task into (lm-eval's `mmlu`); empty where nothing.
-        lower_is_better: Scores of which less is better, where the harness says so.
+        harness: The harness that wrote the file.
+        model: The model's name there; empty if none is stored.
+        task: The task's name there.
+        answers: The answers; an item occurs several times if several answers were drawn.
+        group: The group that the harness itself pools the task into (lm-eval's `mmlu`); empty: none.
+        lower_is_better: Scores of which less is better, as far as the harness says so.
         nats: Scores that are negative log-likelihoods for a unit of text, whose exp is the perplexity.
     """
 
@@ -72,7 +72,7 @@ class HarnessAnswers(NamedTuple):
 
 
 def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each row of a file of JSON lines with its place, `FILE:LINE`.
+    """Yield each row of a file of JSON lines with its place, `FILE:LINE`.
 
     Raises:
         SpecError: A line is no object.
@@ -86,7 +86,7 @@ def an_object(data: bytes, where: str) -> dict[str, Any]:
     """Decode a JSON object.
 
     Raises:
-        SpecError: It is none.
+        SpecError: `data` is no JSON object.
     """
     try:
         value = json.loads(data)
@@ -98,36 +98,36 @@ def an_object(data: bytes, where: str) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number or truth value as a float; None for anything else."""
+    """Return a finite number or truth value as a float; None for anything else."""
     return float(value) if isinstance(value, int | float) and abs(value) < float("inf") else None
 
 
 def is_null(value: Any) -> bool:
-    """Whether a value is null, or the NaN that tables write for it."""
+    """Tell whether a value is null, or the NaN that tables write for it."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def hash_of_values(*parts: Any) -> str:
-    """A short hash of JSON values; what JSON cannot hold counts by its words."""
+    """Return a short hash of JSON values; other values count by their text."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def a_key(value: Any) -> int | str | None:
-    """A prompt's key, or None."""
+    """Return a prompt's key, or None for a value that is none."""
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
 def a_text(value: Any) -> str:
-    """A text, or the empty one."""
+    """Return a text, or the empty one for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def a_status(value: Any) -> Status:
-    """Return what our own exports say became of an answer; `ok` where nothing is said."""
+    """Return the status of an answer in our own exports; `ok` if there is none."""
     return next((status for status in STATUSES if status == value), "ok")
 
 
 def a_mapping(value: Any) -> Mapping[str, Any]:
-    """An object, or the empty one."""
+    """Return an object, or the empty one for any other value."""
     return value if isinstance(value, dict) else {}

@@ -27,7 +27,7 @@ TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
 
 
 class LaunchInputs(NamedTuple):
-    """The inputs of a file: the recipe, its online stage, its prompts, where its data lie, GPUs of a node."""
+    """Holds the inputs of a config: recipe, online stage, prompts, data directory, and GPUs of a node."""
 
     recipe: Recipe
     stage: str
@@ -43,10 +43,10 @@ class LaunchInputs(NamedTuple):
 
 
 def judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
-    """The kind of the judge's reward, and whether it stands behind the intent gate.
+    """Return the kind of the judge's reward, and whether the intent gate applies.
 
     Raises:
-        UsageError: The recipe's reward is another one.
+        UsageError: The recipe has another reward.
     """
     reward = recipe.reward
     if isinstance(reward, str) and reward != "model":
@@ -64,10 +64,10 @@ def judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
 
 
 def insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
-    """Refuse a setting that the trainer has no counterpart of.
+    """Refuse a setting without a counterpart in the trainer.
 
     Raises:
-        UsageError: Naming it.
+        UsageError: A setting has no counterpart; the message names it.
     """
     if settings.merging is not None:
         raise UsageError(f"--emit {trainer}: {stage} has online merging, which is ours alone. Take `merging` out")
@@ -78,10 +78,10 @@ def insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
 
 
 def start_of(recipe: Recipe) -> str:
-    """The start as a hub name or a path.
+    """Return the start model as a hub name or a path.
 
     Raises:
-        UsageError: It is a random model, which exists in a run of ours only; or it has a chat template given.
+        UsageError: The start is a random model, which only a run of ours has, or gets a chat template.
     """
     if recipe.start.startswith("random/") or recipe.template:
         raise UsageError(
@@ -96,22 +96,22 @@ def start_of(recipe: Recipe) -> str:
 
 
 def split_gpus(gpus: int) -> tuple[int, int]:
-    """Tell how many of a node's GPUs train, and how many draw; one does both."""
+    """Return how many of a node's GPUs train, and how many draw; a single one does both."""
     return max(1, gpus - gpus // 2), max(1, gpus // 2)
 
 
 def messages_of(row: RlRow) -> list[dict[str, str]]:
-    """The row's prompt as messages."""
+    """Return the row's prompt as messages."""
     if isinstance(row.asked, str):
         return [{"role": "user", "content": row.asked}]
     return [{"role": turn.role, "content": turn.content} for turn in row.asked]
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows as JSON lines."""
+    """Return the rows as JSON lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def as_word(value: Any) -> str:
-    """A value as TOML, Hydra and command lines write it."""
+    """Write a value as TOML, Hydra and command lines do."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
-"""Messages as inspect and EvalScope keep them.
+"""Converts messages to the form of inspect and EvalScope.
 
-With the name of the function in a tool's message, and arguments as an object.
+A tool's message has the name of the function, and arguments are an object.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ def _part(one: Media) -> dict[str, Any]:
 
 
 def assistant(response: Response) -> Message:
-    """An answer as the assistant's message."""
+    """Return an answer as the assistant's message."""
     return Message("assistant", response.text, response.calls or ())
 
 
 def answer(response: Response) -> tuple[Message, ...]:
-    """Return what the answer adds to the conversation: the assistant's message, or all messages of an episode."""
+    """Return the messages that an answer adds: the assistant's, or all messages of an episode."""
     return response.steps or (assistant(response),)
 
 
 def messages_for(messages: Sequence[Message], harness: Literal["inspect", "evalscope"]) -> list[dict[str, Any]]:
-    """One object a message; messages without tools are the same for both.
+    """Return one object for each message; messages without tools are the same for both harnesses.
 
     Args:
         messages: The conversation.

@@ -1,4 +1,4 @@
-"""One conversation judged, in the four numbers that other harnesses know.
+"""Judges one conversation and computes the four numbers that other harnesses know.
 
 The judge is `pipeline.check`, as everywhere.
 """
@@ -19,20 +19,20 @@ from adhere.text.reasoning import split_answer
 STRICT, LOOSE = "prompt_level_strict", "prompt_level_loose"
 INST_STRICT, INST_LOOSE = "inst_level_strict", "inst_level_loose"
 SCORES = (STRICT, INST_STRICT, LOOSE, INST_LOOSE)
-"""Names as EvalScope has them; lm-eval adds `_acc`."""
+"""The names of the four numbers as in EvalScope; lm-eval adds `_acc`."""
 STATUS = "adhere_status"
-"""Where rows of lm-eval and reviews of EvalScope say what became of an answer; neither has a column for it."""
+"""Column in which rows of lm-eval and reviews of EvalScope store an answer's status; neither has one for it."""
 _VIEWS: tuple[tuple[View, str, str], ...] = (("strict", STRICT, INST_STRICT), ("loose", LOOSE, INST_LOOSE))
 
 
 def floor_columns(summary: Summary | None) -> dict[str, Any]:
-    """The `floor` of a finished run (prompts, strict) and its `floor_answerer`; empty without one."""
+    """Return the `floor` of a finished run (prompts, strict) and its `floor_answerer`; empty if there is no floor."""
     floor = None if summary is None else summary.floor
     return {} if floor is None else {"floor": floor.rate, "floor_answerer": floor.answerer}
 
 
 class SaidAnswer(NamedTuple):
-    """One answer of a conversation: its text, what became of it, and the tools that it calls."""
+    """Holds one answer of a conversation: its text, its status, and its tool calls."""
 
     text: str
     status: Status = "ok"
@@ -40,18 +40,18 @@ class SaidAnswer(NamedTuple):
 
 
 class ScoredConversation(NamedTuple):
-    """The scores and verdicts of a conversation.
+    """Holds the scores and verdicts of a conversation.
 
     Attributes:
-        scores: Of SCORES those that were measured: a prompt that is undecided has no number.
-        verdicts: Of every turn, strict view and loose.
+        scores: Those of SCORES that were measured: an undecided prompt has no number.
+        verdicts: Verdicts of every turn, in the strict and the loose view.
     """
 
     scores: dict[str, float]
     verdicts: list[Verdict]
 
     def instructions(self, view: View) -> list[bool]:
-        """Whether each decided instruction was followed, in order."""
+        """Return whether each decided instruction was followed, in order."""
         return [
             verdict.outcome == "pass"
             for verdict in self.verdicts
@@ -59,7 +59,7 @@ class ScoredConversation(NamedTuple):
         ]
 
     def weight(self, name: str) -> int:
-        """Return what one of SCORES weighs in a mean over conversations: its decided instructions, 1 for a prompt."""
+        """Return the weight of one of SCORES in a mean over conversations: its decided instructions, 1 for a prompt."""
         return (
             len(self.instructions("loose" if name == INST_LOOSE else "strict"))
             if name in {INST_STRICT, INST_LOOSE}
@@ -68,7 +68,7 @@ class ScoredConversation(NamedTuple):
 
     @property
     def failures(self) -> str:
-        """The reasons of what was not passed (strict), a line each."""
+        """The reasons of all verdicts that are no pass (strict), a line each."""
         lines = [
             f"{verdict.outcome}: {verdict.constraint_id}: {verdict.reason}"
             for verdict in self.verdicts
@@ -83,9 +83,9 @@ def score_answers(
     """Judge the answers to the turns of a prompt; reasoning is no part of an answer (`text.reasoning.split_answer`).
 
     Args:
-        prompt: What was asked.
-        answers: To its turns, in order; fewer where the conversation broke off.
-        cut_answers: As the suite says.
+        prompt: The prompt.
+        answers: The answers to its turns, in order; fewer if the conversation broke off.
+        cut_answers: The suite's `cut_answers`.
         mode: Whose semantics published kinds have.
     """
     verdicts: list[Verdict] = []
@@ -98,7 +98,7 @@ def score_answers(
 
 
 def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> ScoredConversation:
-    """The numbers of one conversation from its verdicts."""
+    """Compute the numbers of one conversation from its verdicts."""
     count = sum(len(turn.constraints) for turn in prompt.turns)
     scores: dict[str, float] = {}
     for view, whole, parts in _VIEWS:
@@ -113,9 +113,9 @@ def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> ScoredCon
 
 
 def columns(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as other harnesses keep it.
+    """Return a prompt in the columns that other harnesses store.
 
-    IFEval's columns of its last turn, and under `adhere` all of it, to judge by.
+    They are IFEval's columns of the last turn, and under `adhere` the whole prompt, for judging.
     """
     last = prompt.turns[-1]
     return {
@@ -128,12 +128,12 @@ def columns(prompt: Prompt) -> dict[str, Any]:
 
 
 def prompt_of(row: Mapping[str, Any]) -> Prompt:
-    """The prompt that `columns` kept."""
+    """Return the prompt that `columns` stored."""
     return decoder_of(Prompt).decode(row["adhere"])
 
 
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Verdicts as plain rows, without the answer's key."""
+    """Return verdicts as plain rows, without the answer's key."""
     return [
         {
             "turn": one.turn,

@@ -1,15 +1,15 @@
-"""Checkpoints measured while they are trained: `adhere.callback(suite, every=…)` for trainers of TRL and transformers.
+"""Measures checkpoints during training: `adhere.callback(suite, every=…)` for trainers of TRL and transformers.
 
-The model in memory answers the suite by transformers' `generate`; the answers are a Run of their own for each step, in
-OUTPUT_DIR/adhere. Its numbers go wherever the trainer's own go, and into `trainer.state.log_history`:
+The model in memory answers the suite with transformers' `generate`; each measured step has its own Run in
+OUTPUT_DIR/adhere. Its numbers are logged like the trainer's own, also in `trainer.state.log_history`:
 
     adhere/prompts_passed         share of prompts passed (strict), with _low and _high, its 95 % interval
     adhere/constraints_passed     share of constraints passed (strict)
     adhere/sound, /responds       shares that pass by more than the letter, and that respond
     adhere/coverage               share of answers that passed or failed
 
-What was not measured is left out. Answers are greedy unless the suite says otherwise, so training draws the same random
-numbers with the callback as without it.
+Numbers that were not measured are left out. Answers are greedy unless the suite says otherwise, so training draws the
+same random numbers with the callback as without it.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ def callback(
     max_new_tokens: int | None = None,
     at_start: bool = True,
 ) -> Any:
-    """Return a `TrainerCallback` that measures the model every so many steps, and when training ends.
+    """Return a `TrainerCallback` that measures the model every `every` steps, and at the end of training.
 
-    In one process, or in several that hold whole weights (the first one measures, the others wait).
+    It works in one process, or in several that hold whole weights (the first measures, the others wait).
 
     Args:
         suite: A name, a Suite, or a list or DataFrame of prompts, as `adhere.evaluate` takes it.
         every: Optimizer steps between two measurements, at least 1.
-        limit: Only so many prompts, an even share of each slice.
-        out: Where the Runs are stored [OUTPUT_DIR/adhere].
-        max_new_tokens: Longer answers are cut [the suite's own limit].
-        at_start: Measure the model before the first step, too.
+        limit: Most prompts, an even share of each slice.
+        out: Folder of the Runs [OUTPUT_DIR/adhere].
+        max_new_tokens: Token limit of an answer [the suite's own].
+        at_start: Whether to measure the model before the first step, too.
 
     Raises:
         UsageError: `every` is below 1, or the suite cannot be used.
-        UnknownName: No such suite.
+        UnknownName: There is no such suite.
         MissingExtra: transformers is not installed.
     """
     if every < 1:
@@ -92,10 +92,10 @@ def callback(
 
 
 def _refuse_cut_weights(args: Any) -> None:
-    """Refuse weights that no process holds whole: one of them alone cannot answer.
+    """Refuse sharded weights: no process alone can answer with them.
 
     Raises:
-        UsageError: They are cut by FSDP or DeepSpeed.
+        UsageError: The weights are sharded by FSDP or DeepSpeed.
     """
     if getattr(args, "fsdp", None) or getattr(args, "deepspeed", None):
         raise UsageError(
@@ -107,7 +107,7 @@ def _refuse_cut_weights(args: Any) -> None:
 def _measure_model(
     trainer_parts: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None
 ) -> Run:
-    """Ask the model in memory and return the sealed Run; the model is left in the mode that it was in."""
+    """Evaluate the model in memory and return the sealed Run; the model's mode is restored."""
     import torch
     import transformers
 
@@ -136,7 +136,7 @@ def _measure_model(
 
 
 def _fingerprint(model: Any) -> str:
-    """Return a hash of each parameter's sum and norm: other weights at the same step are another Run."""
+    """Return a hash of each parameter's sum and norm, so that other weights at the same step make another Run."""
     parts = [
         [name, float(weight.detach().float().sum()), float(weight.detach().float().norm())]
         for name, weight in model.named_parameters()
@@ -145,7 +145,7 @@ def _fingerprint(model: Any) -> str:
 
 
 def _log(run: Run, own: Any, event: tuple[Any, Any, Any], *, model: Any) -> None:
-    """Do what `Trainer.log` does: into the history, and to every other callback of the trainer.
+    """Log the Run's numbers as `Trainer.log` does: in the history, and with every other callback of the trainer.
 
     Callbacks are not given their trainer, so its other callbacks are those of the handler that is calling.
     """

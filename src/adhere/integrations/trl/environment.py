@@ -26,11 +26,11 @@ from adhere.rewards.judge import RewardFunction, judge_reward
 
 
 def dataset(environment: Environment, *, episodes: bool = False) -> Any:
-    """The prompts as a `datasets.Dataset` with the columns that `reward` or `factory` needs.
+    """Return the prompts as a `datasets.Dataset` with the columns that `reward` or `factory` needs.
 
     Args:
-        environment: Whose prompts.
-        episodes: For `factory`: each row has the first messages and its `prompt_id`.
+        environment: The environment with the prompts.
+        episodes: Whether it is for `factory`: each row has the first messages and its `prompt_id`.
 
     Raises:
         UsageError: Without `episodes`, a prompt has several turns.
@@ -49,12 +49,12 @@ def dataset(environment: Environment, *, episodes: bool = False) -> Any:
 
 
 def reward(environment: Environment, end_tokens: Any = None) -> RewardFunction:
-    """The reward function over `dataset(environment)`.
+    """Make the reward function for `dataset(environment)`.
 
     Args:
-        environment: Its mode, reward and treatment of cut answers.
-        end_tokens: What tells answers that were cut from complete ones: the model, its generation config, or the
-            tokenizer; None: see `judge_reward`.
+        environment: The environment with mode, reward and treatment of cut answers.
+        end_tokens: The source of the end tokens, by which cut answers are known: the model, its generation config,
+            or the tokenizer; None: see `judge_reward`.
 
     Raises:
         UsageError: The suite mixes profiles, which rows do not carry.
@@ -75,12 +75,12 @@ def reward(environment: Environment, end_tokens: Any = None) -> RewardFunction:
 
 
 def factory(environment: Environment) -> Callable[[], InstructionEpisode]:
-    """Return what TRL's `environment_factory` takes: a function that makes one episode's environment."""
+    """Return a function that makes the environment of one episode, for TRL's `environment_factory`."""
     return lambda: InstructionEpisode(environment)
 
 
 class InstructionEpisode:
-    """One rollout over a prompt. TRL offers its public methods, but for `reset` and `get_reward`, as tools."""
+    """Runs one rollout over a prompt. TRL offers its public methods, except `reset` and `get_reward`, as tools."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -113,5 +113,5 @@ class InstructionEpisode:
         return "The conversation is over." if done else self._prompt.turns[len(self._answers)].text
 
     def get_reward(self) -> float | None:
-        """Return what the episode earned; turns that were not answered count as failed."""
+        """Return the reward of the episode; turns without an answer count as failed."""
         return self._environment.score(self._prompt, self._answers)

@@ -1,4 +1,4 @@
-"""A recipe by TRL: a script that runs every stage by its own trainer."""
+"""Writes a recipe for TRL: a script that runs every stage with TRL's own trainer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEDULES = {
 
 
 def trl_files(recipe: Recipe, data: str) -> dict[str, str]:
-    """A script that runs every stage by TRL's own trainer, each from what the one before it left."""
+    """Make a script that runs every stage with TRL's own trainer, each from the result of the one before."""
     stages, overlong = [], {}
     kind, traps = judged_by("trl", recipe)
     for number, (stage, settings) in enumerate(recipe.resolved(), start=1):
@@ -109,14 +109,14 @@ for trainer, config, table, name, settings in STAGES:
 
 
 def peft_settings(lora: Lora | None) -> dict[str, Any] | None:
-    """Give an adapter as PEFT's LoraConfig takes it; None: there is none."""
+    """Return an adapter's settings as PEFT's LoraConfig takes them; None without an adapter."""
     return None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
 
 
 def trl_settings(stage: str, settings: OptimizerSettings) -> dict[str, Any]:
-    """Settings of ours by TRL's names.
+    """Convert our settings to TRL's names.
 
-    Batches are of one device's rows times accumulation, so one device is assumed.
+    TRL's batch is a device's rows times accumulation, so one device is assumed.
     """
     one = msgspec.to_builtins(settings)
     arguments: dict[str, Any] = {
@@ -191,7 +191,7 @@ def trl_settings(stage: str, settings: OptimizerSettings) -> dict[str, Any]:
 
 
 def _online_dpo_settings(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of online DPO, whose trainer draws two answers a prompt and pairs the better with the worse."""
+    """Convert the settings of online DPO; TRL's draws two answers a prompt and pairs the better with the worse."""
     if one["answers_per_prompt"] != 2 or one["order"] == "ascending":
         raise UsageError(
             "--emit trl: its online DPO draws two answers to a prompt, and has no order = 'ascending'. Give "

@@ -1,4 +1,4 @@
-"""One stage of a study by TRL's own trainer, in TRL's own environment: what `trainer = "trl"` runs.
+"""Runs one stage of a study with TRL's own trainer, in TRL's own environment, for `trainer = "trl"`.
 
     python -m adhere.integrations.trl.stage PLAN.json MODEL ROWS SEED OUT
 
@@ -25,16 +25,16 @@ from adhere.rewards.judge import RewardFunction
 
 
 def asked_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The row's prompt as messages."""
+    """Return the row's prompt as messages."""
     turns = row.get("turns") or [{"role": "user", "content": row["prompt"]}]
     return [{"role": turn["role"], "content": turn["content"]} for turn in turns]
 
 
 def as_text(row: Mapping[str, Any], tokenizer: Any) -> dict[str, str]:
-    """Give the prompt of a row with answers as the text that the chat template makes of it.
+    """Return the prompt of a row with answers as the text that the chat template makes of it.
 
-    TRL then learns the tokens that our stages do, the answer and the token that ends it. Of messages it would also
-    learn what the template writes after that, mostly a line break, which nobody asks a model for.
+    TRL then learns the same tokens as our stages: the answer and its end token. From messages it would also learn what
+    the template writes after them, mostly a line break.
     """
     text = tokenizer.apply_chat_template(asked_of(row), add_generation_prompt=True, tokenize=False)
     begins = tokenizer.bos_token if tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id] else None
@@ -42,7 +42,7 @@ def as_text(row: Mapping[str, Any], tokenizer: Any) -> dict[str, str]:
 
 
 def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> None:
-    """Train `model` on the file `rows` by the trainer of `plan`, and leave it in `out`.
+    """Train `model` on the file `rows` with the trainer of `plan`, and save it in `out`.
 
     Raises:
         MissingExtra: TRL or datasets is not installed in this environment.
@@ -78,13 +78,13 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
 
 
 def _of_trl(path: str) -> Any:
-    """A class of TRL: `SFTConfig`, `experimental.online_dpo.OnlineDPOConfig`."""
+    """Import a class of TRL, such as `SFTConfig` or `experimental.online_dpo.OnlineDPOConfig`."""
     module, _, name = f"trl.{path}".rpartition(".")
     return getattr(import_module(module), name)
 
 
 def _reward(plan: Mapping[str, Any], model: str) -> RewardFunction:
-    """The judge; for a trainer that counts what was not measured as 0, an error in its place."""
+    """Return the judge; for a trainer that counts unmeasured answers as 0, one that raises an error for them."""
     # By the model, not its tokenizer: TRL stops at every end token of the generation config.
     judge = judge_reward(plan["reward"], traps=plan["traps"], end_tokens=model)
     if plan["masks_unmeasured"]:
@@ -103,7 +103,7 @@ def _reward(plan: Mapping[str, Any], model: str) -> RewardFunction:
 
 
 def _tell(history: list[dict[str, Any]], seconds: float, out: Path) -> None:
-    """Write TRL's log as curves, and what it counted as the ledger."""
+    """Write TRL's log as curves, and its counts as the ledger."""
     rows = [{name: value for name, value in row.items() if isinstance(value, int | float)} for row in history]
     (out / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     ledger: dict[str, Any] = {"seconds": seconds, "steps": max((int(row.get("step", 0)) for row in rows), default=0)}
@@ -111,7 +111,7 @@ def _tell(history: list[dict[str, Any]], seconds: float, out: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run from the command line."""
+    """Run `train` with arguments from the command line."""
     plan, model, rows, seed, out = arguments or sys.argv[1:]
     train(json.loads(plan), model, rows, int(seed), Path(out))
 

@@ -6,11 +6,11 @@
 
 Without `--no-push` vf-eval uploads the run to a hub, and without the runtime it asks to log in there.
 
-A suite of worlds in the form `text` (`world:shop:x20+text`) is led step by step: `AdhereEnv` says what the world says
-to each reply.
+A suite of worlds in the form `text` (`world:shop:x20+text`) is played step by step: `AdhereEnv` passes on the world's
+reply to each answer.
 
-`adhere_if` is the module that verifiers finds by name; it is installed with adhere and exports what stands here. In
-Python `load_environment(suite=…)` gives the same as an `Env`.
+`adhere_if` is the module that verifiers finds by name; it is installed with adhere and exports this module. In
+Python `load_environment(suite=…)` returns the same as an `Env`.
 
 An answer that could not be judged raises in the reward, which verifiers records as an error of the trace: the episode
 has no reward, and prime-rl leaves it out. It is never 0.
@@ -62,25 +62,25 @@ class AdhereTasksetConfig(vf.TasksetConfig):
 
 
 class AdhereData(vf.TaskData):
-    """One prompt, with all that its answer is judged by, so that a stored trace can be scored again."""
+    """Holds one prompt with everything needed to judge its answer, so that a stored trace can be scored again."""
 
     instruction_id_list: list[str]
     kwargs: list[dict[str, Any]]
     profile: str | None = None
     cut_answers: Literal["fail", "judge"] = "judge"
     world: dict[str, str] = {}
-    """Of an episode the tags that say how it goes; empty: one exchange."""
+    """The tags that describe an episode; empty for a single exchange."""
 
 
 class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
-    """One prompt and its score."""
+    """Holds one prompt and scores its answer."""
 
     @vf.reward
     async def obeys(self, trace: vf.Trace) -> float:
-        """Return what the reply earns.
+        """Return the reward of the reply.
 
         Raises:
-            Undecided: It could not be judged, so the trace has no reward.
+            Undecided: The reply could not be judged, so the trace has no reward.
         """
         judgement = self._judge(trace)
         if judgement.score is None:
@@ -89,12 +89,12 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
 
     @vf.metric
     async def instructions(self, trace: vf.Trace) -> dict[str, float]:
-        """Tell whether the whole prompt was followed, strictly and loosely, and a pass rate a kind."""
+        """Return whether the whole prompt was followed, strictly and loosely, and a pass rate for each kind."""
         return self._judge(trace).metrics
 
     @property
     def episode(self) -> Prompt:
-        """The prompt of a world."""
+        """The prompt of a world's episode."""
         data = self.data
         turn = Turn(data.prompt_text, refs_of(data.instruction_id_list, data.kwargs))
         return Prompt(str(data.id), (turn,), data.system_prompt, "world", data.world)
@@ -120,10 +120,10 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
 
 
 class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
-    """The prompts of a suite as tasks. Prompts of several turns are refused: a task is one exchange."""
+    """Loads the prompts of a suite as tasks. Prompts of several turns are refused: a task is one exchange."""
 
     def load(self) -> Iterator[AdhereTask]:
-        """One task a prompt, in the suite's order.
+        """Yield one task for each prompt, in the suite's order.
 
         Raises:
             UsageError: The suite has prompts of several turns, or with tools.
@@ -174,10 +174,10 @@ def _by_text(suite: Suite) -> WorldEnvironment:
 
 
 class AdhereEnv(vf.SingleAgentEnv):
-    """One agent, and the world as its user where the task is an episode."""
+    """Runs one agent; if the task is an episode, the world is its user."""
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
-        """Ask once, or until the episode is over."""
+        """Ask the agent once, or until the episode is over."""
         if not isinstance(task, AdhereTask) or not task.data.world:
             await super().run(task, agents)
             return
@@ -200,20 +200,20 @@ def load_environment(
     limit: int | None = None,
     seed: int | None = None,
 ) -> vf.Env[Any]:
-    """The environment of a suite, ready for a trainer.
+    """Load the environment of a suite, ready for a trainer.
 
-    One agent, one exchange or an episode by text, no tools (harness `null`).
+    It has one agent, one exchange or an episode by text, and no tools (harness `null`).
 
     Args:
-        suite: As `adhere eval --suite` takes it.
+        suite: The suite's name as in `adhere eval --suite`.
         mode: Whose semantics published kinds have.
         reward: `dense` or `binary`.
-        traps: Whether an answer that keeps the letter and not the intent gets 0.
-        limit: At most so many prompts.
-        seed: For generated suites.
+        traps: Whether an answer that fulfils the wording but not the intent gets 0.
+        limit: Most prompts that are asked.
+        seed: Seed of generated suites.
 
     Raises:
-        UnknownName, UsageError: There is no such suite, or it does not fit.
+        UnknownName, UsageError: There is no such suite, or it cannot be used here.
     """
     own_suite = load(suite, limit=limit, seed=seed)  # what is wrong is said in our words, before verifiers does
     if traps:

@@ -1,4 +1,4 @@
-"""A recipe's online stage under prime-rl: its rl.toml over our verifiers environment, and its prompts."""
+"""Writes a recipe's online stage for prime-rl: its rl.toml with our verifiers environment, and the prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adhere.train.methods.grpo import GrpoSettings
 
 
 def prime_files(inputs: LaunchInputs) -> dict[str, str]:
-    """prime-rl's rl.toml over our verifiers environment, and its prompts."""
+    """Make prime-rl's rl.toml with our verifiers environment, and the prompts."""
     one, recipe = inputs.settings, inputs.recipe
     if recipe.lora is not None:
         raise UsageError("--emit prime-rl: with lora it differs from ours. Take --emit verl")
@@ -88,7 +88,7 @@ betas2 = {one.betas[1]}
 
 
 def _scheduler(one: GrpoSettings) -> str:
-    """prime-rl's learning rate over the steps; linear ones fall from the end of the warm-up."""
+    """Return prime-rl's settings of the learning rate; linear ones fall from the end of the warm-up."""
     if one.schedule == "constant":
         return 'type = "constant"\n'
     warmup = math.ceil(one.warmup_share * one.steps)

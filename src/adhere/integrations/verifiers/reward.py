@@ -1,4 +1,4 @@
-"""The judge as a reward function for `verifiers`, of both its generations. Nothing here imports verifiers.
+"""The judge as a reward function for both generations of `verifiers`. Nothing here imports verifiers.
 
 Tasksets (verifiers.v1; a task's data have the fields `instruction_id_list` and `kwargs`):
 
@@ -29,26 +29,25 @@ def verifiers_reward(
     cut_answers: CutAnswers = "fail",
     traps: bool = False,
 ) -> Callable[..., float | None]:
-    """A reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
+    """Make a reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
 
-    The model's last message in the completion is judged, its reasoning set aside, under the strict view; one that only
-    calls a tool is an empty answer. Where nothing was
-    measured the reward is None, never 0. (Rubrics of some releases turn what a reward raises, and None with it, into 0
-    with a logged error: look at the log.)
+    The model's last message in the completion is judged without its reasoning, in the strict view; a message that only
+    calls a tool is an empty answer. If nothing was measured, the reward is None, never 0. (Rubrics of some releases
+    turn exceptions, and None, into 0 with a logged error: look at the log.)
 
     Args:
-        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite, where there are several.
-        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. The rollout's
-            `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The rubric
-            passes the prompt.
+        profile: The version of a published suite, if there are several.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged like others. The
+            rollout's `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.
+        traps: Whether an answer that fulfils the wording but not the intent (`pipeline.intent.gate`) gets 0. The
+            rubric passes the prompt.
 
     Raises:
-        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or `traps`
-            got no prompt.
-        UnknownName, BadParameter: When called: one of them cannot be judged.
+        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or
+            `traps` got no prompt.
+        UnknownName, BadParameter: When called: a constraint cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
 
@@ -80,7 +79,7 @@ def verifiers_reward(
 def _was_cut(state: Any) -> bool | None:
     """Tell whether a rollout's state, or the last step of its trajectory, says that the answer was cut.
 
-    None: it says nothing.
+    None: neither says.
     """
     if not isinstance(state, Mapping):
         return None
@@ -92,26 +91,25 @@ def _was_cut(state: Any) -> bool | None:
 
 
 async def judge_dense(task: Any, trace: Any) -> float | None:
-    """The share of constraints that the trace's reply passes, for a taskset of verifiers.v1.
+    """Return the share of constraints that the trace's reply passes, for a taskset of verifiers.v1.
 
-    None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward
-    open.
+    If nothing was measured it is None, never 0; verifiers has no place for None, records an error and sets no reward.
 
     Args:
-        task: Its `data` have `instruction_id_list` and `kwargs`. Where its `config` or `data` says `traps`, an answer
-            that keeps the letter and not the intent gets 0.
-        trace: Its last reply is judged as it was written, its reasoning set aside. Where `is_truncated` is true of it,
-            the answer was cut at its token limit, and fails.
+        task: Its `data` have `instruction_id_list` and `kwargs`. If its `config` or `data` has `traps`, an answer
+            that fulfils the wording but not the intent gets 0.
+        trace: Its last reply is judged as written, without the reasoning. If its `is_truncated` is true, the answer
+            was cut at its token limit, and fails.
 
     Raises:
         UsageError: The task's data name no constraints.
-        UnknownName, BadParameter: They name one that cannot be judged.
+        UnknownName, BadParameter: A constraint cannot be judged.
     """
     return _reward_of_trace(task, trace, kind="dense")
 
 
 async def judge_binary(task: Any, trace: Any) -> float | None:
-    """1.0 where the trace's reply passes all constraints, else 0.0; otherwise as `judge_dense`."""
+    """Return 1.0 if the trace's reply passes all constraints, else 0.0; otherwise as `judge_dense`."""
     return _reward_of_trace(task, trace, kind="binary")
 
 
@@ -128,7 +126,7 @@ def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None
 
 
 def answer_of_trace(trace: Any) -> tuple[str, bool]:
-    """The reply of a trace of verifiers.v1 as it was written, and whether it was cut at its token limit."""
+    """Return the reply of a verifiers.v1 trace as it was written, and whether it was cut at its token limit."""
     is_cut = is_cut_by({"is_truncated": getattr(trace, "is_truncated", None)}) is True
     # `trace.last_reply` would strip blanks, which some constraints are about.
     reply = trace.root_reply

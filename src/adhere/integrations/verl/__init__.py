@@ -1,1 +1,1 @@
-"""verl: `reward` for its reward manager, `advantages` that leave out what was not measured."""
+"""verl: `reward` for its reward manager, `advantages` that leave out unmeasured answers."""

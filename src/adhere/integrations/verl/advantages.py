@@ -1,6 +1,6 @@
-"""GRPO's advantages for verl, of the answers that were measured.
+"""Computes GRPO's advantages for verl, from measured answers only.
 
-It loads this module by itself (entry point `verl.plugins`).
+verl loads this module by itself (entry point `verl.plugins`).
 
     algorithm.adv_estimator=adhere_grpo  +reward.custom_reward_function.reward_kwargs.missing=mask
 
@@ -31,15 +31,16 @@ def measured_grpo(
     config: Any = None,
     **others: Any,  # noqa: ARG001 - verl passes what other estimators need
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Verl's own GRPO advantages of the answers that have a score, and 0 for the others, whose tokens leave the loss.
+    """Compute verl's own GRPO advantages for answers with a score; the others get 0 and leave the loss.
 
     Args:
         token_level_rewards: (answers, tokens); an answer whose sum is NaN was not measured.
-        response_mask: (answers, tokens). Its rows of such answers are set to 0 in place, so that the loss neither has
-            their tokens nor divides by them. So are those of an answer that alone of its group was measured.
-        index: (answers,) the group of each.
+        response_mask: (answers, tokens). Rows of unmeasured answers are set to 0 in place, so that the loss neither
+            contains their tokens nor divides by them. So are rows of an answer that is the only measured one of its
+            group.
+        index: (answers,): the group of each answer.
         config: verl's `algorithm`; `norm_adv_by_std_in_grpo` is read.
-        others: Not looked at.
+        others: Ignored.
     """
     is_measured = ~torch.isnan(token_level_rewards.sum(dim=-1))
     counts = Counter(group for group, is_kept in zip(index, is_measured.tolist(), strict=True) if is_kept)

@@ -1,1 +1,1 @@
-"""Answers of one Run or two, one after another."""
+"""The page that shows the answers of one Run or two, one after another."""

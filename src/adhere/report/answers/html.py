@@ -1,6 +1,6 @@
 """The page that shows answers one after another, of one Run or of two side by side.
 
-Its script asks `serve.answers` for them.
+Its script loads the answers from `serve.answers`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from adhere.report.page import render
 
 
 def answers_html(names: Sequence[str], ways: Sequence[str], *, up: str) -> str:
-    """The page without answers; `up` is the address of the list of all that is stored."""
+    """Return the page without answers; `up` is the address of the list of all stored items."""
     return render(
         "answers/answers.html.jinja",
         style="answers/answers.css",

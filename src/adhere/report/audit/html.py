@@ -1,4 +1,4 @@
-"""The page that shows what an audit of a reward found."""
+"""The page that shows the result of an audit of a reward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adhere.rewards.audit import Audit
 
 
 def audit_html(audit: Audit) -> str:
-    """One self-contained page."""
+    """Return one self-contained page."""
     return render(
         "audit/audit.html.jinja",
         audit=audit,

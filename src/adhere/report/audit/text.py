@@ -1,4 +1,4 @@
-"""Terminal text of what an audit of a reward found."""
+"""The result of an audit of a reward as terminal text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.terminal import one_line
 
 
 def verdict_of(audit: Audit) -> str:
-    """Tell whether something earns more than honest answers, in a sentence."""
+    """Say in a sentence whether a script earns more than honest answers."""
     if audit.holds:
         return "No answer that nobody wrote for the prompt earns more than honest ones."
     names = ", ".join(one.name for one in audit.winners[:4])
@@ -17,7 +17,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def rows_of(audit: Audit) -> list[list[str]]:
-    """A row a script, best first, below one of the honest answers."""
+    """Return a row for the honest answers, then one for each script, in the order of the audit."""
     return [
         ["honest answers", "", _number(audit.honest["mean"]), "", str(audit.honest["n"]), ""],
         *(
@@ -35,7 +35,7 @@ def _number(value: float | None) -> str:
 
 
 def audit_text(audit: Audit, *, width: int = 100) -> str:
-    """The verdict, who earns what, the witnesses of winners, and pairs that mean the same."""
+    """Return the verdict, what each script earns, the winners' witnesses, and pairs that mean the same."""
     parts = [
         heading(one_line(f"{audit.reward} ({audit.kind}): what it pays")),
         paragraph(f"{verdict_of(audit)} {plural(audit.rows, 'prompt')}.", width=width),

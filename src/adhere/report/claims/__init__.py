@@ -1,1 +1,1 @@
-"""Reports of what `adhere claims` found: page, terminal text, answer to a question."""
+"""Reports of `adhere claims`: page, terminal text, answer to a question."""

@@ -13,7 +13,7 @@ from adhere.terminal import one_line
 
 
 def answer_text(answer: Answer, *, width: int = 100) -> str:
-    """Effects, what changed together, what may not be said, and the design that would say it."""
+    """Return effects, what changed together, what may not be concluded, and the design that could show it."""
     lines = [heading(answer.title), paragraph(answer.question, width=width), ""]
     lines += [paragraph(text, width=width, label="•", hang=2) for text in answer.said]
     rows = [["measure", "size", "treatment", "control", "difference", "95 % interval", "says"]]
@@ -54,7 +54,7 @@ def _values(places: Sequence[Place]) -> str:
 
 
 def difference(effect: Effect) -> str:
-    """`+13.5`, or both ends where documents differ."""
+    """Format a difference as `+13.5`, or with both ends if documents differ."""
     if effect.low_effect is None or effect.high_effect is None:
         return DASH
     low, high = _sign(effect.low_effect), _sign(effect.high_effect)
@@ -62,7 +62,7 @@ def difference(effect: Effect) -> str:
 
 
 def interval(effect: Effect) -> str:
-    """`+7.8 … +19.2`."""
+    """Format an interval as `+7.8 … +19.2`."""
     return DASH if effect.low is None or effect.high is None else f"{_sign(effect.low, 1)} … {_sign(effect.high, 1)}"
 
 
@@ -97,7 +97,7 @@ _INTERVALS = (
 
 
 def answer_markdown(answer: Answer, command: str) -> str:
-    """The answer as a page; quoted text is escaped, so that a document cannot put markup into it."""
+    """Return the answer as a page; quoted text is escaped, so that a document cannot put markup into it."""
     lines = [
         f"# {_plain(answer.title)}",
         "",
@@ -143,7 +143,7 @@ def _plain(text: str) -> str:
 
 
 def runs_text(tests: Sequence[ClaimTest], *, width: int = 100) -> str:
-    """Claims against stored Runs."""
+    """Return a table of claims compared with stored Runs."""
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
     for item in tests:
         measured_text = decimal(item.measured)

@@ -1,6 +1,6 @@
 """The page of `adhere claims`.
 
-Each conflict with its tables drawn and its cells marked, then every claim that was checked.
+It shows each conflict with its tables and marked cells, then every claim that was checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Grids = dict[tuple[str, int], dict[tuple[int, int], list[Claim]]]
 
 
 class ShownLine(NamedTuple):
-    """A source line with the numbers of the conflict marked in it."""
+    """Holds a source line with the conflict's numbers marked."""
 
     document: str
     line: int
@@ -39,14 +39,14 @@ class ShownLine(NamedTuple):
 
 
 class ShownCell(NamedTuple):
-    """A cell of a drawn table; `bad` where the conflict names it."""
+    """Holds a cell of a table; `bad` if the conflict names it."""
 
     text: str
     bad: bool
 
 
 class ShownTable(NamedTuple):
-    """The part of a printed table around the cells of a conflict, with its row and column headers."""
+    """Holds the part of a printed table around a conflict's cells, with its row and column headers."""
 
     title: str
     columns: tuple[str, ...]
@@ -55,9 +55,9 @@ class ShownTable(NamedTuple):
 
 
 class ShownConflict(NamedTuple):
-    """Conflicts about the same columns of the same tables, with these tables and lines.
+    """Holds conflicts about the same columns of the same tables, with these tables and their lines.
 
-    `classes` are those of severity and models.
+    `classes` are the style classes of severity and models.
     """
 
     severity: str
@@ -71,7 +71,7 @@ class ShownConflict(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The conflicts of one type."""
+    """Holds the conflicts of one type."""
 
     kind: str
     words: str
@@ -81,7 +81,7 @@ class Group(NamedTuple):
 
 
 def claims_html(examination: Examination) -> str:
-    """One self-contained page; text of the documents is shown, never interpreted."""
+    """Return one self-contained page; text of the documents is escaped."""
     findings = examination.findings
     by_id = {claim.id: claim for claim in findings.claims}
     grids = _grids(findings.claims)
@@ -132,7 +132,7 @@ def claims_html(examination: Examination) -> str:
 
 
 def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list[Conflict]]:
-    """Conflicts of one severity about the same columns of the same tables together.
+    """Group conflicts of one severity about the same columns of the same tables.
 
     A swapped column is one finding for a reader.
     """
@@ -146,7 +146,7 @@ def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list
 
 
 def _column(claim: Claim) -> tuple[str, str, str] | None:
-    """Document, table and column of a printed number; None for one in a sentence."""
+    """Return document, table and column of a printed number; None for one in a sentence."""
     place = _PLACE.search(claim.id)
     return (claim.document, place["table"], place["column"]) if place else None
 
@@ -176,7 +176,7 @@ def _show_conflict(
 
 
 def _grids(claims: Sequence[Claim]) -> Grids:
-    """Every claim of a table by document and table, row and column."""
+    """Return the claims of every table, by (document, table), then by (row, column)."""
     grids: Grids = defaultdict(lambda: defaultdict(list))
     for claim in claims:
         place = _PLACE.search(claim.id)
@@ -186,7 +186,7 @@ def _grids(claims: Sequence[Claim]) -> Grids:
 
 
 def _tables(claims: Sequence[Claim], grids: Grids) -> tuple[ShownTable, ...]:
-    """The tables in which a conflict's cells stand, those cells marked."""
+    """Return the tables with a conflict's cells, these cells marked."""
     bad: dict[tuple[str, int], set[tuple[int, int]]] = defaultdict(set)
     for claim in claims:
         place = _PLACE.search(claim.id)
@@ -220,7 +220,7 @@ def _table(grid: dict[tuple[int, int], list[Claim]], bad: set[tuple[int, int]]) 
 
 
 def _window(every: Sequence[int], targets: set[int], most: int) -> list[int]:
-    """All places where they are few, else those wanted and what stands nearest to them."""
+    """Return all indices if they are at most `most`, else the targets and the nearest ones."""
     if len(every) <= most:
         return list(every)
     near = sorted(every, key=lambda place: (min((abs(place - w) for w in targets), default=0), place))
@@ -228,7 +228,7 @@ def _window(every: Sequence[int], targets: set[int], most: int) -> list[int]:
 
 
 def _shown_line(line: Line, claims: list[Claim]) -> ShownLine:
-    """The line, with each number that the conflict is about in a mark of its own."""
+    """Mark each of the conflict's numbers in the line."""
     numbers = sorted(
         {claim.printed for claim in claims if claim.document == line.document and claim.line == line.line},
         key=len,

@@ -1,4 +1,4 @@
-"""A report's statements and what the sources say of them: terminal text, Markdown, a table of tabs and a page."""
+"""A report's statements and what its sources say of them: terminal text, Markdown, a tab-separated table and a page."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MEANINGS = {
 
 
 def worst(statements: Statements) -> list[Assessment]:
-    """The six statements to look at first: denied ones, then what no source has, then what stands in part."""
+    """Return the six statements to look at first: denied ones, then unsupported ones, then partly supported ones."""
     chosen = [item for verdict in WORST for item in statements.assessments if item.verdict == verdict]
     return chosen[:MOST_WORST]
 
 
 def counts_line(statements: Statements) -> str:
-    """The verdicts in one line."""
+    """Return the counts of all verdicts in one line."""
     counts = ", ".join(f"{statements.quality.verdicts[verdict]} {verdict}" for verdict in VERDICTS)
     return f"{plural(statements.quality.statements, 'statement')}: {counts}."
 
 
 def notes(statements: Statements) -> list[str]:
-    """Everything beside the verdicts, a sentence each."""
+    """Return everything to be told besides the verdicts, a sentence each."""
     quality, reviews = statements.quality, statements.reviews
     left_out_count = sum(quality.left_out.values())
     unused_files = [use.file for use in quality.sources if use.is_cited and not use.used]
@@ -64,7 +64,7 @@ def notes(statements: Statements) -> list[str]:
 
 
 def statements_text(statements: Statements, *, width: int = 100) -> str:
-    """Each statement with its verdict and the place that it rests on, contradictions, and counts."""
+    """Return each statement with its verdict and passage, then contradictions, and counts."""
     lines = [heading("Statements")]
     for item in statements.assessments:
         lines.append(paragraph(item.statement.text, width=width, label=SIGNS[item.verdict], hang=2))
@@ -87,7 +87,7 @@ def statements_text(statements: Statements, *, width: int = 100) -> str:
 
 
 def statements_markdown(statements: Statements, command: str) -> str:
-    """The table of statements as a report prints it, with what it rests on."""
+    """Return the table of statements in Markdown, each with the passages of its verdict."""
     lines = ["# Statements and their sources", "", f"`{command}`", "", counts_line(statements), ""]
     lines += [f"* {note}" for note in notes(statements)] + [""]
     lines += ["| line | statement | verdict | right, of such | because | source |", "|---|---|---|---|---|---|"]
@@ -107,7 +107,7 @@ def statements_markdown(statements: Statements, command: str) -> str:
 
 
 def statements_tsv(statements: Statements) -> str:
-    """Every statement, one a line, with a heading line."""
+    """Return every statement on one tab-separated line, after a line of headings."""
     rows = [["statement", "file", "line", "verdict", "kind", "confidence", "reason", "source", "source_line", "quote"]]
     for item in statements.assessments:
         first = item.evidence[0] if item.evidence else None
@@ -118,7 +118,7 @@ def statements_tsv(statements: Statements) -> str:
 
 
 def statements_html(statements: Statements) -> str:
-    """One self-contained page: the six worst first, then every statement beside its passage."""
+    """Return one self-contained page: the six worst statements first, then each with its passage."""
     return render(
         "claims/statements.html.jinja",
         style="claims/claims.css",

@@ -1,6 +1,6 @@
 """Findings of `adhere claims`, for the terminal and as tab-separated values.
 
-Plain text; text of documents is made safe to print.
+Text of documents is made safe to print.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 
 def claims_text(findings: Findings, *, width: int = 100) -> str:
-    """Conflicts by type, then what was read and what became of the claims."""
+    """Return conflicts by type, then what was read, and the status of the claims."""
     blocks = [
         _conflicts(findings, width),
         heading("What was read"),
@@ -68,7 +68,7 @@ def _conflicts(findings: Findings, width: int) -> str:
 
 
 def places(conflict: Conflict, *, most: int = 6) -> str:
-    """Where a conflict stands: `a.md:30,31 b.md:326`."""
+    """Return the places of a conflict, such as `at a.md:30,31 b.md:326`."""
     by_document: dict[str, list[int]] = {}
     for document, line in zip(conflict.documents, conflict.lines, strict=True):
         by_document.setdefault(document, []).append(line)
@@ -91,7 +91,7 @@ def _read(findings: Findings, width: int) -> str:
 
 
 def _readings(findings: Findings, width: int) -> str:
-    """How each table was read, a line or two each: who looks it over sees what was misread."""
+    """Return how each table was read, a line or two each, so that a reader sees misread tables."""
     if not findings.tables:
         return ""
     lines = [
@@ -107,7 +107,7 @@ def _readings(findings: Findings, width: int) -> str:
 
 
 def reading_words(table: TableReading) -> str:
-    """How a table was read, in words: `a.md:12 Table 1: models in rows: A, B and 3 more; measured: MMLU, GPQA`."""
+    """Say how a table was read: `a.md:12 Table 1: models in rows: A, B and 3 more; measured: MMLU, GPQA`."""
     place = f"{table.document}:{table.line} {table.label}".rstrip()
     where = f"models in {table.models_in}" if table.models_in else "about one model"
     place += f", p. {table.page}" if table.page else ""
@@ -120,12 +120,12 @@ def reading_words(table: TableReading) -> str:
 
 
 def without_claims(table: TableReading) -> str:
-    """The first columns and rows of numbers that make no claim, and how many more there are."""
+    """Name the first columns and rows of numbers that make no claim, and how many more there are."""
     return first(table.no_scores[:MAX_LEFT], len(table.no_scores))
 
 
 def first(names: Sequence[str], count: int) -> str:
-    """The first of `count` names, and how many more there are."""
+    """Join `names`, the first of `count`, and say how many more there are."""
     more = count - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
 
@@ -160,7 +160,7 @@ def _verdict(findings: Findings) -> str:
 
 
 def claims_tsv(claims: Sequence[Claim]) -> str:
-    """Every claim, one a line, with a heading line. Tabs and line breaks of texts become spaces."""
+    """Return every claim on one tab-separated line, after headings. Tabs and line breaks of texts become spaces."""
     lines = ["\t".join(_COLUMNS)]
     for claim in claims:
         cells = [getattr(claim, name) for name in _COLUMNS]
@@ -173,7 +173,7 @@ _SIGNED = re.compile(r"[+-][\d.,]+(?:[eE][+-]?\d+)?\s?%?")
 
 
 def tsv_cell(value: object) -> str:
-    """One value of a line of tabs: on one line, and no formula to a spreadsheet."""
+    """Write a value for a tab-separated line: on one line, and never a formula to a spreadsheet."""
     if value is None:
         return ""
     if isinstance(value, tuple):

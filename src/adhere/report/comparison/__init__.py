@@ -1,1 +1,1 @@
-"""The page of two runs, and the same as LaTeX."""
+"""The page that compares two runs, and the same as LaTeX."""

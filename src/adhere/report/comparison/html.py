@@ -1,4 +1,4 @@
-"""The page of two runs: the paired difference, its interval, gained and lost, then the prompts that flipped."""
+"""The page that compares two runs: paired difference, interval, gains and losses, then the prompts that flipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_FLIPS = 10
 
 
 class Flip(NamedTuple):
-    """A prompt that one run passes and the other does not, with both answers."""
+    """Holds a prompt that one run passes and the other does not, with both answers."""
 
     prompt_id: str
     prompt: str
@@ -26,7 +26,7 @@ class Flip(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """The first prompts that were gained and lost, in the suite's order, and how many there are of each."""
+    """Lists the first gained and lost prompts in the suite's order; `n_gained` and `n_lost` count all."""
 
     gained: tuple[Flip, ...]
     lost: tuple[Flip, ...]
@@ -35,14 +35,14 @@ class Flips(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table: what the difference is of, and the difference."""
+    """Holds a line of the table: the name of the slice, and its difference."""
 
     name: str
     found: Difference
 
 
 class ComparisonView(NamedTuple):
-    """One comparison as the page shows it."""
+    """Holds one comparison as the page shows it."""
 
     found: Comparison
     effect: Effect
@@ -52,7 +52,7 @@ class ComparisonView(NamedTuple):
 
 
 def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
-    """Return the prompts that one run passes in more of its draws than the other."""
+    """Return the prompts that one run passes in a larger share of its draws than the other."""
     rates_a, rates_b = pass_rates(run_a, view=view), pass_rates(run_b, view=view)
     answers_a, answers_b = _answers(run_a), _answers(run_b)
     gains: list[Flip] = []
@@ -67,7 +67,7 @@ def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
 
 
 def comparison_html(comparisons: Sequence[Comparison], flips: Sequence[Flips | None]) -> str:
-    """Return one self-contained page of comparisons, each with its flips where there are any."""
+    """Return one self-contained page of comparisons, each with its flips, if any."""
     views = []
     for one, own in zip(comparisons, flips, strict=True):
         contrast = contrast_of(one, "all", one.overall)
@@ -81,7 +81,7 @@ def comparison_html(comparisons: Sequence[Comparison], flips: Sequence[Flips | N
 
 
 def comparison_latex(comparisons: Sequence[Comparison]) -> str:
-    """Return a booktabs table a comparison: rates, difference, interval, gained and lost, p."""
+    """Return a booktabs table for each comparison: rates, difference, interval, gained and lost, p."""
     return "\n".join(_latex(one) for one in comparisons)
 
 

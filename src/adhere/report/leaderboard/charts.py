@@ -1,4 +1,4 @@
-"""Pictures of the leaderboard page: an interval for every row, and cost against score with what nothing beats."""
+"""Pictures of the leaderboard page: an interval for every row, and cost against score with the Pareto front."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LETTERS, _LINE = 34, 16  # of a name, and pixels that it takes
 
 
 class Point(NamedTuple):
-    """One model: what its answers cost together, in USD, and its rate.
+    """Holds a model's total cost in USD and its rate.
 
-    `front` numbers those that nothing beats, from 1.
+    `front` numbers the points on the Pareto front, from 1; None: not on it.
     """
 
     model: str
@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 
 def interval_bar(rate: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> Markup:
-    """A rate from 0 to 100 % with its interval, thin enough for a table; without a rate only what is possible."""
+    """Draw a rate from 0 to 100 % with its interval, for a table row; without a rate only the interval."""
     if low is None or high is None:
         return Markup("")
     left, wide = 100 * low, max(0.6, 100 * (high - low))
@@ -47,9 +47,9 @@ def interval_bar(rate: float | None, low: float | None, high: float | None, *, i
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """All points, those on the Pareto front numbered from the cheapest.
+    """Return all points, those on the Pareto front numbered from the cheapest.
 
-    No model is both cheaper (or as cheap) and better.
+    A model is on the front if its rate exceeds that of every cheaper or equally cheap one.
     """
     best = -1.0
     numbers: dict[int, int] = {}
@@ -61,7 +61,7 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 
 def scatter(points: Sequence[Point]) -> Markup:
-    """Cost (logarithmic, unless all are alike; what is free stands at the left) against score."""
+    """Draw cost (logarithmic, free models at the left edge) against score."""
     costs = [point.cost_usd for point in points if point.cost_usd > 0]
     low, high = (math.log10(min(costs)), math.log10(max(costs))) if costs else (-1.0, 0.0)
     low, high = math.floor(low * 2) / 2, math.ceil(high * 2 + 1e-9) / 2
@@ -98,14 +98,14 @@ def scatter(points: Sequence[Point]) -> Markup:
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> Iterator[Markup]:
-    """Draw stairs through the points that nothing beats: the best rate that so much money buys."""
+    """Draw stairs through the Pareto front: the best rate for each cost."""
     for (x, y), (right, up) in itertools.pairwise(places):
         yield element("line", x1=f"{x:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="front")
         yield element("line", x1=f"{right:.2f}%", x2=f"{right:.2f}%", y1=f"{y:.1f}", y2=f"{up:.1f}", class_="front")
 
 
 def _names(best: Sequence[Point], places: Mapping[Point, tuple[float, float]]) -> Iterator[Markup]:
-    """Their names, above the stairs; one that would touch the name before it is left to the table below."""
+    """Draw the names of the front's points above the stairs; a name that would touch the one before is left out."""
     free = math.inf
     for point in best:
         x, y = places[point]
@@ -131,7 +131,7 @@ def _dot(point: Point, x: str, y: str) -> Markup:
 
 
 def usd(cost: float | None) -> str:
-    """An amount with three significant digits: `$0.0123`, `$12.3`, `$1,230`; `–` where nobody said."""
+    """Format an amount with three significant digits: `$0.0123`, `$12.3`, `$1,230`; `–` if it is unknown."""
     if cost is None:
         return "–"
     if cost == 0:

@@ -1,8 +1,8 @@
 """The answers that a leaderboard page can open.
 
-Picked from the stored Runs, capped, and written so that no text can leave. Each row of the board gets one `<script
-type="application/json">` of its own, which the page reads when somebody asks for it. Inside it no `<`, `>` or `&` is
-left, so whatever an answer holds, the browser sees no markup in it.
+They are picked from the stored Runs, limited in size, and escaped. Each row of the board gets its own `<script
+type="application/json">`, which the page reads on demand. It contains no `<`, `>` or `&`, so the browser never sees
+markup of an answer.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Key = tuple[str, int, int]
 
 
 class Islands(NamedTuple):
-    """The answers that the page carries as data, and how many of all answers they are.
+    """Holds the answers that the page contains as data, and their number.
 
     Attributes:
         html: The data, for the end of the page.
-        shown: Answers in it.
-        total: Answers stored.
+        shown: Number of answers in it.
+        total: Number of answers stored.
         longest: Characters after which an answer is cut.
         unreadable: Rows whose Run could not be read, with the reason.
     """
@@ -53,7 +53,7 @@ class Islands(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """Limits on what one row may take: characters of an answer, bytes in all, answers to one test."""
+    """Holds the limits of one row: characters of an answer, bytes in all, answers to one test."""
 
     longest: int
     most_bytes: int
@@ -67,7 +67,7 @@ class _Answer(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """`error` where the call failed; `fail` if any constraint does; `pass` if all do; else `undecided`."""
+        """`error` if the call failed; `fail` if any constraint fails; `pass` if all pass; else `undecided`."""
         if self.response.status == "error":
             return "error"
         outcomes = {mark.outcome for mark in self.marks}
@@ -80,11 +80,11 @@ def islands(
     """Read the Runs of a board one by one and pick the answers that fit.
 
     Args:
-        board: Its rows say where the Runs lie.
-        base: What those places are relative to, and must lie in. `Path()`: the caller made the board from Runs of its
-            own choice, wherever they lie.
-        most_bytes: Of all data together.
-        most_per_cell: Answers of one model to one test.
+        board: Its rows name the Runs' places.
+        base: The directory that those places are relative to and must be inside. `Path()`: they may be anywhere,
+            because the caller chose the Runs.
+        most_bytes: Most bytes of all data together.
+        most_per_cell: Most answers of one model to one test.
     """
     from adhere.errors import AdhereError
 
@@ -134,7 +134,7 @@ def islands(
 
 
 def encode_for_script(value: object) -> str:
-    """JSON that stays JSON inside a `<script>` element; lone surrogates become U+FFFD."""
+    """Encode a value as JSON that is safe inside a `<script>` element; lone surrogates become U+FFFD."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_TABLE)
     return text.encode("utf-8", "replace").decode()
 
@@ -207,7 +207,10 @@ _URGENT = {"fail": 0, "undecided": 1, "error": 2, "pass": 3}
 
 
 def _order(answers: Mapping[Key, _Answer], examples: Sequence[Key], n_tests: int, most_per_cell: int) -> Iterator[Key]:
-    """Yield answers, best first: the examples of the failure modes, then from every test in turn, failures first."""
+    """Yield keys of answers: first the `examples`, then the most urgent of each test, the tests in turn.
+
+    A test gives at most `most_per_cell` keys. A key can come more than once.
+    """
     yield from (key for key in examples if key in answers)
     of_test: list[list[Key]] = [[] for _ in range(n_tests)]
     for key in sorted(answers, key=lambda key: _URGENT[answers[key].outcome]):
@@ -220,7 +223,7 @@ def _order(answers: Mapping[Key, _Answer], examples: Sequence[Key], n_tests: int
 
 
 def _plain(answer: _Answer, places: Mapping[str, int], longest: int) -> list[object]:
-    """One answer as the page's script reads it; see `leaderboard.js`."""
+    """Return one answer in the form that the page's script reads; see `leaderboard.js`."""
     response = answer.response
     note = response.error or response.evidence or ""
     return [

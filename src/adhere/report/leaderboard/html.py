@@ -1,8 +1,8 @@
 """The page of a leaderboard.
 
-Who ranks where and how surely, model by test, cost, failures, and the answers behind a cell. One file without any
-request. Everything can be read without its script; with it the tables sort and filter, and a cell opens the answers
-that it counts. A pure function of the Leaderboard and the stored Runs.
+It shows ranks and their uncertainty, models by test, cost, failures, and the answers behind a cell. It is one file
+without any request. Everything can be read without its script; with it the tables sort and filter, and a cell opens its
+answers. It is a pure function of the Leaderboard and the stored Runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMES = {"truncated": "cut at a limit", "refused": "refused", "empty": "empty a
 
 
 class _TableRow(NamedTuple):
-    """One row of the table: its place in the data, the record, its picture and what the script sorts by."""
+    """Holds one row of the table: its number in the data, the record, its picture and the script's sort keys."""
 
     number: int
     row: Row
@@ -38,7 +38,7 @@ class _TableRow(NamedTuple):
 
 
 class _Mode(NamedTuple):
-    """One way of failing, over all models."""
+    """Describes one way of failing, over all models."""
 
     mode: str
     name: str
@@ -50,12 +50,12 @@ class _Mode(NamedTuple):
 
     @property
     def said(self) -> str:
-        """For a person."""
+        """The name of this way of failing, for display."""
         return _NAMES.get(self.mode, self.name if self.mode in {"test", "constraint"} else f"{self.mode}: {self.name}")
 
 
 class _Section(NamedTuple):
-    """Everything about one suite; `first` are the ranked models with the highest rate."""
+    """Holds everything about one suite; `first` are the ranked models with the highest rate."""
 
     suite: SuiteFacts
     rows: tuple[_TableRow, ...]
@@ -71,12 +71,12 @@ class _Section(NamedTuple):
 
 
 def leaderboard_html(directory: Path, board: Leaderboard, *, most_bytes: int = MOST_BYTES) -> str:
-    """The page as text.
+    """Return the page as text.
 
     Args:
-        directory: What the places of the board's Runs are relative to: the sweep's directory.
+        directory: The sweep's directory, which the places of the board's Runs are relative to.
         board: See Leaderboard.
-        most_bytes: Of the answers that the page carries.
+        most_bytes: Most bytes of the answers that the page contains.
     """
     data = islands(board, directory, most_bytes=most_bytes)
     sections = tuple(_section(suite, board, data) for suite in board.suites)
@@ -160,7 +160,7 @@ def _show_row(number: int, row: Row) -> _TableRow:
 
 
 def _rank_text(row: Row) -> str:
-    """`3 (2–7)`."""
+    """Format a rank with its range: `3 (2–7)`."""
     if row.rank is None:
         return DASH
     if row.rank_low is None or row.rank_high is None or row.rank_low == row.rank_high:
@@ -197,7 +197,7 @@ def _difficulty(suite: SuiteFacts) -> Markup:
 
 
 def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
-    """The commonest ways of failing over all models, with answers of different models."""
+    """Return the most frequent ways of failing over all models, with answers of different models."""
     cases_by_mode: dict[tuple[str, str], list[tuple[Row, int, int, tuple[Example, ...]]]] = defaultdict(list)
     for row in rows:
         for failure in row.failures:

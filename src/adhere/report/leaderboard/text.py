@@ -1,6 +1,6 @@
 """A Leaderboard for the terminal.
 
-Who ranks where and how surely, who does not and why, and how much it can tell apart.
+It shows ranks and their uncertainty, models without a rank and why, and the smallest difference it can tell.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NOUNS = {"test": "tests", "family": "families of constraints", "slice": "slices
 
 
 def leaderboard_text(board: Leaderboard, *, width: int = 120, most_rows: int = MOST_ROWS) -> str:
-    """The whole board in at most `width` columns where words allow it, safe to print.
+    """Return the whole board in at most `width` columns if words allow it, safe to print.
 
     Args:
         board: See Leaderboard.
-        width: Of the terminal.
+        width: Columns of the terminal.
         most_rows: Ranked models shown of each suite; the rest is counted.
     """
     parts = ["\n".join(_of_models(board, width))] if board.listed is not None else []
@@ -36,19 +36,19 @@ def leaderboard_text(board: Leaderboard, *, width: int = 120, most_rows: int = M
 
 
 def usd(value: float | None) -> str:
-    """`$0.0012`: four decimals below a dollar, two above."""
+    """Format an amount such as `$0.0012`: four decimals below a dollar, two above."""
     if value is None:
         return DASH
     return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.2g}" if value < 0.0001 else f"${value:.4f}"
 
 
 def rank_range(row: Row) -> str:
-    """`3 (2…6)`; a dash where the model has no rank."""
+    """Format a rank with its range, `3 (2…6)`; a dash if the model has no rank."""
     return DASH if row.rank is None else f"{row.rank} ({row.rank_low}…{row.rank_high})"
 
 
 def lacking(row: Row) -> str:
-    """Count the answers that are not finished ones, by what became of them: `2 timed out, 1 refused`."""
+    """Count the unfinished answers by status: `2 timed out, 1 refused`."""
     account = row.accounting
     parts = {
         "cut": account.truncated,
@@ -115,7 +115,7 @@ def _of_models(board: Leaderboard, width: int) -> list[str]:
 
 
 def _name_some(models: Sequence[Dead]) -> str:
-    """Models by their reason: the commonest reasons, and under each the first of its models."""
+    """Name models by reason: the most frequent reasons, and under each the first of its models."""
     by_reason: dict[str, list[str]] = {}
     for model in models:
         by_reason.setdefault(one_line(model.reason)[:120], []).append(one_line(model.model))

@@ -1,6 +1,6 @@
-"""A leaderboard as a workbook: the matrix models × tests, one sheet a test with the answers, totals by model, settings.
+"""A leaderboard as a workbook: models × tests, a sheet of answers for each test, totals by model, settings.
 
-How cells are written: `pieces/workbook.py`.
+`pieces/workbook.py` writes the cells.
 """
 
 from __future__ import annotations
@@ -44,11 +44,10 @@ def write_leaderboard_xlsx(sweep: Sweep | None, board: Leaderboard, path: Path, 
     """Write the workbook; whoever reads `path` sees the old file or the whole new one.
 
     Args:
-        sweep: Where the Runs lie, and the settings; None for a board of single Runs.
+        sweep: The sweep with the Runs and settings; None for a board of single Runs.
         board: Its leaderboard.
         path: The file.
-        most_rows: Of each test's sheet: an even share of each model's answers. What is left out stays in the store, and
-            the sheet says so.
+        most_rows: Most rows of each test's sheet, an even share for each model. The sheet says if answers are left out.
 
     Raises:
         ResourceError: The file cannot be written.
@@ -68,7 +67,7 @@ class _Workbook:
         }
 
     def fill(self) -> None:
-        """Every sheet. The sheets of answers are filled together, so that each Run is read once."""
+        """Fill every sheet. Sheets of answers are filled together, so that each Run is read once."""
         alone = len(self.board.suites) == 1
         for suite in self.board.suites:
             self._overview(suite, "Overview" if alone else f"Overview {suite.name}")
@@ -180,7 +179,7 @@ class _Workbook:
 
 
 def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
-    """Every verdict, and every answer that has none, of the tests in turn."""
+    """Return a row for every constraint of every answer, judged or not, sorted by test."""
     noun = noun_of(run.prompts)
     details = []
     for prompt in run.prompts:
@@ -206,13 +205,13 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
 
 
 def _expected_answer(ref: ConstraintRef) -> str:
-    """The answer that the constraint wants, where it has one in its parameters."""
+    """Return the answer that the constraint's parameters expect; empty if there is none."""
     value: Json = ref.params.get("expected", ref.params.get("answer", ""))
     return value if isinstance(value, str) else encode(value).decode()
 
 
 def _outcome(cell: Cell) -> str | None:
-    """One answer to one test: near misses are told apart from failures, and are never passes."""
+    """Return the outcome of one answer to one test; `partial` is a near miss and no pass, None: not measured."""
     if not cell.n:
         return None
     return "pass" if cell.passed == cell.n else "partial" if cell.partial else "fail"
@@ -274,7 +273,7 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
 
 
 def _leaves(name: str, value: object) -> list[tuple[str, object]]:
-    """A nested setting as rows: `spec.sampling.temperature`."""
+    """Return a nested setting as rows named like `spec.sampling.temperature`."""
     if isinstance(value, dict) and value:
         return [leaf for key, item in value.items() for leaf in _leaves(f"{name}.{key}", item)]
     if isinstance(value, list | tuple) and value:

@@ -2,7 +2,7 @@
 
 Pictures are fluid without a script: x is given in percent of the width, y and text in pixels, so that a phone shows the
 same letters at the same size. Colours and weights live in the style sheet (classes only: the page's policy forbids
-style attributes). Every picture is an `img` with a label; the same numbers stand in a table beside it.
+style attributes). Every picture is an `img` with a label; a table next to it has the same numbers.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _BAR_LINE, _FOREST_LINE = 36, 46
 A chart of bars is narrower.
 """
 WIDE = 90
-"""As many fit into one line of a picture of its own."""
+"""Characters that fit into one line of a full-width picture."""
 _VALUE_LINE = 17
 _CURVE_POINTS = 400  # above this many steps a curve is drawn by the extremes of each stretch
 
 
 class Bar(NamedTuple):
-    """One bar from zero. `dots` are single seeds; `value` None draws the label and `text` only."""
+    """Describes one bar from zero. `dots` are single seeds; with `value` None only the label and `text` are drawn."""
 
     label: str
     value: float | None
@@ -42,7 +42,7 @@ class Bar(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One row of a forest: a difference with its interval, and the band too small for the design to find.
+    """Describes a row of a forest plot: a difference, its interval, and the band too small for the design to find.
 
     `dots` are single seeds.
     """
@@ -59,7 +59,7 @@ class Difference(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """One rate of a row, in the colour of what it belongs to; None draws nothing."""
+    """Describes one rate of a row; `tone` is its colour, and a rate of None is not drawn."""
 
     tone: int
     rate: float | None
@@ -68,7 +68,7 @@ class Mark(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """One numbered place of a scatter, whose key reads `label` and `text`; [low, high] is the interval of `y`."""
+    """Describes a numbered point of a scatter; its key shows `label` and `text`; [low, high] is the interval of `y`."""
 
     label: str
     x: float
@@ -80,14 +80,14 @@ class Spot(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of a curve over steps; None leaves a gap."""
+    """Describes one line of a curve over steps; None leaves a gap."""
 
     values: Sequence[float | None]
     tone: int
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
-    """One element; text children and attribute values are escaped. `class_` is class, `_` in a name is a hyphen."""
+    """Return one element; text and attributes are escaped. `class_` means class, and `_` in a name becomes a hyphen."""
     attributes_text = Markup("").join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _attribute(value))
         for key, value in attributes.items()
@@ -106,7 +106,7 @@ def _short(value: float) -> str:
 
 
 def _at(fraction: float) -> str:
-    """A horizontal place as SVG takes it; values outside the axis stay at its end."""
+    """Format a horizontal place (0 to 1) in percent; values outside the axis stay at its end."""
     return f"{_short(100 * min(max(fraction, 0.0), 1.0))}%"
 
 
@@ -128,9 +128,9 @@ def _picture(height: int, name: str, *children: Markup, class_: str) -> Markup:
 
 
 def nice_top(values: Sequence[float | None], *, least: float) -> float:
-    """The end of an axis from zero.
+    """Return the end of an axis from zero.
 
-    The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10ⁿ that holds every value and `least`.
+    It is the smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10ⁿ that holds every value and `least`.
     """
     most = max([least, *(value for value in values if value is not None)])
     power = 10.0 ** math.floor(math.log10(most))
@@ -138,7 +138,7 @@ def nice_top(values: Sequence[float | None], *, least: float) -> float:
 
 
 def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
-    """Round places between two values, at most `most` of them, zero among them where it lies between."""
+    """Return at most `most` round places between two values, including zero if it lies between them."""
     span = high - low
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(size * power for size in (1, 2, 2.5, 5, 10, 20) if span / (size * power) <= most - 1 + 1e-9)
@@ -147,7 +147,7 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
 
 
 def bars(rows: Sequence[Bar], *, name: str, top: float, reference: float | None = None) -> Markup:
-    """Horizontal bars of rates from zero to `top`; `reference` is a dotted line through all of them."""
+    """Draw horizontal bars of rates from zero to `top`; `reference` is a dotted line through all of them."""
     below = _VALUE_LINE if any(len(row.label) + len(row.text) > _BAR_LINE for row in rows) else 0
     pitch, foot = 46 + below, 20
     end = len(rows) * pitch
@@ -202,9 +202,9 @@ def _whisker(low: float | None, high: float | None, y: int, place: Callable[[flo
 
 
 def forest(rows: Sequence[Difference], *, name: str, fits: int = _FOREST_LINE) -> Markup:
-    """Differences in points around a zero line, each with its interval and its band of undetectable differences.
+    """Draw differences in points around a zero line, each with its interval and undetectable band.
 
-    Values go below their labels where one line does not hold as many characters as `fits`.
+    Values go below their labels if a row has more than `fits` characters.
     """
     numbers = [(row.value, row.low, row.high, *row.dots, row.band, -row.band if row.band else None) for row in rows]
     ends = [value for row in numbers for value in row if value is not None]
@@ -242,9 +242,9 @@ def _difference(row: Difference, y: int, place: Callable[[float], float], below:
 
 
 def marks(rows: Sequence[tuple[str, str, Sequence[Mark]]], *, name: str) -> Markup:
-    """Rows of (label, value, marks).
+    """Draw rows of (label, value, marks).
 
-    Rates from 0 to 100 %, one line under the other where a row has several, each with its interval.
+    A row's rates, from 0 to 100 %, are drawn one below the other, each with its interval.
     """
     parts: list[Markup] = []
     top = 0
@@ -270,9 +270,9 @@ def plane(
     height: int,
     more: int = 0,
 ) -> Markup:
-    """Grid lines with labels at places from 0 to 1 of both axes (y upwards), and `children` over them.
+    """Draw labelled grid lines at places from 0 to 1 of both axes (y upwards), and `children` on top.
 
-    `more`: pixels of it below.
+    `more`: additional pixels below the grid.
     """
     grid: list[Markup] = []
     for place, label in down:
@@ -288,16 +288,16 @@ def plane(
 
 
 def plane_y(place: float, height: int) -> float:
-    """The pixel of a place from 0 to 1 of an upward axis that is `height` pixels long."""
+    """Return the pixel of a place (0 to 1) on an upward axis that is `height` pixels long."""
     return 12 + (1 - place) * height
 
 
 def scatter(
     spots: Sequence[Spot], *, name: str, unit: str, reference: float | None = None, fits: int = _BAR_LINE
 ) -> Markup:
-    """Rates over an amount from zero, each spot with its interval and number, and a key of the numbers below.
+    """Draw rates over an amount from zero: numbered spots with intervals, and a key of the numbers below.
 
-    A dotted line at `reference`.
+    `reference` is a dotted line.
     """
     below = _VALUE_LINE if any(len(spot.label) + len(spot.text) > fits for spot in spots) else 0
     height, line = 300, 19 + below
@@ -339,7 +339,7 @@ def _number(number: int, tone: int, x: str, y: float) -> Markup:
 
 
 def _marker(direction: Direction, x: str, y: int) -> Markup:
-    """A shape for each direction, so that colour is never the only sign."""
+    """Draw a shape for each direction, so that colour is never the only sign."""
     shapes = {"more": "M0-7L7 6H-7Z", "fewer": "M0 7L7-6H-7Z"}
     shape = shapes.get(direction)
     inner = element("path", d=shape) if shape else element("circle", r=5.5, cx=0, cy=0)
@@ -422,7 +422,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _thin_out(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
-    """(step, value), long curves reduced to the lowest and highest value of each stretch, in their order."""
+    """Return (step, value), long curves reduced to the lowest and highest value of each stretch, in order."""
     steps = list(enumerate(values))
     if len(steps) <= _CURVE_POINTS:
         return steps
@@ -438,7 +438,7 @@ def _thin_out(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
 def _path(
     places: Sequence[tuple[int, float | None]], across: Callable[[int], float], down: Callable[[float], float]
 ) -> str:
-    """Path data with a gap at each None; a value alone between gaps becomes a dot (a line of no length, round ends)."""
+    """Return path data with a gap at each None; a single value between gaps becomes a dot (a line of no length)."""
     parts: list[str] = []
     previous: float | None = None
     for position, (index, value) in enumerate(places):
@@ -452,7 +452,7 @@ def _path(
 
 
 def parts_bar(parts: Sequence[tuple[str, int]], *, whole: int, name: str) -> Markup:
-    """One thin bar divided into counted parts of `whole`; each part is a (style class, count)."""
+    """Draw one thin bar divided into counted parts of `whole`; each part is a (style class, count)."""
     rects = [element("rect", x="0", y=0, width="100%", height=10, class_="track")]
     start = 0
     for style, amount in parts:
@@ -463,7 +463,7 @@ def parts_bar(parts: Sequence[tuple[str, int]], *, whole: int, name: str) -> Mar
 
 
 def meter(rate: float | None, low: float | None, high: float | None, tone: int = 1) -> Markup:
-    """One thin bar of a rate with its interval, for a cell of a table whose numbers stand beside it."""
+    """Draw one thin bar of a rate with its interval, for a table cell with the numbers next to it."""
     parts = [element("rect", x="0", y=3, width="100%", height=8, class_="track")]
     if rate is not None:
         parts.append(element("rect", x="0", y=3, width=_at(rate), height=8, class_=f"bar t{tone}"))

@@ -1,7 +1,7 @@
-"""The words of pages, tables and the command line, each explained once.
+"""The glossary of pages, tables and the command line.
 
-Pages print those that they use, and docs/reference/glossary.md prints all. `MEASURES` and `COULD_FIND` are what tables
-call the numbers whose keys in JSON are older.
+Pages print the words that they use, and docs/reference/glossary.md prints all. `MEASURES` and `COULD_FIND` are headings
+of numbers whose keys in JSON have older names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MEASURES = {
     "instruction_strict": "constraints passed (strict)",
     "instruction_loose": "constraints passed (loose)",
 }
-"""The four counts of every suite: key in JSON -> what people are shown."""
+"""The four counts of every suite: key in JSON -> displayed name."""
 COULD_FIND = "could find"
 """The heading of a column of differences that a design could find."""
 
@@ -139,16 +139,16 @@ GLOSSARY: dict[str, str] = {
 
 
 def words(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Some words with what they mean, in alphabetical order.
+    """Return the given words with their meanings, in alphabetical order.
 
     Raises:
-        KeyError: One is not in the glossary, which is a bug of the page.
+        KeyError: A word is not in the glossary, which is a bug of the page.
     """
     return [(name, GLOSSARY[name]) for name in sorted(names)]
 
 
 def glossary_markdown() -> str:
-    """The page docs/reference/glossary.md."""
+    """Return the text of docs/reference/glossary.md."""
     rows = "\n".join(f"| {name} | {meaning} |" for name, meaning in words(GLOSSARY))
     return f"""# Glossary
 

@@ -1,4 +1,4 @@
-"""The numbers that stand beside every pass rate. They show a rate that was bought with shorter or emptier answers."""
+"""The guard numbers shown with every pass rate. They reveal a rate that was bought with shorter or emptier answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_GUARD = "no answer had a text to measure, or no prompt names topic words"
 
 
 class GuardColumn(NamedTuple):
-    """One guard number: its field, its heading in a table, what it means, whether it is a share."""
+    """Describes one guard number: its field, its heading, its meaning, and whether it is a share."""
 
     field: str
     heading: str
@@ -43,24 +43,24 @@ GUARDS = (
 
 
 def floor_cell(floor: Floor | None) -> str:
-    """`25.3 % (first line)`: what the best answerer without a model passes, and its name."""
+    """Format a floor as `25.3 % (first line)`: what the best answerer without a model passes, and its name."""
     return DASH if floor is None else f"{percent(floor.rate)} ({floor.answerer})"
 
 
 def floor_line(floor: Floor | None) -> str:
-    """A floor in a sentence; empty where there is none."""
+    """Describe a floor in a sentence; empty if there is none."""
     if floor is None:
         return ""
     return f"{percent(floor.rate)}: so many prompts pass with the answerer “{floor.answerer}”, which has no model"
 
 
 def guard_cells(guard: GuardMeans) -> list[tuple[GuardColumn, float | None]]:
-    """The guard numbers in the order of their columns."""
+    """Return the guard numbers with their columns, in order."""
     return [(column, getattr(guard, column.field)) for column in GUARDS]
 
 
 def guard_reasons(guards: Iterable[GuardMeans]) -> list[str]:
-    """Why guard numbers are undefined, each reason once; empty where all are there."""
+    """Return why guard numbers are undefined, each reason once; empty if all are defined."""
     reasons = []
     all_guards = list(guards)
     if any(guard.n == 0 for guard in all_guards):

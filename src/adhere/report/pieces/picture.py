@@ -1,6 +1,6 @@
 """A chart as a picture of its own.
 
-One SVG file with its title, legend and colours, for a page, a slide or a notebook.
+It is one SVG file with title, legend and colours, for a page, a slide or a notebook.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _HERE = Path(__file__).parent
 _FONT = "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', system-ui, sans-serif"
 _LEFT, _RIGHT, _LINE = 20, 28, 19
 _AXIS = 44
-"""Room for the labels of an upward axis, which stand to the left of their chart."""
+"""Pixels for the labels of an upward axis, to the left of the chart."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart that is shown by a notebook, written by `save`, and read aloud by its `alt`.
+    """A chart that a notebook shows and `save` writes; `alt` describes it in words.
 
     Attributes:
-        title: Stands above it.
-        chart: One of `report.pieces.charts`.
-        legend: (colour, label) for what its colours mean.
+        title: The text above the chart.
+        chart: A chart made by `report.pieces.charts`.
+        legend: (colour, label) pairs that explain its colours.
         note: A line below the title.
         alt: All of its numbers in words.
     """
@@ -47,11 +47,11 @@ class Picture:
     alt: str = ""
 
     def svg(self, *, theme: Theme = "auto", width: int = 720) -> str:
-        """The picture as one SVG document without variables, scripts or requests. Other programs can convert it.
+        """Return the picture as an SVG document without variables, scripts or requests.
 
         Args:
             theme: `auto` follows the reader's preference for light or dark.
-            width: In pixels; what is inside keeps the size of its letters.
+            width: Width in pixels; letters keep their size.
         """
         chart_match = re.search(r' class="chart (\S+)" .*?height="(\d+)"', self.chart)
         if chart_match is None:
@@ -94,12 +94,12 @@ class Picture:
         )
 
     def png(self, *, theme: Theme = "light", width: int = 720, scale: float = 2) -> bytes:
-        """The picture as PNG, drawn by resvg (`pip install resvg-py`).
+        """Return the picture as PNG, drawn by resvg (`pip install resvg-py`).
 
         Args:
             theme: As for `svg`; a PNG has no reader's preference, so `auto` is light.
-            width: In pixels at a scale of 1.
-            scale: How many pixels of the PNG a pixel of the SVG is.
+            width: Width in pixels at a scale of 1.
+            scale: Pixels of the PNG for each pixel of the SVG.
 
         Raises:
             MissingExtra: resvg-py is not installed.
@@ -113,7 +113,7 @@ class Picture:
 
         Raises:
             UsageError: The name ends otherwise; a browser, Inkscape or `rsvg-convert` makes a PDF of an SVG.
-            MissingExtra: A PNG is wanted, and resvg-py is not installed.
+            MissingExtra: resvg-py, needed for a PNG, is not installed.
         """
         file = Path(path)
         if file.suffix not in {".svg", ".png"}:
@@ -135,7 +135,7 @@ class Picture:
 
 @functools.cache
 def _style(theme: Theme) -> str:
-    """The rules of charts with their colours put in, held to this one picture so that they touch nothing beside it."""
+    """Return the style rules of charts with colours filled in, limited to this picture."""
     light, _, dark = (_HERE / "colours.css").read_text(encoding="utf-8").partition("@media")
     rules = (_HERE / "charts.css").read_text(encoding="utf-8") + (
         f".adhere-picture {{ font-family: {_FONT}; font-size: 13px; fill: var(--ink); }} .paper {{ fill: "
@@ -149,7 +149,7 @@ def _style(theme: Theme) -> str:
 
 
 def _fill_in(rules: str, colours: str, *, only: bool = False) -> str:
-    """Every variable replaced by its colour; `only`: nothing but the declarations that have one."""
+    """Replace every variable by its colour; with `only`, keep just the declarations that have one."""
     values = dict(re.findall(r"(--[\w-]+): (#\w+)", colours))
     filled_rules = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", rules):

@@ -1,4 +1,4 @@
-"""Side measures in words and rows: what a change cost beside the following of instructions.
+"""Side measures in words and rows: what a change cost apart from following instructions.
 
 Shared by comparisons and studies.
 """
@@ -14,7 +14,7 @@ SIDE_HEADINGS = ("side task", "n", "left out", "values", "worse by", "interval",
 
 
 def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
-    """`following`, and worse at the rest or not."""
+    """Append to `following` whether the side tasks became worse."""
     tasks_by_outcome = {
         outcome: [side.task for side in sides if side.outcome == outcome]
         for outcome in ("violated", "undecided", "holds")
@@ -35,7 +35,7 @@ def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
 
 
 def following_words(difference: float | None, low: float | None, high: float | None) -> str:
-    """Better at following or not, by the interval of the difference."""
+    """Say whether following became better or worse, by the interval of the difference."""
     if low is None or high is None or low <= 0 <= high:
         return "following undecided"
     return (
@@ -45,7 +45,7 @@ def following_words(difference: float | None, low: float | None, high: float | N
 
 
 def side_row(side: SideTest) -> list[str]:
-    """The cells under SIDE_HEADINGS. Points for rates, per cent for perplexities."""
+    """Return the cells under SIDE_HEADINGS: points for rates, per cent for perplexities."""
     is_rate = side.unit == "rate"
     values = [
         "–" if value is None else percent(value) if is_rate else decimal(value, digits=2)
@@ -62,7 +62,7 @@ def side_row(side: SideTest) -> list[str]:
 
 
 def side_reasons(sides: Sequence[SideTest]) -> list[str]:
-    """Why a test is undecided: nothing measured, or how many items would decide it."""
+    """List why tests are undecided: nothing was measured, or how many items would decide them."""
     reasons = [f"{side.task}: {side.reason}" for side in sides if side.reason]
     return reasons + [
         f"{side.task}: about {count(side.needed)} items would decide it if there is no difference"

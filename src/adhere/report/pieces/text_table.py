@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from adhere.terminal import columns, one_line, plain
 
 _LEAST = 8
-"""Columns that a cut name keeps at least."""
+"""Least columns that a shortened name keeps."""
 
 
 def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, indent: int = 2) -> str:
-    """Rows (the first is the heading) in aligned columns.
+    """Align rows (the first is the heading) in columns.
 
-    The first `left` columns are aligned left, the others right. Where the table is wider than `width`, columns stand a
-    space apart for two. Where that is not enough, the first column is cut in its middle, and then the last columns are
-    left out and named below: a terminal that breaks lines in the middle of a number is worse.
+    The first `left` columns are aligned left, the others right. If the table is wider than `width`, columns are one
+    space apart instead of two. If that is not enough, the first column is cut in its middle, and then the last columns
+    are left out and named below: a terminal that breaks lines in the middle of a number is worse.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
@@ -49,9 +49,9 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
 
 
 def paragraph(text: str, *, width: int, indent: int = 2, label: str = "", hang: int = 0) -> str:
-    """One wrapped paragraph of a text that somebody else may have written.
+    """Put an untrusted text on one line and wrap it to `width` columns, at least 40.
 
-    `label` stands before it in `hang` columns.
+    `label`, padded to `hang` columns, comes first; later lines are indented by `indent` and `hang`.
     """
     first = " " * indent + label.ljust(hang)
     return textwrap.fill(
@@ -65,20 +65,20 @@ def paragraph(text: str, *, width: int, indent: int = 2, label: str = "", hang: 
 
 
 def heading(text: str) -> str:
-    """A heading with a line under it."""
+    """Return a heading with a line under it."""
     lines = textwrap.wrap(plain(text), columns(), break_on_hyphens=False, break_long_words=False)
     return "\n".join([*lines, "─" * max(map(_width, lines), default=0)])
 
 
 def _width(text: str) -> int:
-    """Columns that a terminal gives the text: wide East Asian characters take two, combining ones none."""
+    """Return the columns that a terminal gives the text: wide East Asian characters take two, combining ones none."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
 
 
 def _cut(text: str, size: int) -> str:
-    """A name with its middle left out: its beginning says what it is of, and its end tells it from its neighbours."""
+    """Shorten a name in its middle, because its beginning and its end tell it from others."""
     if _width(text) <= size:
         return text
     back = _beginning(text[::-1], (size - 1) // 2)[::-1]

@@ -1,4 +1,4 @@
-"""Makes text that somebody else wrote (prompts, answers, names) safe to look at in a page.
+"""Makes untrusted text (prompts, answers, names) safe to show on a page.
 
 For terminals see `adhere.terminal`. Escaping alone is not enough: a bidi override or a control character survives HTML
 escaping and changes what a reader sees. Such characters are shown by name.
@@ -17,7 +17,7 @@ _KEPT = frozenset("\n\t\u200c\u200d")
 
 
 def visible(text: str) -> str:
-    """The text with every invisible or reordering character written out: `⟨U+202E⟩` for an override.
+    """Write out every invisible or reordering character of a text: `⟨U+202E⟩` for an override.
 
     Line breaks and tabs stay. The result always encodes as UTF-8: a lone surrogate is written out as well.
     """
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 
 def mark_hidden(text: str) -> Markup:
-    """`visible(text)` as escaped HTML, each written-out character in its own element so that it stands apart."""
+    """Return `visible(text)` as escaped HTML, with each written-out character in its own element."""
     pieces = [
         Markup('<span class="hidden-char">{}</span>').format(_escape(char)) if _is_hidden(char) else escape(char)
         for char in text.replace("\r\n", "\n")

@@ -1,6 +1,6 @@
 """Says in words what a contrast shows.
 
-Nothing is computed: stored intervals and p-values are read against their level.
+Nothing is computed: stored intervals and p-values are compared with their level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUALITY = (
 
 
 class Effect(NamedTuple):
-    """A contrast in words: `short` for a table cell, `sentence` for a reader; `direction` chooses mark and colour."""
+    """Holds a contrast in words: `short` for a table cell, `sentence` for text; `direction` chooses mark and colour."""
 
     direction: Direction
     short: str
@@ -45,9 +45,9 @@ def noun_of(result: StudyResult) -> str:
 
 
 def verb_of(result: StudyResult) -> str:
-    """Return what the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`.
+    """Return the verb for what a study's contrasts count: prompts that `pass`, `pass soundly`, or `pass and respond`.
 
-    Of sessions: rules that `are kept`.
+    For sessions it is `are kept`, of rules.
     """
     if is_of_rules(result):
         return "are kept"
@@ -59,8 +59,8 @@ def verb_of(result: StudyResult) -> str:
 def effect(contrast: Contrast, *, verb: str = "pass", noun: str = "prompts") -> Effect:
     """Say what the contrast shows; `noun` names what is counted, `verb` what it does.
 
-    An effect is claimed only when the interval excludes zero and the p-value, where there is one (Holm's where the
-    contrast was adjusted), lies at or below the same level.
+    An effect is claimed only when the interval excludes zero and the p-value, if there is one (Holm's if the contrast
+    was adjusted), is at or below the same level.
     """
     head = f"{contrast.treatment} over {contrast.control}"
     if contrast.difference is None:
@@ -76,12 +76,12 @@ def effect(contrast: Contrast, *, verb: str = "pass", noun: str = "prompts") -> 
 
 
 def reason_of(contrast: Contrast) -> str:
-    """Why a number of the contrast is None."""
+    """Return why a number of the contrast is None."""
     return contrast.reason or "the record gives no reason"
 
 
 def sentence(text: str) -> str:
-    """The text with a capital letter at its start and a full stop at its end."""
+    """Give the text a capital letter at its start and a full stop at its end."""
     plain = text.strip()
     if not plain:
         return ""
@@ -89,13 +89,13 @@ def sentence(text: str) -> str:
 
 
 def level(contrast: Contrast) -> str:
-    """The contrast's confidence: `95 %`."""
+    """Format the contrast's confidence as `95 %`."""
     whole = round(100 * contrast.confidence, 6) == round(100 * contrast.confidence)
     return percent(contrast.confidence, digits=0 if whole else 1)
 
 
 def not_measured(result: StudyResult) -> list[str]:
-    """List what a reader could take from this report although nobody measured it."""
+    """List what a reader might conclude from this report although it was not measured."""
     suite_names = ", ".join(suite.name for suite in result.suites)
     notes = [
         "Whether code is good, and whether a rule was sensible: programs read commands, files and replies."
@@ -138,7 +138,7 @@ def _is_below_level(contrast: Contrast) -> bool:
 
 
 def _but(contrast: Contrast) -> str:
-    """Why an interval and a p-value that disagree are not called an effect."""
+    """Say why an interval and a p-value that disagree are not called an effect; empty if they agree."""
     is_adjusted = contrast.p_adjusted is not None
     name = "Holm's p" if is_adjusted else "p"
     p = p_value(contrast.p_adjusted if is_adjusted else contrast.p_value)

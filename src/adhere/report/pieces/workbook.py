@@ -1,6 +1,6 @@
-"""Workbooks, written once for every page that has one.
+"""Writes workbooks, for every page that has one.
 
-Names and answers are somebody else's, so every text is written as a string cell: nothing becomes a formula, a link or a
+Names and answers are untrusted, so every text is written as a string cell: nothing becomes a formula, a link or a
 number, invisible characters are written out, and a text that is longer than a cell says that it was cut.
 """
 
@@ -58,7 +58,7 @@ def write_workbook(path: Path, fill: Callable[[Any], None]) -> None:
 
 
 def formats_of(workbook: Any) -> dict[str, Any]:
-    """The looks of cells, by name."""
+    """Return the formats of cells, by name."""
     return {
         "plain": workbook.add_format({"valign": "top"}),
         "wrap": workbook.add_format({"valign": "top", "text_wrap": True}),
@@ -74,7 +74,7 @@ def formats_of(workbook: Any) -> dict[str, Any]:
 
 
 def cell_text(text: str) -> str:
-    """A text as a cell takes it: visible, valid, and cut with a note where it is too long."""
+    """Return a text for a cell: visible, valid, and cut with a note if it is too long."""
     plain = text if text.replace("\n", "").replace("\t", "").isprintable() else visible(text)
     if len(plain) * 2 <= LONGEST_CELL:
         return plain
@@ -86,16 +86,17 @@ def cell_text(text: str) -> str:
 
 
 class SheetNames:
-    """Names that Excel takes.
+    """Makes names that Excel accepts.
 
-    At most 31 characters, no brackets, colons, stars, question marks or slashes, unique whatever their case.
+    They have at most 31 characters, no brackets, colons, stars, question marks or slashes, and are unique regardless of
+    case.
     """
 
     def __init__(self) -> None:
         self._taken = {"history"}  # Excel's own
 
     def take(self, title: str) -> str:
-        """A name as near to `title` as can be."""
+        """Return a free name that is as close to `title` as possible."""
         plain = re.sub(r"[\[\]:*?/\\]|[^\x20-\U0010FFFF]", "-", visible(title)).strip(" '") or "sheet"
         name, number = _first_units(plain, 31), 1
         while name.lower() in self._taken:
@@ -107,12 +108,12 @@ class SheetNames:
 
 
 def _first_units(text: str, size: int) -> str:
-    """The start of the text, in UTF-16 units."""
+    """Return the first `size` UTF-16 units of the text."""
     return text.encode("utf-16-le", "replace")[: 2 * size].decode("utf-16-le", "ignore").strip(" '") or "sheet"
 
 
 class Sheet:
-    """Rows of one worksheet from top to bottom: texts are strings, numbers finite, everything else a dash."""
+    """Writes rows of a worksheet from top to bottom: texts as strings, finite numbers, everything else as a dash."""
 
     def __init__(self, sheet: Any, formats: Mapping[str, Any]) -> None:
         self.sheet, self.formats, self.row = sheet, formats, 0
@@ -121,7 +122,7 @@ class Sheet:
     def add(
         self, values: Iterable[object], formats: Mapping[int, str] | None = None, *, default: str = "plain"
     ) -> None:
-        """One row; `formats` by column."""
+        """Write one row; `formats` by column."""
         for column, value in enumerate(values):
             look = self.formats[(formats or {}).get(column, default)]
             if isinstance(value, bool) or value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -133,7 +134,7 @@ class Sheet:
         self.row += 1
 
     def head(self, names: Sequence[str], widths: Sequence[int]) -> None:
-        """The heading; it stays in sight. Widths must be set before a row is written."""
+        """Write the heading, which stays visible, and set widths; call it before rows are written."""
         for column, width in enumerate(widths):
             self.sheet.set_column(column, column, width)
         self.sheet.freeze_panes(self.row + 1, 1)
@@ -141,6 +142,6 @@ class Sheet:
         self.add(names, default="head")
 
     def filter(self) -> None:
-        """Let a reader filter the rows from the heading to here; what comes after is no part of the table."""
+        """Let readers filter the rows from the heading to here; later rows are no part of the table."""
         row, last = self._head
         self.sheet.autofilter(row, 0, max(row, self.row - 1), last)

@@ -1,6 +1,6 @@
 """The page of Runs on `profile` or `breadth`.
 
-Families or kinds from best to worst with intervals, and answers that failed in each.
+It shows families or kinds from best to worst with intervals, and failed answers of each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHOWN = 3  # failing answers of each family
 
 
 class Column(NamedTuple):
-    """One Run: its name, its colour, and its failing answers by family."""
+    """Holds one Run: its name, its colour, and its failing answers by family."""
 
     label: str
     tone: int
@@ -29,7 +29,7 @@ class Column(NamedTuple):
 
 
 class FamilyRow(NamedTuple):
-    """One family: the question that it answers, and each Run's rates, of prompts and of single constraints."""
+    """Holds one family: the question that it answers, and each Run's rates, of prompts and of single constraints."""
 
     name: str
     answers: str
@@ -38,7 +38,7 @@ class FamilyRow(NamedTuple):
 
 
 class ProfileView(NamedTuple):
-    """One profile: its Runs, best first, and its families, best first by the first Run."""
+    """Shows one profile: `columns` are its Runs, best first; `families` are sorted by the first Run, best first."""
 
     suite: str
     warnings: tuple[str, ...]
@@ -47,12 +47,12 @@ class ProfileView(NamedTuple):
 
 
 def is_profile(run: Run) -> bool:
-    """Whether the Run is on the suite `profile` (slices are families) or `breadth` (slices are kinds of constraint)."""
+    """Tell whether the Run is on the suite `profile` (slices are families) or `breadth` (slices are kinds)."""
     return run.spec.suite.partition(":")[0] in {"profile", "breadth"}
 
 
 def profile_html(runs: Sequence[Run]) -> str:
-    """One self-contained page of finished Runs on `profile`.
+    """Return one self-contained page of finished Runs on `profile`.
 
     Raises:
         UsageError: A Run has no summary: it is unfinished.
@@ -87,7 +87,7 @@ def _of_all(rate: Rate | None) -> float:
 
 
 def _question(name: str) -> str:
-    """Say what a slice is about: the question of a family, or how a kind is asked for, by its example."""
+    """Return what a slice is about: the question of a family, or an example request of a kind."""
     if ":" not in name:
         return source_of(name).answers
     return make(name, **registry.get(name).passing[0]).describe()

@@ -19,7 +19,7 @@ MARKS = {"kept": "✓", "broken": "✗", "untriggered": "·", "undecided": "?"}
 
 
 class Column(NamedTuple):
-    """A session as a column: its number, a short name and what it is."""
+    """Holds a session as a column: its number, a short name and its facts."""
 
     number: int
     name: str
@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A rule as a row: its rate and its verdicts, in the order of the columns; None: it has no check."""
+    """Holds a rule as a row: its rate and its verdicts, in the order of the columns; None: the rule has no check."""
 
     rule: Rule
     tokens: int
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 def rules_html(examination: Examination) -> str:
-    """One self-contained page."""
+    """Return one self-contained page."""
     sessions = examination.sessions[:MOST_COLUMNS]
     rates = {rate.name: rate for rate in examination.by_rule()}
     return render(

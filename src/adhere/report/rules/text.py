@@ -18,7 +18,7 @@ LONGEST_QUOTE = 46
 
 
 def rules_text(examination: Examination, *, width: int) -> str:
-    """Rates, where rules were broken and why, what could not be decided, what nobody's program decides."""
+    """Return rates, where rules were broken and why, undecided cases, and rules that no program decides."""
     total = examination.overall
     with_check = sum(rule.check is not None for rule in examination.rules)
     head = (
@@ -41,7 +41,7 @@ def rules_text(examination: Examination, *, width: int) -> str:
 
 
 def rate_words(rate: Rate) -> str:
-    """A rate in a sentence."""
+    """Describe a rate in a sentence."""
     if rate.rate is None:
         return f"no rate, because {rate.reason}"
     interval = percent_interval(rate.low, rate.high)
@@ -62,7 +62,7 @@ def _table(examination: Examination, width: int) -> str:
 
 
 def told_rows(examination: Examination) -> list[list[str]]:
-    """A row for each number of rules that sessions were told; none where all were told as many."""
+    """Return a row for each number of rules that sessions were told; empty if all were told the same number."""
     groups = examination.by_told()
     if len(groups) < 2:
         return []
@@ -140,7 +140,7 @@ def _pairs(examination: Examination, width: int) -> list[str]:
 
 
 def rule_list(rules: Sequence[Rule], *, width: int) -> str:
-    """Rules one a line: where, about how many tokens, whether a program decides."""
+    """List rules, one a line: place, approximate tokens, and kind of check."""
     rows = [["rule", "kind", "tokens, about", "where"]]
     rows += [[rule.id, kind_of(rule), str(tokens_about(rule)), f"{rule.file}:{rule.line}"] for rule in rules]
     total = sum(map(tokens_about, rules))
@@ -149,5 +149,5 @@ def rule_list(rules: Sequence[Rule], *, width: int) -> str:
 
 
 def kind_of(rule: Rule) -> str:
-    """The kind of a rule's check."""
+    """Return the kind of a rule's check; a dash if it has none."""
     return DASH if rule.check is None else str(rule.check.__struct_config__.tag)

@@ -1,6 +1,6 @@
-"""Real answers that failed, drawn by a seed and not by hand.
+"""Draws real answers that failed, by a seed and not by hand.
 
-Each with what the judge said of all of its constraints (strict view).
+Each answer has the verdicts of all of its constraints (strict view).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LONGEST_PROMPT = 1500
 
 
 class Mark(NamedTuple):
-    """The outcome of one constraint of an answer, and why."""
+    """Holds the outcome of one constraint of an answer, and the reason."""
 
     outcome: Outcome
     kind: str
@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
 
 class JudgedAnswer(NamedTuple):
-    """One answer with its verdicts; `prompt` is what was asked last, a long one cut in the middle."""
+    """Holds one answer with its verdicts; `prompt` is the last question, a long one cut in the middle."""
 
     prompt_id: str
     turn: int
@@ -37,14 +37,14 @@ class JudgedAnswer(NamedTuple):
 
 
 class DrawnFailures(NamedTuple):
-    """Some failing answers of a group, and how many there are."""
+    """Holds some failing answers of a group, and the number of all."""
 
     total: int
     answers: tuple[JudgedAnswer, ...]
 
 
 def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most: int) -> dict[str, DrawnFailures]:
-    """At most `most` failing answers of each group of failed verdicts; the group with most of them first."""
+    """Draw at most `most` failing answers of each group of failed verdicts; the largest group comes first."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     responses = {response.key: response for response in run.responses()}
     marks = marks_by_answer(run)
@@ -64,7 +64,7 @@ def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most:
 
 
 def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
-    """Return the judge's verdicts on every answer, constraint by constraint (strict view)."""
+    """Return the verdicts on every answer, constraint by constraint (strict view)."""
     verdicts_by_answer: dict[Key, list[Verdict]] = {}
     for verdict in run.verdicts():
         if verdict.view == "strict":
@@ -80,15 +80,15 @@ def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
 def answer_of(
     prompt: Prompt, turn: int, responses: Mapping[Key, Response], marks: Mapping[Key, tuple[Mark, ...]]
 ) -> JudgedAnswer | None:
-    """The first answer to one turn, failed or not; None where there is none."""
+    """Return the first answer to one turn, failed or not; None if there is none."""
     key = (prompt.id, turn, 0)
     return _judge_view(prompt, responses[key], marks.get(key, ())) if key in responses else None
 
 
 def pick_examples(groups: Mapping[str, DrawnFailures], most: int = 3) -> tuple[JudgedAnswer, ...]:
-    """A few answers to begin with.
+    """Pick a few answers to show first.
 
-    To different prompts, of the groups that fail most, with a text where there is one.
+    They are to different prompts, from the groups that fail most, and have a text if possible.
     """
     examples: list[JudgedAnswer] = []
     for failures in groups.values():
@@ -114,5 +114,5 @@ def _judge_view(prompt: Prompt, response: Response, marks: tuple[Mark, ...]) -> 
 
 
 def _cut(text: str, most: int = LONGEST_PROMPT) -> str:
-    """A long prompt by its two ends: the question stands in one of them."""
+    """Shorten a long prompt in the middle: the question is at one of its ends."""
     return text if len(text) <= most else f"{text[: most // 2]} […] {text[-most // 2 :]}"

@@ -22,7 +22,7 @@ from adhere.verify.traps import TrapScore, traps_of_run
 
 
 class RunRow(NamedTuple):
-    """One Run in a group: how it is called and coloured."""
+    """Holds one Run of a group, with its label and colour."""
 
     label: str
     tone: int
@@ -30,14 +30,14 @@ class RunRow(NamedTuple):
 
 
 class RateRow(NamedTuple):
-    """One family or kind and each Run's share of its constraints; None where a Run has none."""
+    """Holds one family or kind and each Run's share of its constraints; None: a Run has none of them."""
 
     name: str
     shares: tuple[Share | None, ...]
 
 
 class GroupView(NamedTuple):
-    """Everything that the page shows of Runs on the same prompts."""
+    """Holds everything that the page shows of Runs on the same prompts."""
 
     suite: str
     warnings: tuple[str, ...]
@@ -50,9 +50,9 @@ class GroupView(NamedTuple):
 
 
 def runs_html(runs: Sequence[Run]) -> str:
-    """One self-contained HTML page of finished Runs.
+    """Return one self-contained HTML page of finished Runs.
 
-    Those on different prompts stand apart and are not ranked together.
+    Runs on different prompts are shown separately and not ranked together.
 
     Raises:
         UsageError: A Run has no summary: it is unfinished.
@@ -72,7 +72,7 @@ def runs_html(runs: Sequence[Run]) -> str:
 
 
 class TrapView(NamedTuple):
-    """How often a Run's answers take a trap, in words, and the first that do; `why` where it could not be counted."""
+    """Describes how many of a Run's answers take a trap, and the first that do; `why` if they could not be counted."""
 
     line: str
     found: TrapScore | None
@@ -80,7 +80,7 @@ class TrapView(NamedTuple):
 
 
 def _traps(run: Run) -> TrapView:
-    """Count traps taken; of a sharded Run in its first shard only: a page does not read millions of answers."""
+    """Count traps taken; for a sharded Run in its first shard only, since a page does not read millions of answers."""
     try:
         trap_score = traps_of_run(next(run.parts()))
     except AdhereError as error:  # a kind of somebody's package that is not here
@@ -135,7 +135,7 @@ def _bar(row: RunRow, score: SliceScore | None) -> Bar:
 
 
 def rate_rows(tallies: Sequence[dict[str, Tally]]) -> tuple[RateRow, ...]:
-    """A row a family or kind; the lowest rate of the first Run first: where it fails is what a reader looks for."""
+    """Return a row for each family or kind, the lowest rate of the first Run first."""
     names = sorted({name for table in tallies for name in table})
     rows = [
         RateRow(name, tuple(table[name].strict.share if name in table else None for table in tallies)) for name in names

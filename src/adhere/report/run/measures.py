@@ -1,4 +1,4 @@
-"""A suite's own measures as reports show them: one row a measure, and the grid of lengths and depths as a heat map."""
+"""A suite's own measures for reports: a row for each measure, and the grid of lengths and depths as a heat map."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GRID = "depth"
 
 
 class ShownMeasure(NamedTuple):
-    """One number in words; `heat` is its share, for a colour, where it is one.
+    """Holds one number as text; `heat` is the number if it is a share, for a colour.
 
     `why` says why there is no number or no interval.
     """
@@ -26,7 +26,7 @@ class ShownMeasure(NamedTuple):
 
 
 class MeasureRow(NamedTuple):
-    """One measure of every Run; None where a Run does not have it."""
+    """Holds one measure of every Run; None: a Run does not have it."""
 
     name: str
     scope: str
@@ -34,14 +34,14 @@ class MeasureRow(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The heat map of one Run: a column a length, a row a depth."""
+    """Holds the heat map of one Run: a column for each length, a row for each depth."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[ShownMeasure | None, ...]], ...]
 
 
 def in_words(measure: Measure) -> ShownMeasure:
-    """A measure in words."""
+    """Format a measure as text."""
     n = f"{count(measure.n)} {measure.what}"
     if measure.name in _COUNTS:
         ends = (decimal(measure.low, digits=2), decimal(measure.high, digits=2))
@@ -53,7 +53,7 @@ def in_words(measure: Measure) -> ShownMeasure:
 
 
 def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
-    """Every measure of several Runs but those of the grid, in the order in which the first that has it has it."""
+    """Return every measure of several Runs except those of the grid, in order of first occurrence."""
     of_run = [{(one.name, one.scope): one for one in summary.measures if one.name != _GRID} for summary in summaries]
     names = dict.fromkeys(name for own_measures in of_run for name in own_measures)
     return tuple(
@@ -70,7 +70,7 @@ def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
 
 
 def grid(summary: Summary) -> Grid | None:
-    """The grid of lengths and depths; None where nothing was hidden at a depth."""
+    """Return the grid of lengths and depths; None if nothing was hidden at a depth."""
     cells = {tuple(one.scope.split(" at ", 1)): in_words(one) for one in summary.measures if one.name == _GRID}
     if not cells:
         return None

@@ -1,6 +1,6 @@
 """One or several Runs for the terminal.
 
-Leaderboard, accounting, rates under both denominators, guard, families, kinds.
+It shows a leaderboard, accounting, rates under both denominators, guard numbers, families and kinds.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MEASURES = tuple(MEASURES.items())
 def run_text(
     spec: RunSpec, summary: Summary, troubles: Troubles = NO_TROUBLES, *, details: bool = False, width: int = 100
 ) -> str:
-    """One finished Run in at most `width` columns where words allow it; safe to print.
+    """Return one finished Run in at most `width` columns if words allow it; safe to print.
 
     Args:
-        spec: What was asked.
-        summary: Its numbers.
+        spec: The Run's spec.
+        summary: The Run's numbers.
         troubles: Why answers are missing or undecided.
-        details: Also families and kinds of constraint, and every measure of every slice.
-        width: Columns.
+        details: Whether to show families and kinds of constraint, and every measure of every slice, too.
+        width: Columns of the text.
     """
     title = f"{spec.model} on {view.suite_name(spec, summary.overall.n_prompts)}"
     lines = [heading(one_line(title)), *_numbers(spec, summary, width, details=details)]
@@ -42,7 +42,7 @@ def run_text(
 
 
 def runs_text(runs: Sequence[Run], *, width: int = 100) -> str:
-    """Finished Runs: a leaderboard of those on the same prompts, then each of them with what failed.
+    """Return a leaderboard of finished Runs on the same prompts, then each Run with its failures.
 
     Raises:
         UsageError: A Run has no summary: it is unfinished.
@@ -119,7 +119,7 @@ def _rates(slices: Mapping[str, SliceScore], width: int, *, details: bool) -> st
 
 
 def _choose_rates(slices: Mapping[str, SliceScore], *, details: bool) -> list[tuple[str, str, Rate]]:
-    """(slice, measure, rate): all four of all prompts, and of each slice the first, or all four too."""
+    """List (slice, measure, rate): all four measures of `all`, and of each slice the first or, with `details`, all."""
     return [
         (name, measure, getattr(score, field))
         for name, score in slices.items()
@@ -163,7 +163,7 @@ def _tallies(noun: str, tallies: dict[str, Tally], width: int) -> str:
 
 
 def _measures(summary: Summary, width: int) -> list[str]:
-    """Return a table of what the suite's own way of asking shows, or nothing if it has no measures."""
+    """Return a table of the suite's own measures; empty if it has none."""
     if not summary.measures:
         return []
     rows = [["measure", "of", "value", "interval", "n"]]
@@ -174,7 +174,7 @@ def _measures(summary: Summary, width: int) -> list[str]:
 
 
 def _reasons(slices: Mapping[str, SliceScore], tallies: Sequence[Tally], width: int, *, details: bool) -> list[str]:
-    """Why dashes stand above, each reason once; nothing where there are none."""
+    """Return why dashes are shown above, each reason once; empty if there are none."""
     rates = [rate for _, _, rate in _choose_rates(slices, details=details)]
     reasons = dict.fromkeys(rate.reason for rate in rates if rate.of_all is None or rate.of_completed is None)
     reasons |= dict.fromkeys(

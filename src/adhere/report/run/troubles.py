@@ -1,4 +1,4 @@
-"""Why answers of a Run are missing or undecided, most frequent first, and what helps against that very reason."""
+"""Counts why answers of a Run are missing or undecided, most frequent first, with advice for each reason."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHOWN = 3
 
 
 class Reason(NamedTuple):
-    """A message, and how many answers have it."""
+    """Holds a message and the number of answers that have it."""
 
     text: str
     answers: int
 
 
 class Troubles(NamedTuple):
-    """The reasons of failed calls, and of verdicts that could not be decided (strict view), each by frequency."""
+    """Holds the reasons of failed calls, and of undecided verdicts (strict view), each by frequency."""
 
     failed: tuple[Reason, ...]
     undecided: tuple[Reason, ...]
@@ -51,7 +51,7 @@ _ADVICE = (
 
 
 def troubles_of(run: Run) -> Troubles:
-    """Count what went wrong in a stored Run; of a sharded one, only shards in which something did are read."""
+    """Count failed calls and undecided verdicts of a stored Run; of a sharded one, only shards with any are read."""
     failed, undecided = Counter[str](), Counter[str]()
     for part in run.parts():
         summary = part.summary() if part.is_shard and part.is_sealed else None
@@ -73,7 +73,7 @@ def _count_reasons(responses: Iterable[Response], verdicts: Iterable[Verdict]) -
 
 
 def trouble_lines(troubles: Troubles) -> list[str]:
-    """A sentence for each of the most frequent reasons, with what helps; the rest are counted."""
+    """Return a sentence for each of the most frequent reasons, with advice; the other reasons are counted."""
     lines = []
     for reason in troubles.failed[:SHOWN]:
         helps = advice(reason.text)
@@ -92,7 +92,7 @@ def trouble_lines(troubles: Troubles) -> list[str]:
 
 
 def advice(error: str) -> str:
-    """Tell a person what to do about a failed call; empty where only asking again is left."""
+    """Return what a user can do about a failed call; empty if only asking again helps."""
     return next((helps for begins, helps in _ADVICE if re.match(begins, error)), "")
 
 

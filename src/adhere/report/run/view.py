@@ -23,7 +23,7 @@ SLICE_NOTES = {
 
 
 class RunFacts(NamedTuple):
-    """One Run as a report shows it. `failures` are those of the first of its `shards`."""
+    """Holds what a report shows of one Run. `failures` are those of the first of its `shards`."""
 
     directory: str
     manifest: Manifest
@@ -34,7 +34,7 @@ class RunFacts(NamedTuple):
 
     @property
     def spec(self) -> RunSpec:
-        """The Run's spec: which model was asked what, and how."""
+        """The Run's spec."""
         return self.manifest.spec
 
     @property
@@ -44,7 +44,7 @@ class RunFacts(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Runs on the same prompts, best first: only these can be ranked against each other."""
+    """Holds Runs on the same prompts, best first: only these can be ranked against each other."""
 
     suite: str
     runs: tuple[RunFacts, ...]
@@ -53,12 +53,12 @@ class Group(NamedTuple):
 
 
 def slices_of(summary: Summary) -> dict[str, SliceScore]:
-    """`all`, then the suite's slices in their order."""
+    """Return `all`, then the suite's slices in their order."""
     return {"all": summary.overall, **summary.slices}
 
 
 def suite_name(spec: RunSpec, n_prompts: int) -> str:
-    """`core 1, 220 prompts`; a suite from a file goes by the file's name, as the page says elsewhere where it lies."""
+    """Name a suite as `core 1, 220 prompts`; one from a file by the file's name, for the page gives its path."""
     family, colon, path = spec.suite.partition(":")
     name = f"{family}{colon}{path.rpartition('/')[2]}"
     version = f" {spec.suite_version}" if spec.suite_version else ""
@@ -78,7 +78,7 @@ def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
 
 
 def groups(runs: Sequence[RunFacts]) -> list[Group]:
-    """Runs by what they were asked, each group ordered by its strict prompt rate; an undefined rate comes last."""
+    """Group Runs by their prompts, each group ordered by its strict prompt rate; undefined rates come last."""
     keys = dict.fromkeys(_rank_group(run) for run in runs)
     return [_group([run for run in runs if _rank_group(run) == key]) for key in keys]
 
@@ -86,7 +86,8 @@ def groups(runs: Sequence[RunFacts]) -> list[Group]:
 def _rank_group(run: RunFacts) -> tuple[str, str, bool]:
     """Return a key that is equal for Runs that can be ranked together.
 
-    The same prompts, and no oracle (it chose by the verifiers that score it) with others.
+    They have the same prompts, and an oracle (which chose with the verifiers that score it) is ranked only with
+    oracles.
     """
     return run.spec.suite, run.manifest.prompts_sha256, run.spec.is_oracle
 
@@ -103,7 +104,7 @@ def _group(runs: list[RunFacts]) -> Group:
 
 
 def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
-    """The model's name, with as much more as it takes to tell the Runs apart."""
+    """Return the model's name of each Run, with as much more as is needed to tell the Runs apart."""
     forms = (
         lambda run: run.spec.model,
         lambda run: f"{run.spec.model} ({run.spec.engine.name} {run.spec.engine.precision})",
@@ -118,7 +119,7 @@ def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
 
 
 def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
-    """Return what keeps the Runs of a group from being compared, or a Run from being believed."""
+    """Return the reasons against comparing the Runs of a group, or against believing a Run."""
     warnings = []
     if len({run.spec.sampling for run in runs}) > 1 or len({run.spec.draws for run in runs}) > 1:
         warnings.append("these Runs were sampled differently: a difference may come from that")
@@ -158,25 +159,25 @@ _KNOWN_DIFFERENCES = {
 
 
 def notes_of_kinds(kinds: Iterable[str]) -> list[str]:
-    """Return what is known to differ from the published verdicts of these kinds, to be said where their rate stands."""
+    """Return the known differences from the published verdicts of these kinds, to be shown with their rate."""
     names = list(kinds)
     return [note for head, note in _KNOWN_DIFFERENCES.items() if any(name.startswith(head) for name in names)]
 
 
 def accounting_line(accounting: Accounting) -> str:
-    """`n 220 = 212 ok + 8 truncated + 0 empty + 0 refused + 0 error + 0 missing`."""
+    """Format an accounting: `n 220 = 212 ok + 8 truncated + 0 empty + 0 refused + 0 error + 0 missing`."""
     parts = ("ok", "truncated", "empty", "refused", "error", "missing")
     return f"n {count(accounting.n)} = " + " + ".join(f"{count(getattr(accounting, part))} {part}" for part in parts)
 
 
 def batch_note(engine: EngineInfo) -> str:
-    """Return what an engine says of whether its answers depend on their batch, as the end of a line; empty: nothing."""
+    """Return the end of a line on whether an engine's answers depend on their batch; empty if it does not say."""
     setting = engine.settings.get("batch_invariant")
     return "" if setting is None else f"; batch_invariant: {setting}"
 
 
 def request_line(engine: EngineInfo) -> str:
-    """Return what was added to every request and left out of it, `top_k=20; without seed`; empty: nothing."""
+    """Return the fields added to and left out of every request, as `top_k=20; without seed`; empty without any."""
     send, omit = engine.settings.get("send"), engine.settings.get("omit")
     additions = [f"{name}={encode(value).decode()}" for name, value in send.items()] if isinstance(send, dict) else []
     omissions = f"without {', '.join(map(str, omit))}" if isinstance(omit, list) and omit else ""
@@ -184,7 +185,7 @@ def request_line(engine: EngineInfo) -> str:
 
 
 def sampling_line(sampling: Sampling, draws: int) -> str:
-    """`greedy, at most 64 tokens, 1 draw, seed 0`."""
+    """Format a sampling: `greedy, at most 64 tokens, 1 draw, seed 0`."""
     how = (
         "greedy"
         if sampling.temperature == 0

@@ -15,7 +15,7 @@ KINDS = ("kind", "seeds", "prompts", "treatment", "control", "difference", "with
 
 
 def drawn_text(result: DrawnResult, *, width: int = 100) -> str:
-    """The answer, what was compared, seed by seed and kind by kind."""
+    """Return the answer, what was compared, and the results by seed and by kind."""
     lines = [
         heading(f"Study {one_line(result.name)}: {result.headline}"),
         "",
@@ -35,7 +35,7 @@ def drawn_text(result: DrawnResult, *, width: int = 100) -> str:
 
 
 def drawn_html(result: DrawnResult) -> str:
-    """One self-contained page, with links to the page of each seed."""
+    """Return one self-contained page, with links to the page of each seed."""
     return render(
         "study/drawn.html.jinja",
         result=result,
@@ -56,7 +56,7 @@ def drawn_html(result: DrawnResult) -> str:
 
 
 def limits(result: DrawnResult) -> str:
-    """How far the answer reaches, and what it hangs on."""
+    """Say how far the answer generalises, and how far single seeds and kinds decide it."""
     kinds = {kind for seed in result.seeds for kind in seed.trained}
     text = (
         f"Seeds and kinds are both samples: {count(len(result.seeds))} seeds, each with its own draw of kinds "
@@ -86,7 +86,7 @@ def tuned_lines(result: DrawnResult) -> list[str]:
 
 
 def contrast_rows(result: DrawnResult) -> list[list[str]]:
-    """The verdict's contrast by what it counts and by all that passes, then the others."""
+    """Return the verdict's contrast as counted and by passing answers, then the other contrasts."""
     what_counts = str(result.spec.get("verdict", {}).get("counts", "passing")) if isinstance(result.spec, dict) else ""
     entries = [
         (f"{result.primary.name} ({what_counts})", result.primary),
@@ -99,7 +99,7 @@ def contrast_rows(result: DrawnResult) -> list[list[str]]:
 
 
 def seed_rows(result: DrawnResult) -> list[list[str]]:
-    """Each seed: what it found and which kinds it drew."""
+    """Return a row for each seed: its difference, and the kinds that it drew."""
     return [
         [
             str(one.seed), count(one.primary.n_prompts), points(one.primary.difference),
@@ -111,7 +111,7 @@ def seed_rows(result: DrawnResult) -> list[list[str]]:
 
 
 def kind_rows(result: DrawnResult) -> list[list[str]]:
-    """Each kind: both arms, and the whole difference without it."""
+    """Return a row for each kind: both arms, and the overall difference without the kind."""
     without = {
         one.kind: f"{points(one.difference)} ({points_interval(one.low, one.high)})" for one in result.kinds_left_out
     }

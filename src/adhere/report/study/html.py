@@ -36,7 +36,7 @@ _YIELD_HEADINGS = {
 
 
 def study_html(result: StudyResult) -> str:
-    """One self-contained HTML page: no script, no request, readable from a file, on a phone and on paper."""
+    """Return one self-contained HTML page: no script, no request, readable from a file, on a phone and on paper."""
     slices = view.slice_scores(result)
     contrasts = view.contrast_rows(result)
     stages = view.stage_panels(result)
@@ -128,7 +128,7 @@ def _curve_charts(stages: list[view.StagePanels]) -> dict[tuple[str, str], Marku
 
 
 def _yield_columns(result: StudyResult) -> dict[str, str]:
-    """Each count that the record has per kind, and its heading."""
+    """Return each count that the record has for kinds, with its heading."""
     names = dict.fromkeys(name for counts in view.yields(result).values() for name in counts)
     return {name: _YIELD_HEADINGS.get(name, name.replace("_", " ")) for name in names}
 

@@ -1,6 +1,6 @@
 """A Study as Markdown, for a paper, an issue or a README.
 
-Texts of others cannot become markup, links or table cells.
+Untrusted texts cannot become markup, links or table cells.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 
 
 def study_markdown(result: StudyResult) -> str:
-    """The answer, what it rests on, and what it cost; ends with a line break."""
+    """Return the answer, its basis, and its cost; the text ends with a line break."""
     verdict, primary = result.verdict, result.verdict.primary
     parts = [
         f"# {_text(verdict.question)}",
@@ -136,7 +136,7 @@ def study_markdown(result: StudyResult) -> str:
 
 
 def _by_training(result: StudyResult) -> list[str]:
-    """Part every published suite by what was trained, and list the trained kinds that an arm lost whole."""
+    """Split every published suite by what was trained, and list the trained kinds that an arm lost completely."""
     sections = []
     for suite in result.suites:
         if suite.parts:
@@ -184,5 +184,5 @@ def _list(items: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """One line without markup of its own."""
+    """Return one line without markup of its own."""
     return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))

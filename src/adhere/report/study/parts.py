@@ -1,6 +1,7 @@
-"""Sentences and rows on what a study's answer owes to single kinds of constraint: no arithmetic.
+"""Sentences and rows on how far single kinds of constraint decide a study's answer; nothing is computed.
 
-Published suites parted by what was trained, kinds that an arm lost whole, kinds of the start that it forgot.
+They cover published suites split by what was trained, trained kinds that an arm lost completely, and kinds that it
+forgot.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOST_HEADINGS = ("arm", "kind", "seeds at which it is lost", "prompts each")
 
 
 def kinds_left_out_sentence(kinds_left_out: KindsLeftOut | None) -> str:
-    """Say between what the difference lies without single kinds, and how many pairs of kinds take it to 0."""
+    """Say how far the difference moves without any one kind, and without how many pairs its interval holds 0."""
     if kinds_left_out is None or not kinds_left_out.each:
         return ""
     low, high = (edge(kinds_left_out.each, key=lambda one: one.difference) for edge in (min, max))
@@ -34,7 +35,7 @@ def kinds_left_out_sentence(kinds_left_out: KindsLeftOut | None) -> str:
 
 
 def lost_whole_sentence(result: StudyResult) -> str:
-    """Say which share of the difference comes from kinds that an arm lost whole; empty where no cell is lost."""
+    """Say which share of the difference comes from kinds that an arm lost completely; empty if there are none."""
     lost_whole = result.fragility.lost_whole if result.fragility else None
     primary = result.verdict.primary
     if lost_whole is None or not lost_whole.lost:
@@ -81,7 +82,7 @@ def part_contrast_rows(suite: SuiteFound) -> list[list[str]]:
 
 
 def parts_lines(result: StudyResult) -> list[str]:
-    """Say in a line for each suite how the treatment and its control do on what was trained and on what was not."""
+    """Return, for each suite, how the treatment and its control do on trained and on untrained kinds."""
     primary = result.verdict.primary
     lines = []
     for suite in result.suites:
@@ -117,7 +118,7 @@ def forgotten_rows(result: StudyResult) -> list[list[str]]:
 
 
 def lost_rows(result: StudyResult) -> list[list[str]]:
-    """List which trained kinds an arm lost whole, and at which seeds."""
+    """List which trained kinds an arm lost completely, and at which seeds."""
     lost_whole = result.fragility.lost_whole if result.fragility else None
     cells: dict[tuple[str, str], list[LostKind]] = {}
     for one in lost_whole.lost if lost_whole else []:

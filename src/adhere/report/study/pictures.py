@@ -1,4 +1,4 @@
-"""Pictures of a StudyResult: the same on its page and from `adhere.plot`."""
+"""Pictures of a StudyResult, for its page and for `adhere.plot`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adhere.study.outcome.result import StudyResult
 
 
 def rate_charts(result: StudyResult, slices: list[SliceScores]) -> dict[str, Markup]:
-    """Slice -> bars of its arms, all to one scale."""
+    """Return, by slice, bars of its arms, all on one scale."""
     scores = [score for part in slices for row in part.arms for score in (row.score, *row.by_seed) if score]
     rates = [score.prompt_strict for score in scores]
     top = min(1.0, nice_top([value for rate in rates for value in (rate.rate, rate.high)], least=0.2))
@@ -41,13 +41,13 @@ def _bar(row: ArmRows) -> Bar:
 
 
 def untrained_rate(result: StudyResult, part: SliceScores) -> float | None:
-    """The rate of the untrained start, where it is an arm of the study."""
+    """Return the rate of the untrained start, if it is an arm of the study; else None."""
     start_rows = [row for row in part.arms if not result.arm_stages.get(row.arm) and row.score]
     return start_rows[0].score.prompt_strict.rate if len(start_rows) == 1 and start_rows[0].score else None
 
 
 def tuning_charts(result: StudyResult) -> dict[str, Markup]:
-    """Stage -> bars of all its trials, the chosen one named; a circle is one seed. All stages to one scale."""
+    """Return, by stage, bars of all its trials on one scale, the chosen one marked; a circle is one seed."""
     stages = result.tuning.stages if result.tuning else []
     top = min(1.0, nice_top([rate for stage in stages for one in stage.trials for rate in one.rates], least=0.2))
     return {
@@ -74,9 +74,9 @@ def tuning_charts(result: StudyResult) -> dict[str, Markup]:
 def contrast_forest(
     rows: Sequence[ContrastRow], title: str, *, with_seeds: bool = False, is_wide: bool = False
 ) -> Markup:
-    """Contrasts with their intervals; `with_seeds` every seed's difference as a circle.
+    """Draw contrasts with their intervals; `with_seeds` adds every seed's difference as a circle.
 
-    `is_wide`: never drawn on a phone.
+    `is_wide`: for pictures that are never shown on a phone.
     """
     differences = [
         Difference(
@@ -97,7 +97,7 @@ def contrast_forest(
 
 
 def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False) -> Markup | None:
-    """Each arm's pass rate over the compute that it was charged, mean over seeds; None where no arm was trained."""
+    """Draw each arm's pass rate over its compute, mean over seeds; None if no arm was trained."""
     spots = []
     base = untrained_rate(result, part)
     for row in part.arms:
@@ -117,7 +117,7 @@ def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False)
 
 
 def growth_charts(result: StudyResult) -> list[Markup]:
-    """Both methods at every budget, over tokens trained and over answers drawn.
+    """Draw both methods at every budget, over tokens trained and over answers drawn.
 
     A point's height over the reference is its gain.
     """
@@ -146,7 +146,7 @@ def growth_charts(result: StudyResult) -> list[Markup]:
 
 
 def kind_chart(result: StudyResult, arms: Sequence[str]) -> Markup | None:
-    """Share of constraints met by kind, a line an arm; None where no kind was measured."""
+    """Draw the share of constraints met by kind, a line for each arm; None if no kind was measured."""
     table = kind_table(result)
     table_arms = [row.arm for row in table.arms]
     places = [table_arms.index(arm) for arm in arms if arm in table_arms]

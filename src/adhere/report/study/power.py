@@ -26,7 +26,7 @@ NOTE = (
 
 
 def source_sentence(parts: Sequence[Components], *, own: Sequence[Design] = (), is_guess: bool) -> str:
-    """Tell where the variances come from, how far they reach, and which designs stand first."""
+    """Say where the variances come from, how far they apply, and which designs come first."""
     first = "; ".join(f"{one.seeds} seeds, {one.prompts} prompts" for one in own)
     return _of_variances(parts, is_guess=is_guess) + (f" First the design of the given file: {first}." if own else "")
 
@@ -48,7 +48,7 @@ def _sd(variance: float) -> str:
 
 
 def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
-    """A row a design."""
+    """Return a row for each design."""
     return [
         [
             count(row.seeds),
@@ -94,7 +94,7 @@ def _seeds(rows: Sequence[PowerRow]) -> list[int]:
 
 
 def _chart(rows: Sequence[PowerRow]) -> object:
-    """Power over the effects, a line a number of seeds, at the most prompts."""
+    """Draw power over the effect, a line for each number of seeds, at the most prompts."""
     most = max(row.prompts for row in rows)
     lines = [Line(row.power, 1 + place % 7) for place, row in enumerate(row for row in rows if row.prompts == most)]
     labels = [f"{100 * effect:g} {'point' if effect == EFFECTS[0] else 'points'}" for effect in EFFECTS]

@@ -1,4 +1,4 @@
-"""Terminal text of what computing a study again found."""
+"""The result of computing a study again, as terminal text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS = {
 
 
 def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
-    """Agreement first, then what today's rule says and what it hangs on."""
+    """Return the agreement first, then what today's rule says and what decides it."""
     rows = [["without", "difference", "interval"]]
     rows += [
         [f"seed {seed}", points(one.difference), points_interval(one.low, one.high)]
@@ -70,7 +70,7 @@ def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
 
 
 def starts_reproduction_text(reproduction: StartsReproduction, *, width: int = 100) -> str:
-    """Each start or seed, then what they say together."""
+    """Return each start or seed, then what they say together."""
     lines = [
         heading(
             f"Study {one_line(reproduction.study)}: {count(len(reproduction.starts))} {_noun(reproduction)}s together, "
@@ -96,7 +96,7 @@ def _part_words(part: str) -> str:
 
 
 def _difference_lines(differences: Sequence[Disagreement], *, width: int) -> list[str]:
-    """The first values that differ, and how many more there are."""
+    """Return the first values that differ, and how many more there are."""
     lines = [
         paragraph(f"{one.what}: stored {one.stored!r}, found {one.found!r}", width=width, label="✗", hang=2)
         for one in differences[:MOST_DIFFERENCES]

@@ -18,7 +18,7 @@ HEADINGS = ("start", "answer", "seeds", "prompts", "difference", "interval", "p"
 
 
 def starts_text(result: StartsResult, *, width: int = 100) -> str:
-    """The answer of each start, all together, and how they differ."""
+    """Return the answer of each start, of all together, and how they differ."""
     lines = [
         heading(f"Study {one_line(result.name)}, {count(len(result.starts))} starts"),
         "",
@@ -34,7 +34,7 @@ def starts_text(result: StartsResult, *, width: int = 100) -> str:
 
 
 def starts_html(result: StartsResult) -> str:
-    """One self-contained page, with links to the page of each start."""
+    """Return one self-contained page, with links to the page of each start."""
     return render(
         "study/starts.html.jinja",
         result=result,
@@ -79,13 +79,13 @@ def _brief(one: Contrast) -> str:
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:
-    """Each start, then all together."""
+    """Return a row for each start, then one for all together."""
     each = [[one.start, one.answer, *_numbers(one.primary)] for one in result.starts]
     return [*each, ["all together", "", *_numbers(result.pooled)]]
 
 
 def between_sentence(one: Contrast) -> str:
-    """How much more the difference is from one start than from the first."""
+    """Say how much larger the difference is from one start than from the first."""
     if one.difference is None:
         return f"From {one.treatment} and from {one.control}: not compared ({reason_of(one)})."
     more = "larger" if one.difference >= 0 else "smaller"

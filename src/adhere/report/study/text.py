@@ -28,7 +28,7 @@ _SIGNS = {"YES": "✓", "NO": "✗", "EQUIVALENT": "=", "INCONCLUSIVE": "?"}
 
 
 def study_text(result: StudyResult, *, width: int = 100) -> str:
-    """The report in at most `width` columns where words allow it; without control characters or escape sequences."""
+    """Return the report in at most `width` columns if words allow it, without control characters."""
     parts = [
         _verdict(result, width), _warnings(result, width), _rates(result, width), _contrasts(result, width),
         _alike(result, width), _growth(result, width), _guards(result, width), _sides(result, width),

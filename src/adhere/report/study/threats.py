@@ -1,4 +1,4 @@
-"""Threats to a study's answer, read off its record: printed with every report, the strongest first."""
+"""Threats to a study's answer, derived from its record: printed with every report, the strongest first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.study.outcome.result import StudyResult
 
 
 def threats(result: StudyResult) -> list[str]:
-    """Threats to validity that this study has; each a sentence or two."""
+    """List the threats to validity of this study, a sentence or two each."""
     of_the_design = _of_others(result) if result.alike else _of_the_design(result)
     return [text for text in (*_of_the_answer(result), *of_the_design) if text]
 
@@ -51,7 +51,7 @@ def _of_the_answer(result: StudyResult) -> list[str]:
 
 
 def _of_others(result: StudyResult) -> list[str]:
-    """Say of trainings that others did what was not equal or is not known, and whether the rule came first."""
+    """List the doubts about arms that others trained: what differs or is unknown, and when the rule was registered."""
     differs = [f"{one.what} ({one.told})" for one in result.alike if one.state == "differs"]
     unknown = [one.what for one in result.alike if one.state == "unknown"]
     return [
@@ -65,7 +65,7 @@ def _of_others(result: StudyResult) -> list[str]:
 
 
 def registered_sentence(result: StudyResult) -> str:
-    """Tell whether the rule was fixed before the answers were there, as far as this study can show it."""
+    """Say whether the rule was fixed before there were answers, as far as this study can show it."""
     one = result.registered
     if one is None:
         return (
@@ -78,7 +78,7 @@ def registered_sentence(result: StudyResult) -> str:
 
 
 def overlap_sentences(result: StudyResult) -> list[str]:
-    """Tell whether what was asked stood in the rows that arms were trained on, as far as their authors name them."""
+    """Say whether test prompts occur in the rows that arms were trained on, as far as their authors name the rows."""
     sentences = []
     for one in result.overlaps:
         where = ", ".join(f"a prompt of {name} ({n})" for name, n in one.against.items())
@@ -92,7 +92,7 @@ def overlap_sentences(result: StudyResult) -> list[str]:
 
 
 def draws_sentence(result: StudyResult) -> str:
-    """Return what several answers a prompt add to the interval; empty where one was drawn."""
+    """Say what several answers to a prompt add to the interval; empty if one was drawn."""
     one = result.draws
     if one is None:
         return ""
@@ -155,7 +155,7 @@ def _of_settings(result: StudyResult) -> str:
 
 
 def _at_the_edge(tuning: Tuning) -> list[str]:
-    """Chosen numbers that are the lowest or highest of at least three that were tried: a better one may lie beyond."""
+    """List chosen numbers that are the lowest or highest of at least three tried: a better one may lie beyond."""
     edges = []
     for stage in tuning.stages:
         for name, value in stage.trials[stage.chosen].settings.items():

@@ -1,7 +1,4 @@
-"""A StudyResult in the order in which a reader meets it: rows for tables and pictures.
-
-Only arranging, no arithmetic.
-"""
+"""Arranges a StudyResult into rows for tables and pictures, in reading order; nothing is computed."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ _RULE_TITLES = {
 
 
 class ArmRows(NamedTuple):
-    """One arm on one slice: the row to compare by, and the single seeds behind it where there are several."""
+    """Holds one arm on one slice: the score to compare, and the scores of single seeds if there are several."""
 
     arm: str
     tone: int
@@ -60,7 +57,7 @@ class ArmRows(NamedTuple):
 
 
 class SliceScores(NamedTuple):
-    """All arms on one slice."""
+    """Holds all arms on one slice."""
 
     slice: str
     title: str
@@ -69,7 +66,7 @@ class SliceScores(NamedTuple):
 
 
 class ContrastRow(NamedTuple):
-    """A contrast with what it shows."""
+    """Holds a contrast and what it shows in words."""
 
     contrast: Contrast
     effect: Effect
@@ -91,21 +88,21 @@ class ContrastRow(NamedTuple):
 
 
 class RateTable(NamedTuple):
-    """Rates with one row a family or kind and one column an arm; `is_new` marks rows that training never saw."""
+    """Holds rates, a row for each family or kind and a column for each arm; `is_new` marks rows never trained on."""
 
     arms: tuple[ArmRows, ...]
     rows: tuple[tuple[str, bool, tuple[Share | None, ...]], ...]
 
 
 class Track(NamedTuple):
-    """A trained cell's place in its stage's panels: which arms it serves, and the colour of its lines."""
+    """Describes a trained cell in its stage's panels: the arms that it serves, and the colour of its lines."""
 
     label: str
     tone: int
 
 
 class Panel(NamedTuple):
-    """One column of the log for all cells of one stage."""
+    """Holds one column of the log for all cells of one stage."""
 
     column: str
     title: str
@@ -114,7 +111,7 @@ class Panel(NamedTuple):
 
 
 class StagePanels(NamedTuple):
-    """The learning curves of one stage, and what the guards of training noted of its cells."""
+    """Holds the learning curves of one stage, and the warnings of its guards."""
 
     stage: str
     method: str
@@ -146,9 +143,9 @@ GROWTH_HEADINGS = (
 
 
 def growth_rows(result: StudyResult) -> list[list[str]]:
-    """Each method at each budget.
+    """Return a row for each method at each budget.
 
-    Cost, gain over the reference, and beside the treatment its difference to the control's.
+    A row has cost and gain over the reference; the treatment's also has its difference from the control's gain.
     """
     if result.growth is None:
         return []
@@ -178,7 +175,7 @@ TRAP_HEADINGS = ("arm", "answers", "take a trap", "keep every instruction", "of 
 
 
 def trap_rows(arms: Sequence[ArmTraps]) -> list[list[str]]:
-    """A row for each arm: how many of its stored answers take a trap, and how many of those that pass."""
+    """Return a row for each arm: how many of its stored answers take a trap, and how many of those that pass."""
     return [
         [
             row.arm,
@@ -200,13 +197,13 @@ TRAPS_NOTE = (
 
 
 def tone_of(result: StudyResult, arm: str) -> int:
-    """The colour class of an arm: grey for an untrained one, then one colour each in the order of the study."""
+    """Return the colour class of an arm: grey for an untrained one, then a colour each in the order of the study."""
     trained = [name for name in result.arms if result.arm_stages.get(name)]
     return 1 + trained.index(arm) % 7 if arm in trained else 0
 
 
 def slice_scores(result: StudyResult) -> list[SliceScores]:
-    """Scores by slice, in the order of the study; a slice that has no score is left out."""
+    """Return scores by slice, in the order of the study; a slice without scores is left out."""
     slice_names = dict.fromkeys([*result.slices, *(score.slice for score in result.scores)])
     present = {score.slice for score in result.scores}
     return [
@@ -222,7 +219,7 @@ def _titles(result: StudyResult) -> dict[str, tuple[str, str]]:
 
 
 def _with_floor(note: str, floor: Floor | None) -> str:
-    """Return what a slice is, and what the best answerer without a model passes of it."""
+    """Return a slice's note, with what the best answerer without a model passes of it."""
     return note if floor is None else f"{note}{'; ' * bool(note)}floor {floor_cell(floor)}"
 
 
@@ -239,7 +236,7 @@ def _arm_rows(result: StudyResult, slice_name: str) -> tuple[ArmRows, ...]:
 
 
 def missing_reasons(scores: list[SliceScores]) -> list[str]:
-    """Why dashes stand in the tables of scores."""
+    """Return why the tables of scores contain dashes."""
     all_scores = [row.score for part in scores for row in part.arms]
     reasons = []
     if any(score is None for score in all_scores):
@@ -258,7 +255,7 @@ def _lacks_interval(rate: Share) -> bool:
 
 
 def contrast_rows(result: StudyResult) -> list[ContrastRow]:
-    """The primary contrast first, then the others in their stored order."""
+    """Return the primary contrast first, then the others in their stored order."""
     primary = result.verdict.primary
     others = [contrast for contrast in result.contrasts if contrast != primary]
     rows = [
@@ -283,14 +280,14 @@ _GUARDS = {
 
 
 def by_seed(contrast: Contrast) -> str:
-    """Every seed's difference, where there are several: "0: +3.1, 1: +2.0"."""
+    """Return every seed's difference, as in "seed 0 +3.1; seed 1 +2.0"; empty for a single seed."""
     if len(contrast.by_seed) < 2:
         return ""
     return "; ".join(f"seed {one.seed} {points(one.difference)}" for one in contrast.by_seed)
 
 
 def changes_of(result: StudyResult) -> list[str]:
-    """Changes of the spec after the study began, and whether results were there by then."""
+    """Return the changes of the spec after the study began, and whether there were results by then."""
     return [
         f"{'after' if change.evaluations else 'before'} results were there ({change.at}, "
         f"{change.evaluations} evaluations): " + ", ".join(change.fields)
@@ -299,7 +296,7 @@ def changes_of(result: StudyResult) -> list[str]:
 
 
 def guard_rows(result: StudyResult) -> list[list[str]]:
-    """Name, both values, how much worse, interval, margin and outcome of each guard."""
+    """Return name, both values, how much worse, interval, margin and outcome of each guard."""
     rows = []
     for guard in result.guards:
         is_share = _GUARDS.get(guard.name, ("", ""))[1] == "points"
@@ -314,7 +311,7 @@ def guard_rows(result: StudyResult) -> list[list[str]]:
 
 
 def guard_name(guard: GuardTest, result: StudyResult) -> str:
-    """Say in words what a guard measures, and the reference where that is not the control of the study."""
+    """Say what a guard measures, and its reference if that is not the control of the study."""
     kind, _, suite = guard.name.partition(":")
     name, unit = _GUARDS.get(kind, (kind.replace("_", " "), ""))
     against = "" if guard.control == result.verdict.primary.control else f", against {guard.control}"
@@ -322,16 +319,16 @@ def guard_name(guard: GuardTest, result: StudyResult) -> str:
 
 
 class Price(NamedTuple):
-    """The guards' outcome, and one line that says it."""
+    """Holds the guards' outcome, and a line that states it."""
 
     outcome: str
     text: str
 
 
 def price_of(result: StudyResult) -> Price | None:
-    """Say what was given up, for the first screen; None where nothing was tested.
+    """Say what the treatment cost, for the first screen; None if nothing was tested.
 
-    Violated guards by name, the treatment's loss of plain English among them.
+    It names violated guards, including the treatment's loss of plain English.
     """
     treatment = result.verdict.primary.treatment
     tests = [*result.guards, *(one for one in result.tax if one.treatment == treatment)]
@@ -355,7 +352,7 @@ def _price(guard: GuardTest, result: StudyResult) -> str:
 
 
 def in_words(result: StudyResult) -> str:
-    """Both rates in a sentence; empty where nothing was measured."""
+    """State both rates in a sentence; empty if nothing was measured."""
     primary = result.verdict.primary
     if primary.rate_treatment is None or primary.rate_control is None:
         return ""
@@ -372,14 +369,14 @@ def in_words(result: StudyResult) -> str:
 
 
 def is_slight(result: StudyResult) -> bool:
-    """Whether the difference is smaller than the effect that the spec calls worth having."""
+    """Tell whether the difference is smaller than the effect that the spec calls worth having."""
     rule, difference = result.spec.get("verdict"), result.verdict.primary.difference
     worth = rule.get("smallest_effect") if isinstance(rule, dict) else None
     return isinstance(worth, float) and difference is not None and abs(difference) < worth
 
 
 def hangs_on_sentence(result: StudyResult) -> str:
-    """Leave-one-out, sign flips and kinds in a few sentences; empty where nothing was measured."""
+    """Describe leave-one-out, sign flips and kinds in a few sentences; empty if nothing was measured."""
     on = result.fragility
     if on is None:
         return ""
@@ -412,13 +409,13 @@ def hangs_on_sentence(result: StudyResult) -> str:
 
 
 COUNTED = {"sound": "sound answers", "responsive": "answers that respond"}
-"""What a study may count beside passing, in words; such a contrast on a published suite has it for a slice."""
+"""What a study may count besides passing, in words; a contrast that counts it has its key as slice."""
 
 
 def suites_line(result: StudyResult) -> str:
     """Each published suite in one line: the treatment over its control, and over the start; empty without any.
 
-    Where sound or responding answers were counted, these behind it.
+    Counts of sound or responding answers follow, if there are any.
     """
     starts = [name for name in result.arms if not result.arm_stages.get(name)][:1]
     lines = []
@@ -455,7 +452,7 @@ def minutes_words(result: StudyResult) -> str:
 
 
 class TrialRow(NamedTuple):
-    """A trial of a tuned stage: what it was tried with, how many dev prompts it passed, and what it cost."""
+    """Holds a trial of a tuned stage: its settings, how many dev prompts it passed, and its cost."""
 
     cells: tuple[str, ...]
     is_chosen: bool
@@ -465,7 +462,7 @@ TRIAL_HEADINGS = ("stage", "settings", "chosen", "dev rate", "tokens trained", "
 
 
 def trial_rows(result: StudyResult) -> list[TrialRow]:
-    """Every trial of every tuned stage, in the order of its grid."""
+    """Return every trial of every tuned stage, in the order of its grid."""
     rows = []
     for stage in result.tuning.stages if result.tuning else ():
         for number, one in enumerate(stage.trials):
@@ -480,9 +477,10 @@ def trial_rows(result: StudyResult) -> list[TrialRow]:
 
 
 def tuning_sentences(result: StudyResult) -> list[str]:
-    """How settings were chosen.
+    """Say how settings were chosen.
 
-    Equally many trials or not, on which prompts and seeds, what these share with others, what it cost.
+    That is: whether stages had equally many trials, on which prompts and seeds, their overlap with others, and the
+    cost.
     """
     tuning = result.tuning
     if tuning is None:
@@ -562,13 +560,13 @@ _CONTAMINATION = {
 
 
 def contamination_rows(result: StudyResult) -> dict[str, object]:
-    """The check of the first pool, its keys in words."""
+    """Return the check of the first pool for contamination, with its keys in words."""
     contamination = result.data[0].contamination if result.data else {}
     return {_CONTAMINATION.get(name, name.replace("_", " ")): value for name, value in contamination.items()}
 
 
 def tax_rows(result: StudyResult) -> list[list[str]]:
-    """Arm, its perplexity of plain text, the start model's, how much worse, and the interval of that."""
+    """Return each arm's perplexity of plain text, the start model's, how much worse it is, and the interval."""
     return [
         [
             one.treatment, decimal(one.value_treatment), decimal(one.value_control), percent(one.worse),
@@ -579,7 +577,7 @@ def tax_rows(result: StudyResult) -> list[list[str]]:
 
 
 def sides_line(result: StudyResult) -> str:
-    """Better at following, and worse at what other harnesses measured or not; empty without such files."""
+    """Say whether following became better, and other harnesses' measures worse; empty without such files."""
     if result.sides is None:
         return ""
     primary = result.verdict.primary
@@ -601,7 +599,7 @@ def sides_what(result: StudyResult) -> str:
 
 
 def note_sentence(note: CellNote) -> str:
-    """Say what a guard saw in a cell: which column was beyond its limit, for how long, and what could be done."""
+    """Say what a guard saw in a cell: the column beyond its limit, for how long, and what could be done."""
     title = _COLUMNS.get(note.column, (note.column.replace("_", " "), True))[0].lower()
     return (
         f"{note.cell} (seed {note.seed}): {title}, above {percent(note.above, digits=0)} in {note.bad} of "
@@ -610,13 +608,13 @@ def note_sentence(note: CellNote) -> str:
 
 
 def matched_sentence(one: Match) -> str:
-    """How equal the compute of two arms was."""
+    """Say how equal the compute of two arms was."""
     verb = "equal within 10 %" if one.within else "NOT equal within 10 %"
     return f"seed {one.seed}: {one.arm} and {one.to}, {one.what}: {one.a:,} and {one.b:,} (×{one.ratio:.2f}, {verb})"
 
 
 def yields(result: StudyResult) -> dict[str, dict[str, int]]:
-    """Counts by kind, over all pools."""
+    """Return the counts by kind, over all pools."""
     totals: dict[str, dict[str, int]] = {}
     for pool in result.data:
         for kind, counts in pool.yield_by_kind.items():
@@ -627,12 +625,12 @@ def yields(result: StudyResult) -> dict[str, dict[str, int]]:
 
 
 def family_table(result: StudyResult) -> RateTable:
-    """Pass rates per family over all prompts."""
+    """Return the pass rates of families over all prompts."""
     return _rate_table(result, "families")
 
 
 def kind_table(result: StudyResult) -> RateTable:
-    """Pass rates per kind of constraint over all prompts."""
+    """Return the pass rates of kinds of constraint over all prompts."""
     return _rate_table(result, "kinds")
 
 
@@ -664,7 +662,7 @@ def _names(parts: list[SliceScores], slice_name: str, field: str) -> list[str]:
 
 
 def stage_panels(result: StudyResult) -> list[StagePanels]:
-    """Learning curves by stage, in the order in which cells were trained."""
+    """Return learning curves by stage, in the order in which cells were trained."""
     stages = dict.fromkeys((curve.stage, curve.method) for curve in result.curves)
     return [_stage_panels(result, stage, method) for stage, method in stages]
 
@@ -693,5 +691,5 @@ def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
 
 
 def _recipe_label(arms: list[str] | None, curve: Curve) -> str:
-    """A label that cells of one recipe share across seeds: the arms they are part of."""
+    """Return a label that cells of one recipe share across seeds: the arms that they belong to."""
     return "for " + ", ".join(arms) if arms else curve.cell

@@ -1,6 +1,6 @@
 """A Study as a workbook: answer, pass rates, contrasts by seed, guards, costs, learning curves, settings.
 
-How cells are written: `pieces/workbook.py`.
+`pieces/workbook.py` writes the cells.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SECONDS = frozenset({"minutes", "minutes_generating", "petaflops", "peak_memory
 
 
 def _look(name: str) -> str:
-    """How numbers below a heading are written; empty: as they are, because a guard's unit differs from row to row."""
+    """Return the number format below a heading; empty for none, because a guard's unit differs from row to row."""
     for names, look in (
         (_SHARES, "percent"), (_DIFFERENCES, "points"), (_COUNTS, "count"), (_DECIMALS, "decimal"),
         (_SECONDS, "seconds"),
@@ -66,13 +66,13 @@ def _look(name: str) -> str:
 
 
 def _width(name: str, values: Sequence[Value]) -> int:
-    """The width of a column by what is in it, in letters; long texts are wrapped."""
+    """Return the width of a column by its content, in letters; long texts are wrapped."""
     texts = [name, *(str(value) for value in values if isinstance(value, str))]
     return min(70, max(10, *(2 + len(text) for text in texts)))
 
 
 def sheets(result: StudyResult) -> dict[str, list[list[Value]]]:
-    """Sheet name -> rows, the first of them headings. Rates and differences are shares."""
+    """Return sheet name -> rows, the first row being headings. Rates and differences are shares."""
     return {
         "answer": _answer(result),
         "pass rates": _rates(result),

@@ -1,4 +1,4 @@
-"""Two Runs compared, for the terminal: what is shown in words, then the numbers. Plain text, safe to print."""
+"""Compares two Runs on the terminal: the result in words, then the numbers. Plain text, safe to print."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from adhere.study.outcome.result import Contrast
 from adhere.terminal import one_line
 
 _LEFT_OUT = 2
-"""The column of prompts that one of the runs has no verdict for: shown where there are any."""
+"""Heading of the column of prompts without a verdict in one of the runs, shown if there are any."""
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
-    """The comparison in at most `width` columns where words allow it.
+    """Return the comparison in at most `width` columns if words allow it.
 
-    Without control characters or escape sequences.
+    It has no control characters or escape sequences.
     """
     contrasts = [contrast_of(comparison, "all", comparison.overall)]
     contrasts += [contrast_of(comparison, name, difference) for name, difference in comparison.slices.items()]
@@ -78,7 +78,7 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
 
 
 def _soundly(a: GuardMeans, b: GuardMeans) -> str:
-    """Tell how much of both rates is sound, and how much responds."""
+    """Say how much of both rates is sound, and how much responds."""
     return (
         f"sound {percent(a.sound_share)} − {percent(b.sound_share)}; responds {percent(a.responsive_share)} − "
         f"{percent(b.responsive_share)} of all prompts"
@@ -98,7 +98,7 @@ def _equal_length(estimate: EqualLength) -> str:
 
 
 def _sides(comparison: Comparison, width: int) -> list[str]:
-    """The answer to "better at following, not worse at the rest", then each side task."""
+    """Return the answer to "better at following, not worse at the rest", then each side task."""
     rows = [list(SIDE_HEADINGS), *(side_row(side) for side in comparison.sides)]
     lines = [
         paragraph(sides_sentence(comparison), width=width, label="rest", hang=6),
@@ -119,13 +119,13 @@ def _sides(comparison: Comparison, width: int) -> list[str]:
 
 
 def sides_sentence(comparison: Comparison) -> str:
-    """Better at following or not, and worse at the rest or not, in one sentence."""
+    """Say in one sentence whether following became better, and the rest worse."""
     overall = comparison.overall
     return rest_sentence(following_words(overall.difference, overall.low, overall.high), comparison.sides)
 
 
 def contrast_of(comparison: Comparison, name: str, difference: Difference) -> Contrast:
-    """The difference in the form whose wording is shared with studies; nothing is computed."""
+    """Convert the difference to the form whose wording studies share; nothing is computed."""
     return Contrast(
         name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b,
         slice=name,

@@ -1,4 +1,4 @@
-"""Terminal text of what `adhere floors` found."""
+"""The result of `adhere floors` as terminal text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adhere.terminal import one_line
 
 
 def floors_text(suite: str, rows: Sequence[AnswererRates], *, width: int = 100, kinds: bool = False) -> str:
-    """Answerers, best first; with `kinds` which kinds of constraint one of them always passes."""
+    """Return the answerers, best first; with `kinds`, the kinds of constraint that one of them always passes."""
     title = heading(one_line(f"{suite}: what answerers without a model pass"))
     if not rows or not rows[0].prompts:
         return f"{title}\n{paragraph(f'No floor: {NOBODY}.', width=width)}"

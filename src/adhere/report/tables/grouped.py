@@ -13,7 +13,7 @@ _HEADING = (
 
 
 def grouped_text(counts: GroupedCounts, *, width: int = 160) -> str:
-    """One line a model, suite and run; rates are of what was measured, failed calls and missing answers excluded."""
+    """Return a line for each model, suite and run; rates leave out failed calls and missing answers."""
     table = text_table([_HEADING, *map(_cells, counts.groups)], width=width, left=2)
     origin = "Counted from the Parquet." if not counts.reason else f"Counted from the segments: {counts.reason}."
     return f"{table}\n\n{paragraph(origin, width=width)}"

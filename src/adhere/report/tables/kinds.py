@@ -1,4 +1,4 @@
-"""One kind of constraint for a reader: what it means, its parameters, wordings, and an answer for each outcome."""
+"""Explains one kind of constraint: its meaning, parameters, wordings, and an answer for each outcome."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def domain_text(domain: Domain) -> str:
 
 
 def explain_kind(name: str) -> dict[str, Any]:
-    """Return what there is to say of a kind, ours, a plug-in's or a published suite's.
+    """Return the facts about a kind: ours, a plug-in's or a published suite's.
 
     Raises:
-        UnknownName: There is none of this id.
+        UnknownName: There is no kind with this id.
     """
     if name in registry:
         return _explain_own(registry.get(name))
@@ -70,7 +70,7 @@ def _explain_own(kind: type[Constraint]) -> dict[str, Any]:
 
 
 def kind_text(explanation: dict[str, Any], *, width: int = 100) -> str:
-    """Return it for the terminal, in at most `width` columns where words allow it."""
+    """Return an explanation for the terminal, in at most `width` columns if words allow it."""
     lines = [heading(f"{explanation['id']}: {explanation['part']}")]
     lines += [paragraph(explanation["about"], width=width)] if explanation["about"] else []
     params = [f"{name} ({values})" for name, values in explanation["params"].items()] or ["none"]

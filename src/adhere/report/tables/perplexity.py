@@ -11,7 +11,7 @@ from adhere.report.pieces.text_table import paragraph, text_table
 
 
 def perplexity_text(perplexities: Sequence[Perplexity], tests: Sequence[SideTest], *, width: int = 100) -> str:
-    """One row a model, then each model against the last one."""
+    """Return a row for each model, then each model against the last one."""
     rows = [["model", "texts", "tokens", "perplexity", "bits a byte"]]
     rows += [
         [

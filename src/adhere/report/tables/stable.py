@@ -1,4 +1,4 @@
-"""Terminal text of what `adhere stable` found."""
+"""The result of `adhere stable` as terminal text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.terminal import one_line
 
 
 def stable_text(stability: Stability, *, width: int = 100) -> str:
-    """Return it in at most `width` columns where words allow it; safe to print."""
+    """Return the result in at most `width` columns if words allow it; safe to print."""
     lines = [
         heading(
             one_line(f"{stability.model}: greedy answers to {plural(stability.prompts, 'prompt')} of {stability.suite}")

@@ -12,12 +12,12 @@ from adhere.verify.traps import TrapScore
 
 
 def arms_text(arms: Sequence[ArmTraps], *, width: int = 100) -> str:
-    """A row an arm of a study."""
+    """Return a row for each arm of a study."""
     return text_table([list(TRAP_HEADINGS), *trap_rows(arms)], width=width)
 
 
 def traps_text(trap_score: TrapScore, *, width: int = 100) -> str:
-    """The shares, a row a trap and a step, and the first examples."""
+    """Return the shares, a row for each trap and each step, and the first examples."""
     lines = [
         f"{count(trap_score.taken)} of {count(trap_score.answers)} answers take a trap ({percent(trap_score.share)})"
     ]

@@ -1,6 +1,6 @@
-"""Terminal text of what `adhere verify` found.
+"""The result of `adhere verify` as terminal text.
 
-Four numbers, what they are of, the worst kinds, what was not decided.
+It shows four numbers, what they cover, the worst kinds, and what was not decided.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HANG = 14
 
 
 def verify_text(verification: Verification, *, width: int = 100) -> str:
-    """All of it in at most `width` columns where words allow it; safe to print."""
+    """Return the whole result in at most `width` columns if words allow it; safe to print."""
     sections = [
         _facts(verification, width),
         _rates(verification, width),
@@ -117,7 +117,7 @@ def _undecided_lines(verification: Verification, width: int) -> list[str]:
 
 
 def _turn(turn: int) -> str:
-    """Said of later turns only; turns are counted from 0, as in the rows."""
+    """Name a later turn; empty for the first. Turns are counted from 0, as in the rows."""
     return f" (turn {turn})" if turn else ""
 
 

@@ -1,6 +1,6 @@
 """The pages of `adhere view`.
 
-A frame that its script fills from JSON, as text only, and fills anew while a run goes on.
+Each is a frame that its script fills from JSON, as text only, again and again while a run goes on.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from adhere.report.page import render
 
 
 def index_html(directory: str) -> str:
-    """The list of everything stored below a directory."""
+    """Return the list of everything stored below a directory."""
     return _live(f"Runs, sweeps and studies in {directory}", "", is_index=True)
 
 
 def item_html(name: str, kind: str) -> str:
-    """One run, sweep or study, as far as it is."""
+    """Return the page of one run, sweep or study, as far as it has come."""
     return _live(name, kind, is_index=False)
 
 
 def trouble_html(name: str, reason: str) -> str:
-    """Why there is no report."""
+    """Return a page that says why there is no report."""
     return render("view/view_trouble.html.jinja", title=name, reason=reason)
 
 
