@@ -194,8 +194,7 @@ def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> 
     """Print the power of designs, by the variances of the studies in these folders.
 
     A spec adds its own design, and its variances if it has finished as a pilot. Without any variances, those of our
-    committed
-    studies are used as a guess.
+    committed studies are used as a guess.
     """
     import msgspec
 

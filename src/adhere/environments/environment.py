@@ -138,8 +138,7 @@ class Environment:
         """Return the prompts as trainers' data: `id`, `prompt` (messages), `turns`, and IFEval's two columns.
 
         `turns` holds the texts of all user turns, for environments that lead the conversation themselves. IFEval's
-        columns
-        (`instruction_id_list`, `kwargs`) are those of the last turn.
+        columns (`instruction_id_list`, `kwargs`) are those of the last turn.
         """
         return [
             {

@@ -41,8 +41,7 @@ class WorldEnvironment:
         suite: A suite of worlds with a scripted user.
         reward: `dense` is the goal times the share of rules kept; an episode that ended by itself without the goal gets
             half of the way towards it, as the world's state says. `binary` is 1.0 only if the goal is reached and every
-            rule
-            kept. Neither pays for keeping rules alone, nor for an episode that a limit ended without the goal.
+            rule kept. Neither pays for keeping rules alone, nor for an episode that a limit ended without the goal.
 
     Raises:
         UsageError: A prompt is no episode, or a model is to play its user.

@@ -35,10 +35,8 @@ class Examination:
 
         Common values are left out of claims: an empty `unit`, `higher` as direction, `printed` if it is the value as
         JSON writes it, the basis of unsupported claims. Assumptions stand once, in `assumptions`; a claim's `assumed`
-        holds
-        their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in `grids`
-        (see
-        `grids.claims_in`), and places that print the same are only counted (`agreeing`).
+        holds their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in
+        `grids` (see `grids.claims_in`), and places that print the same are only counted (`agreeing`).
         """
         report, grids = self._parts()
         return report | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})

@@ -90,10 +90,8 @@ class TableReading(Record, frozen=True):
     """Tells how a table of numbers was read, so that a person can look it over: a table is usually misread as a whole.
 
     The table begins at `line`. `models_in` is the axis on which models stand, empty if one model is named for all.
-    `models`
-    and `benchmarks` are the first of them, as claims name them, with their numbers in `model_count` and
-    `benchmark_count`.
-    `is_corrected` says that `--corrections` mentions the table.
+    `models` and `benchmarks` are the first of them, as claims name them, with their numbers in `model_count` and
+    `benchmark_count`. `is_corrected` says that `--corrections` mentions the table.
     """
 
     document: str

@@ -38,8 +38,7 @@ class Claims(Sequence[Claim]):
     """Holds the claims of some documents.
 
     A claim is made from its cell when it is asked for, so that half a million need not be kept. `values` are the cells,
-    in
-    the order of the claims.
+    in the order of the claims.
     """
 
     def __init__(self, values: list[Value], verdicts: dict[int, Verdict]) -> None:

@@ -181,8 +181,7 @@ class Play:
         """Return the Response to an episode in which a call failed.
 
         If a further call may succeed, it is an error, and the episode resumes from there when asked for again. If not,
-        the
-        episode ends with the steps it has.
+        the episode ends with the steps it has.
         """
         if failed.failure == "final" and self.steps:
             return self.response(f"no further answer: {failed.error}")

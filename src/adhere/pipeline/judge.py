@@ -111,8 +111,7 @@ class Judge:
         """Positions of the constraints that are undecided for every answer.
 
         The published code draws their parameters, or they are broken. Where another constraint is undecided, the cause
-        is the
-        answer.
+        is the answer.
         """
         if self._undecidable is None:
             findings = self.findings(PROBE)

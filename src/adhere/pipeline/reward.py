@@ -2,9 +2,8 @@
 
 The reward is the evaluation: the same judge, the same strict view, the same rules.
 
-* `outcomes.together` combines the constraints of an answer, as in every rate: one fail decides. * An answer that was
-cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite says
-  it.
+* `outcomes.together` combines the constraints of an answer, as in every rate: one fail decides.
+* An answer that was cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite may.
 * **A verifier's fault is no measurement.** Where a verifier raised or took too long (`Verdict.fault`) the reward is
   None, and trainers leave the answer out, with one exception: `binary` is 0 where another constraint failed, whatever
   this one is.
@@ -48,8 +47,9 @@ def reward(
         undecidable: Positions of the constraints that no answer decides (`Judge.undecidable`); None: all that are
             undecided.
 
-    Returns: None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier
-    failed, or where nothing failed and a constraint is undecided that no answer decides.
+    Returns:
+        None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier failed, or
+        where nothing failed and a constraint is undecided that no answer decides.
 
     Raises:
         UsageError: There is no such kind.

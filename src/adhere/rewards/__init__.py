@@ -1,8 +1,9 @@
 """The judge as a reward function for other projects' trainers, with the same verifiers as everywhere.
 
-judge.py      TRL: f(prompts, completions, **columns) combine.py    sums, gates, penalties, checklists, judge models;
-imported when they are used learned.py    a trained reward model rows.py       shared parts: a row's constraints, its
-answer, its number
+judge.py      TRL: f(prompts, completions, **columns)
+combine.py    sums, gates, penalties, checklists, judge models; imported when they are used
+learned.py    a trained reward model
+rows.py       shared parts: a row's constraints, its answer, its number
 
 verl.py, openrlhf.py and verifiers.py re-export `adhere.integrations` under the paths that trainers' files name.
 """

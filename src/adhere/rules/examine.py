@@ -38,8 +38,7 @@ class SessionInfo(Record, frozen=True):
     `calls` counts its calls, `unread` its lines that could not be read. `rules_version` says how the version of the
     rules
     that the session was told is known: `git`, `session`, or `unknown`. `task` names the task, `solved` says whether it
-    was
-    solved (None: the log does not say), `told` counts the rules with a check that the session was told.
+    was solved (None: the log does not say), `told` counts the rules with a check that the session was told.
     """
 
     session: str
@@ -71,8 +70,7 @@ class Examination(Record, frozen=True):
     """Holds the rules, sessions and verdicts of an examination.
 
     `tasks_by` is the sort of name by which the tasks of two sets were matched; `differ` says whether sessions have
-    rules of
-    their own.
+    rules of their own.
     """
 
     rules: tuple[Rule, ...]

@@ -183,8 +183,7 @@ def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
     """Read everything until the process ends; return it, and which time ran out: `computed`, `waited`, or empty.
 
     `timeout_s` limits the processor time of the process. A process that waits, or that a busy machine does not let run,
-    is
-    ended after twice that time.
+    is ended after twice that time.
     """
     start, size = time.monotonic(), 0
     parts: list[bytes] = []

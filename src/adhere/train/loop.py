@@ -96,9 +96,8 @@ class Learner:
         """Yield the batches of `order` that are not trained on yet; a stage's loop runs over them.
 
         Inside `checkpoint.keeping`, the first call restores the checkpoint, and later ones are written after batches
-        when due.
-        Inside `watch.watching`, the model is evaluated before, during and after training, and ends with its best
-        weights.
+        when due. Inside `watch.watching`, the model is evaluated before, during and after training, and ends with its
+        best weights.
         """
         place = 0 if self.keeper is None else self.keeper.restore(self, tally, log)
         if self.watch is not None and isinstance(log, StepLog):

@@ -2,8 +2,7 @@
 
 A stored episode is replayed in the same way, without a model. There are two forms. With `tools`, actions are calls of
 tools; a world of texts has the one tool `act`. With `text`, an answer is the action: a command, what is said to the
-user,
-or a call written as JSON, `{"name": …, "arguments": {…}}`.
+user, or a call written as JSON, `{"name": …, "arguments": {…}}`.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class ClaimTest(Record, frozen=True):
     """Holds the test of one claim against one Run.
 
     `difference` is measured minus printed, in points. [low, high] is its 95 % interval: it combines the interval of our
-    rate
-    (Wilson, widened for several draws of one prompt) and that of the printed rate as a proportion of as many prompts.
+    rate (Wilson, widened for several draws of one prompt) and that of the printed rate as a proportion of as many
+    prompts.
     """
 
     claim: str

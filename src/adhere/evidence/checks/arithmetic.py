@@ -394,8 +394,7 @@ def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:
     """Check differences between rows: the number in the same line minus that of the first row, or of the row above.
 
     All difference columns of the table vote on which of the two rows is meant. Returns the checks of this column, and
-    the
-    share of all checks that hold.
+    the share of all checks that hold.
     """
     deltas = [p for p, role in enumerate(axis.roles) if role == "delta"]
     best: tuple[list[Check], float] = ([], 0.0)

@@ -33,14 +33,12 @@ class Check:
     """Makes one statement about some numbers.
 
     `subjects` are the numbers that are wrong if the check fails (the average, not its members); `others` take part.
-    `holds`
-    reads every number through its argument, so that a hypothesis can put other numbers in their place. `sources` are
-    lines
+    `holds` reads every number through its argument, so that a hypothesis can put other numbers in their place.
+    `sources` are lines
     besides those of the numbers: a caption, a sentence. `weight` is what removing the failure counts for a hypothesis:
-    0
-    for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses no number: the two tables
-    seem to
-    measure different things. A hypothesis may still explain such a failure. `absorbed` says that something explains it.
+    0 for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses no number: the two tables
+    seem to measure different things. A hypothesis may still explain such a failure. `absorbed` says that something
+    explains it.
     """
 
     kind: ConflictType

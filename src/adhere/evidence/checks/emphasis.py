@@ -98,8 +98,7 @@ def _without_second_marks(sheet: Sheet) -> None:
     """Remove the bold of underlined numbers, if only some bold numbers are underlined.
 
     Both marks together then mean something else (Kimi K2: bold is the best of all, bold and underlined the best of the
-    open
-    models).
+    open models).
     """
     bold = [value for value in sheet.values() if value.bold]
     if any(value.underlined for value in bold) and not all(value.underlined for value in bold):

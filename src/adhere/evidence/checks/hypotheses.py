@@ -159,8 +159,7 @@ def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]
     """Choose the best swaps so that no two share a cell or a removed conflict.
 
     A swap one of whose conflicts is explained already is tried again. Of two swaps that remove equally much, the one
-    that
-    repeats an exchange in other rows of the table goes first.
+    that repeats an exchange in other rows of the table goes first.
     """
     repeats: dict[object, int] = defaultdict(int)
     for swap in swaps:
@@ -389,10 +388,9 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
     """Find suspect headers of in-house tables, by tables of the same name in other documents.
 
     The numbers of the two need not be equal, but the same set and model should not be far apart. If one shift of the
-    header
-    brings many cells near those of the other document, for every shared model, the header is suspect. Distances beyond
-    10
-    points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is false.
+    header brings many cells near those of the other document, for every shared model, the header is suspect. Distances
+    beyond 10 points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is
+    false.
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]

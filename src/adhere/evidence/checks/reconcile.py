@@ -100,10 +100,8 @@ def _doubt_different_tables(items: Iterable[Comparison]) -> None:
     """Doubt comparisons of two tables of a document unless they share several cells and most of these agree.
 
     Such tables often hold the same models on the same benchmarks and differ in what their headings say: thinking or
-    not,
-    five-shot or zero-shot, another language. A single model or benchmark is doubted likewise: if all numbers that two
-    tables
-    print for it differ, they mean another checkpoint or another split.
+    not, five-shot or zero-shot, another language. A single model or benchmark is doubted likewise: if all numbers that
+    two tables print for it differ, they mean another checkpoint or another split.
     """
     inside = [item for item in items if item.first.document == item.second.document]
     inside.sort(key=_tables)

@@ -58,8 +58,7 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
 
     `data` are the labels over each column of numbers, `rows` those of the rows; `is_grouped` says that the upper labels
     of `data` only group the lower ones. Where every measure comes in the same ways (`BLEU (tuned)`), `data` is split
-    into
-    measure and way.
+    into measure and way.
     """
     in_columns = share(data, lambda path: any(looks_like_model(label) for label in path))
     known_columns = share(data, lambda path: any(is_known(label) or benchmark_name(label).is_known for label in path))

@@ -225,8 +225,7 @@ def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
     """Return the one set that the caption says was measured on: `Question answering results on FQuAD 1.0`.
 
     The set need not be a known one. A set in the name of `model`, which all is about, does not count (`the parser
-    trained on
-    FooBank`).
+    trained on FooBank`).
     """
     caption = table.caption.replace(model, "") if model else table.caption
     names = list(dict.fromkeys(match["name"] for match in _ON.finditer(caption)))

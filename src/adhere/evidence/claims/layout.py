@@ -66,11 +66,9 @@ class Layout:
     """Describes how a table is laid out.
 
     `kinds[c]` says what the labels of column c < `first` are ("names" for the column `names`, which names the row).
-    `paths`
-    are the labels over each column. `model` is the one model that a table without models on either axis is about, by
-    its
-    corner, caption or heading; its rows are then settings of that model. `nothing` says why a table makes no claims.
-    `grouped` are labels of the header that those above them only group.
+    `paths` are the labels over each column. `model` is the one model that a table without models on either axis is
+    about, by its corner, caption or heading; its rows are then settings of that model. `nothing` says why a table makes
+    no claims. `grouped` are labels of the header that those above them only group.
     """
 
     models_in: Orientation
@@ -282,8 +280,7 @@ def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
     """Return the labels that the labels above them only group (`Reasoning` over MMLU and GPQA).
 
     Other labels are parts of the one above them. Parts are repeated below several labels (`F1` and `Score` of every
-    set);
-    a grouped label is named once.
+    set); a grouped label is named once.
     """
     below: dict[str, set[tuple[str, ...]]] = {}
     for path in paths:

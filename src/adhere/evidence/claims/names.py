@@ -91,8 +91,7 @@ class BenchmarkName(NamedTuple):
     """Holds a benchmark with its variant (`v1`, `multilingual`, `128K`) and metric (`strict-prompt`).
 
     `n` is its number of items, where known. `has_scale` says that scores are a share of `n` items, or that the end of
-    the
-    scale (`top`) is listed. `written` is the document's own spelling where it differs from `name` (`SWE Verified`).
+    the scale (`top`) is listed. `written` is the document's own spelling where it differs from `name` (`SWE Verified`).
     """
 
     key: str
@@ -325,8 +324,7 @@ def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozen
     """Return a caption's hints on whether more is better in the column `label`, one of the table's `labels`.
 
     If the caption names the columns it speaks of ("lower is better for FID"), it gives no hint for the others; if it
-    names
-    an exception, the opposite hint for that.
+    names an exception, the opposite hint for that.
     """
     hints = said_of_all(caption)
     for scope in _SCOPE.finditer(caption):
@@ -378,8 +376,7 @@ def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: b
     """Return the model that a label names.
 
     `context` is the tuning that caption and headings give names without a suffix (`instruct` where "-Instruct is
-    omitted");
-    `is_sized` says that "base" is a size here, like "large".
+    omitted"); `is_sized` says that "base" is a size here, like "large".
     """
     label = model_label(text)
     # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.

@@ -67,9 +67,8 @@ class PrintedNumber(NamedTuple):
     """Holds one printed number.
 
     `unit` is `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the
-    value
-    is then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a ± printed
-    after the number, `beside` a difference printed after it.
+    value is then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a ±
+    printed after the number, `beside` a difference printed after it.
     """
 
     value: float

@@ -94,8 +94,7 @@ def _withhold_misnamed(sheet: Sheet) -> None:
     """Withdraw the claims of a table if most names of its models or benchmarks are numbers, measures or sentences.
 
     Its rows or columns were misread, such as the ticks of a plot, a first row of numbers as a header, or measures in
-    the
-    place of models. The table is listed as unread, with this reason.
+    the place of models. The table is listed as unread, with this reason.
     """
     claims = [value for value in sheet.values() if is_claim(value)]
     models = {value.model.name for value in claims if value.model}

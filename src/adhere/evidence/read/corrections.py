@@ -1,8 +1,7 @@
 """A person's corrections to tables that were misread: the file of `--corrections`.
 
 A table is read right or wrong as a whole, mostly for one reason, so that one line corrects it. A field that is left
-empty
-changes nothing, and every check sees the table as corrected.
+empty changes nothing, and every check sees the table as corrected.
 """
 
 from __future__ import annotations

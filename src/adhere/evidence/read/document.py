@@ -54,11 +54,10 @@ class Correction(Record, frozen=True):
     """Says how a table is to be read; a field that is left empty changes nothing.
 
     `at` is the place where the table begins (`paper.tex:21`). `models` is the axis on which models stand, or `none` for
-    a
-    table that holds no scores. `names` is the label of the column that names the rows, `scores` are the labels of the
-    columns
-    that hold scores, if not all do. `model` is the one model that the table is about, with `benchmarks` on the rows (or
-    columns). `measured_on` and `metric` are the set and the measure of all numbers: labels are then parts of them.
+    a table that holds no scores. `names` is the label of the column that names the rows, `scores` are the labels of the
+    columns that hold scores, if not all do. `model` is the one model that the table is about, with `benchmarks` on the
+    rows (or columns). `measured_on` and `metric` are the set and the measure of all numbers: labels are then parts of
+    them.
     """
 
     at: str
@@ -82,8 +81,7 @@ class Table:
 
     `headers` are the header rows, outermost first, each as wide as the rows; a spanning header is repeated over the
     columns that it spans. `headings` are the section headings above the table, outermost first; `lead` is the text
-    directly
-    above. `is_ruled` is false for numbers on a page without rules: they may be a plot or running text.
+    directly above. `is_ruled` is false for numbers on a page without rules: they may be a plot or running text.
     """
 
     index: int

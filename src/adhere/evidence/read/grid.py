@@ -132,8 +132,7 @@ def build_tables(
 
     One run of rows is several tables if a new header stands between its rows. Rows that are too short or too long are
     kept as they are, with a Problem: their cells cannot be told apart from shifted ones. Further header rows (nothing
-    in the
-    label columns, no scores) and section rows (one filled cell) are recognised.
+    in the label columns, no scores) and section rows (one filled cell) are recognised.
     """
     problems: list[Problem] = []
     raw = _with_points([piece for row in map(_without_formulas, raw) for piece in expand_breaks(row)])
@@ -365,8 +364,7 @@ def _begins_anew(texts: Sequence[str], width: int, labels: int, header: Sequence
     """Tell whether a row between others is the header of a new table.
 
     It has no numbers, names over the columns of numbers, and `Model` or `Benchmark`, or what the table's own header
-    has,
-    over the label columns.
+    has, over the label columns.
     """
     if len(texts) != width:
         return False

@@ -32,8 +32,7 @@ def contradictions(document: Document, statements: Sequence[Statement], grids: G
     """Yield every sentence of a report that its own tables contradict.
 
     Things that a table lists are counted by its rows and their ticks. A comparison of two models over several
-    benchmarks is
-    counted over the table that has both.
+    benchmarks is counted over the table that has both.
     """
     lists = {stem(plain(t.headers[0][0])): t for t in document.tables if t.headers and _is_list(t)}
     seen: set[tuple[str, str]] = set()

@@ -65,8 +65,7 @@ class Sources:
         """Return the first name or number of a statement that no source has, and whether it is a name.
 
         Empty if there is none. Not counted are numbers that may follow from others (a difference, a share, a count in
-        words),
-        and names that another script writes otherwise or that are part of a list.
+        words), and names that another script writes otherwise or that are part of a list.
         """
         is_read = self.is_read_in(sentence.text)
         pairs = itertools.pairwise(sentence.names)

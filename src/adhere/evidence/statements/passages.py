@@ -26,8 +26,7 @@ class Passage(NamedTuple):
     """Holds a piece of a source: a sentence, a row of a table with its header, a caption or a note.
 
     `near` are the neighbouring sentences, `context` says what all this is about: the paragraph, the title, headings,
-    the
-    document's subjects. `around` is the part of the context that is searched.
+    the document's subjects. `around` is the part of the context that is searched.
     """
 
     file: str

@@ -46,8 +46,7 @@ class Match(NamedTuple):
     """Says how far one passage supports a statement.
 
     `related` is the share of the statement's words in the passage, `missing` are its numbers and names that the passage
-    lacks,
-    `instead` is what the passage prints in the place of the first of them.
+    lacks, `instead` is what the passage prints in the place of the first of them.
     """
 
     passage: Passage

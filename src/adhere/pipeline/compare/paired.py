@@ -257,8 +257,7 @@ def paired_by_prompt(
     """Return the paired difference over `ids`, without prompts that either side did not measure (None).
 
     These are counted in `left_out`. `clusters` names what a prompt was made from, where several were made from it; a
-    prompt
-    that it lacks is its own cluster.
+    prompt that it lacks is its own cluster.
     """
     ids = list(ids)
     rows = [

@@ -139,8 +139,7 @@ def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) 
     """Test that the perplexity of `a` exceeds that of `b` by at most the share `margin`, paired by text.
 
     If both have the same tokenizer, it is the perplexity of a token, as in a study's guard; otherwise that of a word.
-    One
-    margin could not serve for a perplexity of bytes: a fifth more a token is a twentieth more a byte.
+    One margin could not serve for a perplexity of bytes: a fifth more a token is a twentieth more a byte.
     """
     ids = [{score.text_sha256: score.ids_sha256 for score in one.scores} for one in (a, b)]
     unit = "token" if ids[0] == ids[1] else "word"

@@ -268,8 +268,7 @@ def is_mixed(text: str, known_words: Container[str], english: Container[str]) ->
     """Tell whether words are spelt in letters of another script.
 
     This holds for five words or more in letters of several scripts, three known words in strange letters, or three
-    English
-    words with marks.
+    English words with marks.
     """
     if not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED:
         return True

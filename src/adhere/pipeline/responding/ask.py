@@ -37,7 +37,8 @@ def responsive(
             then counts. None: no model is asked. A `no` by words stands: of such answers 97 % do not respond
             (docs/reference/responsive.md), and none of them can talk a judge round.
 
-    Returns: `yes`, `no` or `undecided`, with a reason. The reason of a `yes` says what was not looked at.
+    Returns:
+        `yes`, `no` or `undecided`, with a reason. The reason of a `yes` says what was not looked at.
 
     Raises:
         UsageError: The numbers of other prompts and other answers differ, or no model has that name.

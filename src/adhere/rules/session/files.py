@@ -53,8 +53,7 @@ class Files:
         """Apply edits (old, new, everywhere); return the new text.
 
         None if the text of the file is not known, or an `old` does not occur in it. A file that is not known is created
-        by one
-        edit with an empty `old`.
+        by one edit with an empty `old`.
         """
         text = self._texts.get(path)
         if text is None and len(pairs) == 1 and not pairs[0][0] and path not in self._texts:

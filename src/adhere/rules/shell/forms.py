@@ -2,8 +2,7 @@
 
 `sudo env A=1 timeout 9 uv run python3 -m pytest -x` is one command with the forms `sudo …`, `uv run …`, `python -m
 pytest …` and `pytest -x`: a rule that names any of them means the command. `make check` and `npm run check` are looked
-up
-in the Makefile or package.json if the repository is given.
+up in the Makefile or package.json if the repository is given.
 """
 
 from __future__ import annotations

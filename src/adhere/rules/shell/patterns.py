@@ -1,10 +1,8 @@
 """Tell whether a command is one that a rule names: `git push --force`, `npm run build`, `@tests`.
 
 A pattern is a program, words that come first among the command's own words, and options at any place. An option with
-`!`
-must be absent. `@name` is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal does
-not
-match.
+`!` must be absent. `@name` is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal
+does not match.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def measure_source(
         name: Name of the Run's folder.
         progress: Where to report to.
 
-    Returns: The sealed Run, and how well the model predicts plain text; None if its weights are not on this machine.
+    Returns:
+        The sealed Run, and how well the model predicts plain text; None if its weights are not on this machine.
 
     Raises:
         AdhereError: The model or answers are missing, or cannot be read or asked; the message names arm and seed.

@@ -92,8 +92,8 @@ def bradley_terry(
     One is -log sigmoid(reward of chosen - reward of rejected) + centre * (sum of both rewards)^2.
 
     `share` (P) is for pairs that several criteria label: the share of labels that prefer the chosen answer. The first
-    term
-    is then the cross-entropy to it, -share log sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all labels do.
+    term is then the cross-entropy to it, -share log sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all
+    labels do.
 
     Source: arXiv 2203.02155, eq. 1; the centring term is arXiv 2312.09244's, as in TRL.
     """

@@ -1,8 +1,7 @@
 """Training on preference pairs.
 
 Holds the reference log-probs, the optimizer step, and the loop over stored pairs that offline methods share. The
-methods
-differ in their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
+methods differ in their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
 """
 
 from __future__ import annotations
@@ -196,8 +195,7 @@ def update_on_pairs(
     """Take one optimizer step on `pairs` and return its log row.
 
     `temperature` is that of the log-probs, here and in `reference`. Without an `objective` it is DPO's. The other
-    arguments
-    are those of `train_on_pairs`.
+    arguments are those of `train_on_pairs`.
 
     Raises:
         AdhereError: The very first loss is not `starts_at`: the reference is not the model that training started from.

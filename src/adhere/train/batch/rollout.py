@@ -1,8 +1,7 @@
 """Scored answers of the current policy, from which the online stages learn.
 
 All stages draw the same prompts in the same order with the same seed for each answer. Arms therefore differ only in
-what
-they learn from the answers.
+what they learn from the answers.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ class Rollout(NamedTuple):
     """Holds a drawn answer with its tokens (end token included if drawn) and its score.
 
     `log_probs` are those of the drawn tokens as the sampler computed them (K of this row). They are empty where sampler
-    and
-    trainer compute the same, so that nothing needs correction.
+    and trainer compute the same, so that nothing needs correction.
     """
 
     row: TokenRow
@@ -226,8 +224,7 @@ class Sampler:
         """Check, on one drawn answer, that decoder and trainer compute the same log-probs.
 
         A decoder that reads the model otherwise than the trainer draws answers that teach nothing; only rewards that
-        never rise
-        would show this.
+        never rise would show this.
 
         Raises:
             IntegrityError: Their log-probs differ by more than `MOST_APART` nats a token.

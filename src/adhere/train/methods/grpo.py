@@ -245,8 +245,7 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
     """Draw the groups of an episode.
 
     With several rounds, groups that do not vary are replaced (2503.14476, eq. 11: 0 < passing answers < G). The
-    ledger's
-    count of prompts decides which come next, so a resumed stage goes on with the same ones.
+    ledger's count of prompts decides which come next, so a resumed stage goes on with the same ones.
     """
 
     def more(count: int, again: int) -> list[Group]:
@@ -279,8 +278,7 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
     `room` is the number of completion tokens that the episode may train, all updates together; None: no limit.
 
     Groups whose rewards are all equal have advantage 0. They are computed only if there is a KL term, but they always
-    count
-    in the divisor of the loss, as in TRL. Answers without a score are no part of their group.
+    count in the divisor of the loss, as in TRL. Answers without a score are no part of their group.
     """
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
     varying = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
@@ -340,8 +338,7 @@ def sum_of_parts(parts: Sequence[Mapping[str, float | None]]) -> list[float]:
     """Normalise each component of a group's rewards within the group, and return the sum for each answer.
 
     Normalised: (value - mean) / (unbiased standard deviation + 1e-4), over the answers that have the component. A
-    component
-    that was not measured adds nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
+    component that was not measured adds nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
     """
     total = [0.0] * len(parts)
     for name in dict.fromkeys(name for one in parts for name in one):

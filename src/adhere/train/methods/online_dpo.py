@@ -149,8 +149,7 @@ def ranked_pairs(group: Group) -> list[TokenPair]:
     """Return all pairs of a better and a worse answer; the first is `best_against_worst`.
 
     Best and worst come first, then second best and second worst, and so on; the other pairs follow, the widest
-    difference
-    first.
+    difference first.
     """
     scores = group.scores
     order = sorted(

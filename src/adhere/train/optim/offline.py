@@ -53,8 +53,7 @@ def merge_ties(
     """Return base + scale * the mean of those weighted changes that have the elected sign.
 
     Only the largest share `p` of each change is kept. The elected sign of a coordinate is that of the sum of the
-    weighted
-    changes. Changes that do not keep a coordinate are left out of its mean.
+    weighted changes. Changes that do not keep a coordinate are left out of its mean.
 
     Raises:
         UsageError: p is not in (0, 1], or `merge_linear` would raise.

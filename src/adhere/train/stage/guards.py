@@ -40,8 +40,7 @@ class Guard(NamedTuple):
     """Describes a limit on a column of the log, with advice; it trips after `steps` values above it in a row.
 
     `breaks`: the training then no longer follows its settings, so its result shows nothing about them. Otherwise the
-    recipe
-    itself caused the trouble.
+    recipe itself caused the trouble.
     """
 
     column: str

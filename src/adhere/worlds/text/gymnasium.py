@@ -24,8 +24,7 @@ class GymnasiumWorld(ABC):
     """Runs a world over an environment with Gymnasium's interface; a base class.
 
     A subclass says how the environment is made, described, acted in and won. Its solver may come from anywhere;
-    `validate`
-    checks the solver.
+    `validate` checks the solver.
 
     Class attributes:
         name, version, system: See World. The version should name the library's, which decides what happens.

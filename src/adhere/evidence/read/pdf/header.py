@@ -109,8 +109,7 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
     """Return the columns that words of a header stand over, by the words' id.
 
     Only words over several columns with no rule below them. They stand over the middle of their columns: so a line's
-    texts
-    share the columns of the names below the line.
+    texts share the columns of the names below the line.
     """
     first = len(table.labels) + 1
     columns_by_word: dict[int, Sequence[int]] = {}

@@ -89,10 +89,8 @@ def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) ->
     """Find where each group of rows begins (an index into `rows`), and the lines of `names` that name it.
 
     `rows` and `names` are indices of lines, `middle` gives the lines' places on the page. A name, of one or more lines,
-    is
-    expected at the middle of its group. A single name belongs to all rows. Nothing is found where the names cannot be
-    shared
-    out so, or where names only stand in the first row of their groups.
+    is expected at the middle of its group. A single name belongs to all rows. Nothing is found where the names cannot
+    be shared out so, or where names only stand in the first row of their groups.
     """
     if len(names) == 1 and len(rows) > 2:
         return [(0, names)]
