@@ -38,8 +38,8 @@ BRINGS = {
 def missing(error: ModuleNotFoundError) -> MissingExtra | None:
     """Return the error for an optional package that an import did not find; None if no extra installs it.
 
-    Most rooms that need torch import it at the top, because they are nothing without it. So the command line calls this
-    once for all commands, instead of each command before it imports such a room.
+    Modules that cannot work without torch import it at the top, and such an import may fail. The command line catches
+    this in one place for all commands and calls this function.
     """
     name = (error.name or "").partition(".")[0]
     extra = next((extra for extra, modules in BRINGS.items() if name in modules), None)

@@ -95,7 +95,7 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def endpoint_given(endpoint: object) -> bool:
-    """Tell whether any option of the endpoint was given a value of its own."""
+    """Tell whether any option of the endpoint differs from its default."""
     from adhere.models.http.options import EndpointOptions
 
     return endpoint != EndpointOptions()

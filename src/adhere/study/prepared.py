@@ -146,7 +146,9 @@ class PreparedStudy(StudyInputs):
 def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool = False) -> PreparedStudy:
     """Load and check everything that a study needs, without training anything.
 
-    The estimate is for `jobs` processes. `as_stored`: see `load_inputs`; such a study must not be run.
+    The cost is estimated for `jobs` processes. `as_stored` is passed on to `load_inputs`, which explains it; a study
+    that
+    was prepared with `as_stored=True` must not be run.
 
     Raises:
         AdhereError: See `load_inputs`.

@@ -28,7 +28,10 @@ _SIGNS = {"YES": "✓", "NO": "✗", "EQUIVALENT": "=", "INCONCLUSIVE": "?"}
 
 
 def study_text(result: StudyResult, *, width: int = 100) -> str:
-    """Return the report in at most `width` columns if words allow it, without control characters."""
+    """Return the study's report as text, without control characters.
+
+    Lines have at most `width` columns, unless a single word is longer.
+    """
     parts = [
         _verdict(result, width), _warnings(result, width), _rates(result, width), _contrasts(result, width),
         _alike(result, width), _growth(result, width), _guards(result, width), _sides(result, width),

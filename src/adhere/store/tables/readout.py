@@ -47,9 +47,9 @@ class Readout(NamedTuple):
         manifest: What the Run was made from.
         summary: The Run's numbers.
         prompts: The prompts that were asked.
-        responses: The Response of every key that has any; failed calls too.
-        strict: The last verdict of every (prompt, turn, draw, constraint's index).
-        loose: The same in the loose view.
+        responses: The Response of each key that has one, failed calls included.
+        strict: The last verdict in the strict view, by (prompt, turn, draw, index of the constraint).
+        loose: The last verdict in the loose view, likewise.
     """
 
     directory: Path

@@ -170,7 +170,7 @@ def study_answer(result: StudyResult) -> StudyAnswer:
 
 
 def on_suite(one: SuiteFound) -> OnSuite:
-    """Return the contrast of the verdict on a published suite."""
+    """Return a published suite's first contrast, which is the one that the verdict rests on."""
     first = one.contrasts[0]
     return OnSuite(
         first.difference,

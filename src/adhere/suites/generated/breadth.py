@@ -28,7 +28,10 @@ NEVER = "instruction"
 
 
 def kinds_said() -> dict[str, type[Constraint]]:
-    """Return the package's kinds that one sentence can add to any request, by id."""
+    """Return this package's kinds of constraint that can be added to any request as one sentence, by id.
+
+    Left out are kinds that are tasks themselves and kinds with a parameter that is not said.
+    """
     own = {name: registry.get(name) for name in registry}
     return {
         name: kind

@@ -103,7 +103,11 @@ class Tree:
         return sees
 
     def runs(self) -> list[Run]:
-        """Return what `sees` says as runs of nodes, in order, which is all that attention needs of a large tree."""
+        """Return the tree's nodes, in order, as runs in which each node is the child of the one before.
+
+        A run's `sees` has the spans of its ancestors in earlier runs, ends excluded. Attention over a large tree needs
+        no more than this.
+        """
         from adhere.train.packed.attention import Run
 
         starts = [node for node, parent in enumerate(self.parents) if parent != node - 1 or node == 0]

@@ -107,7 +107,7 @@ class _Scope(NestedRule):
         yield from ()
 
     def places(self, text: str) -> list[Span]:
-        """Return the spans of the parts that a repair may edit."""
+        """Return the spans of the text that a repair may edit; none unless a kind overrides this."""
         return []
 
     def repairs(self, text: str) -> Iterator[str]:

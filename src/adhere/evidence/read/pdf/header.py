@@ -93,7 +93,7 @@ def _place_texts(table: PageTable) -> None:
 
 
 def _offset(text: list[Word], column: tuple[float, float]) -> float:
-    """Return how far a text is from standing over a column: by its middle, its left or its right edge."""
+    """Return the smallest distance between a text and a column, of their middles, left and right edges."""
     left, right = column
     return min(abs(middle_of(text) - (left + right) / 2), abs(text[0].left - left), abs(text[-1].right - right))
 

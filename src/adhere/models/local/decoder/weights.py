@@ -259,7 +259,13 @@ def places_of(weights: Weights) -> list[int]:
 
 
 def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
-    """Compute the cosines and sines of every position with the model's own module, scaling included."""
+    """Return the rotary cosines and sines: a row for each position, the first half of a head wide.
+
+    The model's own module computes them, so its scaling is included. It is given `kind` unless that is empty.
+
+    Raises:
+        UsageError: The model rotates only a part of each head.
+    """
     positions = torch.arange(shape.positions, device=model.device)[None]
     with torch.no_grad():
         own = (kind,) if kind else ()

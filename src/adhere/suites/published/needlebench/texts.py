@@ -51,9 +51,9 @@ def tokenizer() -> Tokenizer:
 
 
 class Haystack:
-    """Holds the lines of one file in the published orders.
+    """Holds the texts of one file and, for each repeat, the published order of them.
 
-    The order of repeat k comes from k + 1 seeded shuffles, one after the other.
+    Repeat 0 shuffles the file's order with seed 0; repeat k shuffles the order of repeat k - 1 with seed k.
     """
 
     def __init__(self, path: Path, tokens: Tokenizer, repeats: int) -> None:

@@ -39,7 +39,10 @@ def _head(raw: str, most: int) -> str | None:
 
 
 def _tail(raw: str, most: int) -> str | None:
-    """Return the last `most` chunks with the blank before them; None if no blank precedes them."""
+    """Return the end of the text, from the blank before its last `most` chunks; None without such a blank.
+
+    A chunk is a run of characters without blanks.
+    """
     start = len(raw)
     for _ in range(most):
         end = len(raw[:start].rstrip())
