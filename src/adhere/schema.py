@@ -34,9 +34,9 @@ View = Literal["strict", "loose"]
 Mode = Literal["reference", "fixed"]
 """Semantics of published kinds: `reference` as in the published code, quirks included; `fixed` without its defects."""
 CutAnswers = Literal["fail", "judge"]
-"""How an answer that was cut at its token limit counts: as failed, or judged like others."""
+"""Treatment of an answer that was cut at its token limit: it fails, or is judged like others."""
 Counts = Literal["passing", "sound", "responsive"] | msgspec.UnsetType
-"""What counts as following.
+"""Measures of following.
 
 Not set: passing. `sound`: passing by more than the wording. `responsive`: passing with an answer that responds. See
 `study.run.measured`.

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from adhere.errors import UnknownName, nearest
 
 How = Literal["run", "parsed", "read"]
-"""How a door was tested.
+"""Ways in which a door was tested.
 
 `run`: the house's own code ran ours; `parsed`: its own parser or class accepted ours; `read`: compared with its source,
 not run.

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 
 Kind = Literal["run", "sweep", "study"]
 Word = Literal["running", "judging", "complete", "incomplete", "stopped"]
-"""How far a run or study is.
+"""Progress of a run or study, in one word.
 
 `complete`: every answer is stored and judged. `incomplete`: the command ended, but calls failed or answers are missing.
 `stopped`: the command did not end by itself, and no process is at work.

@@ -44,7 +44,7 @@ class Attempt(NamedTuple):
 
 
 FAILURES: dict[Kind, Failure] = {"failed": "final", "timeout": "timeout"}
-"""Whether asking again may help, by kind; `passing` for every kind not listed."""
+"""Chances that asking again helps, by kind of failure; `passing` for every kind not listed."""
 
 
 def response_to(request: Request, **fields: Any) -> Response:

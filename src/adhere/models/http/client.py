@@ -59,7 +59,7 @@ MENDS = {
     "address": f". Give the base URL under which the server has /chat/completions. {_AGAIN}",
     "request": f". {_AGAIN}",
 }
-"""What a user can do, by the reason that stopped all asking."""
+"""Advice to the user, by the reason that stopped all asking."""
 MOST_OF_AN_ID = 1_000
 """Most characters of a model's id."""
 

@@ -23,7 +23,7 @@ from adhere.terminal import notebook_table
 
 CONFIDENCE = 0.95
 JUDGING = ("mode:", "random_in_reference:", "reasoning_tags:")
-"""How lines about fields of a spec begin that change verdicts, not answers."""
+"""Beginnings of the lines about fields of a spec that change verdicts, not answers."""
 CLUSTER = "query"  # the tag of prompts that were made from one thing
 
 

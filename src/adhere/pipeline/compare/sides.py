@@ -16,9 +16,9 @@ from adhere.stats import Crossed, fit_crossed
 
 CONFIDENCE = 0.95
 MARGIN = 0.02
-"""By how much a rate may fall, as a share: two points."""
+"""Largest fall of a rate that is tolerated, as a share: two points."""
 PERPLEXITY_MARGIN = 0.1
-"""By which share a perplexity may rise."""
+"""Largest rise of a perplexity that is tolerated, as a share."""
 
 Outcome = Literal["holds", "violated", "undecided"]
 Unit = Literal["rate", "perplexity"]

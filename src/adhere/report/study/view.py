@@ -409,7 +409,7 @@ def hangs_on_sentence(result: StudyResult) -> str:
 
 
 COUNTED = {"sound": "sound answers", "responsive": "answers that respond"}
-"""What a study may count besides passing, in words; a contrast that counts it has its key as slice."""
+"""Names of the measures besides passing, by the key that a contrast has as its slice."""
 
 
 def suites_line(result: StudyResult) -> str:

@@ -33,7 +33,7 @@ _TYPES = {
     name: (f": {name}", f"as {name}", f"<{name}>", f"{name}[]", f"<{name},", f", {name}>")
     for name in ("any", "unknown")
 }
-"""What a TypeScript type looks like in code where it is used as a type."""
+"""Patterns of a TypeScript type where code uses it as a type."""
 _ITEM = r"(?:`[^`]+`|[\"“][^\"”]{2,80}[\"”]|(?-i:[A-Z]\w+\.[A-Z]\w+))"
 _ITEMS = rf"{_ITEM}(?:(?:,| or| and| nor|/| /)+ ?{_ITEM})*"
 _BARRED_ITEMS = re.compile(

@@ -9,7 +9,7 @@ from adhere.schema import Json
 
 Who = Literal["user", "assistant", "system", "notice"]
 State = Literal["done", "failed", "rejected", "interrupted", "unknown"]
-"""What became of a call: `failed` ran and ended badly; `rejected` and `interrupted` did not run to an end."""
+"""State of a call: `failed` ran and ended badly; `rejected` and `interrupted` did not run to an end."""
 
 
 @dataclass

@@ -28,7 +28,7 @@ from adhere.study.run.records import unpack
 FOLDER, FILE = "starts", "starts.json"
 VERSION = 1
 MEASURES: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "responsive": "responsive"}
-"""What a suite's contrast may count other than passing; the contrast has this name in place of a slice."""
+"""Measures besides passing that a contrast of a suite may use; the contrast has this name in place of a slice."""
 
 
 def starts_result(name: str, results: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:

@@ -150,7 +150,7 @@ def answer_to(primary: Contrast, worth: float) -> tuple[Answer, str]:
 
 
 NOUNS = {False: "prompts", True: "rules in tasks"}
-"""What a study counts, by whether it is about rules."""
+"""Nouns for the units that a study counts, by whether it is about rules."""
 
 
 def headline_of(

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 Rescale = Literal["none", "inverse", "l1"]
-"""What happens to the coordinates that are kept.
+"""Scaling of the coordinates that are kept.
 
 `none`: nothing. `inverse`: they are divided by the share kept, which preserves the mean. `l1`: they are scaled so that
 the sum of magnitudes is as before.

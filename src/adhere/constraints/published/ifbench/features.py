@@ -14,7 +14,7 @@ T = TypeVar("T")
 MARKS = string.punctuation
 """The 32 ASCII punctuation marks, which the published code means by "punctuation"."""
 EDGES = MARKS + " "
-"""What the published code strips from the ends of a word or a sentence."""
+"""Characters that the published code strips from both ends of a word or a sentence."""
 
 _MARK_BYTES = MARKS.encode("ascii")
 _MARK = re.compile(f"[{re.escape(MARKS)}]+")

@@ -5,7 +5,7 @@ from typing import Literal
 DECODER_VERSION = 1  # raised when it draws other tokens or computes other log-probs
 
 Layout = Literal["columns", "rows"]
-"""How a decoder multiplies.
+"""Order in which a decoder multiplies.
 
 `columns`: weight @ activations (features, N). `rows`: activations (N, features) @ weight.T.
 """

@@ -15,7 +15,7 @@ from adhere.rules.session.model import Session, Speech, State, Who
 from adhere.rules.session.record import Recorder
 
 NEAR = 5
-"""How many events back a repeated text is looked for."""
+"""Number of events to look back for a repeated text."""
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _EVENTS = re.compile(r"^(thread|turn|item)\.(started|completed|updated|failed)$")
 _TOLD = re.compile(

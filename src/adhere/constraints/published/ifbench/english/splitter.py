@@ -30,7 +30,7 @@ class _Step(NamedTuple):
     guard: re.Pattern[str]
     pattern: re.Pattern[str]
     around: tuple[tuple[str, str], ...]
-    """What the replacement puts before and after each group; the replacement has nothing else but the groups."""
+    """Text put before and after each group; the replacement consists of the groups and this text alone."""
 
     def substitute(self, text: str) -> str:
         """Apply the substitution to a text.
