@@ -35,10 +35,8 @@ def answer_of(model: torch.nn.Module, tokenizer: object, text: str, tokens: int)
     messages = [{"role": "user", "content": text}]
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     with torch.no_grad():
-        token_ids = model.generate(**ids, do_sample=False, max_new_tokens=tokens, pad_token_id=tokenizer.eos_token_id)[
-            0
-        ]
-    answer = token_ids[ids["input_ids"].shape[1] :]
+        drawn_ids = model.generate(**ids, do_sample=False, max_new_tokens=tokens, pad_token_id=tokenizer.eos_token_id)
+    answer = drawn_ids[0, ids["input_ids"].shape[1] :]  # what follows the prompt
     ends = torch.as_tensor(model.generation_config.eos_token_id)
     was_cut = not bool(torch.isin(answer[-1:], ends).any())
     return tokenizer.decode(answer, skip_special_tokens=True), was_cut

@@ -22,6 +22,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tests.unit.study.computed import methods_of_ours  # noqa: E402
+
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.rollout import Answer, Group, Sampler  # noqa: E402
 from adhere.train.packed.pack import TokenRow  # noqa: E402
@@ -393,5 +395,5 @@ def test_rft_is_sft_on_different_passing_answers(tiny_llama_dir: Path) -> None:
 def test_no_stage_is_left_out() -> None:
     """A new stage of ours must come with its formula. The control has SFT's."""
     named = Path(__file__).read_text(encoding="utf-8")
-    ours = [name for name in STAGES if STAGES.get(name).run.__module__.startswith("adhere.")]
-    assert [name for name in ours if f'"{name}"' not in named and name not in {"more-sft", "continue"}] == []
+    ours = methods_of_ours() - {"more-sft", "continue"}
+    assert [name for name in sorted(ours) if f'"{name}"' not in named] == []

@@ -14,6 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tests.unit.study.computed import methods_of_ours  # noqa: E402
+
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
@@ -31,7 +33,7 @@ from adhere.train.settings import OptimizerSettings  # noqa: E402
 from adhere.train.stage.estimate import Speed, estimate  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
-NAMES = {name for name in STAGES if STAGES.get(name).run.__module__.startswith("adhere.")}
+NAMES = methods_of_ours()
 LOWER, UPPER = (("case:lower",), ({},)), (("case:upper",), ({},))
 
 
