@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from adhere.errors import SpecError, UsageError
-from adhere.schema import convert
+from adhere.schema import convert, decoder_of
 
 BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then parsed from
 _CHUNK_BYTES = 1 << 16
@@ -118,6 +118,21 @@ class LineFile:
                     lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
                 yield Block(number, lines)
                 number += len(lines)
+
+    def rows(self, kind: type[T], size: int = BLOCK_BYTES) -> Iterator[tuple[int, T]]:
+        """Yield (line number, row) of each line that is not blank, decoded as `kind`.
+
+        Raises:
+            SpecError: A line cannot be decoded (the message names file and line), or `blocks` raises it.
+        """
+        decoder = decoder_of(kind)
+        for block in self.blocks(size):
+            for number, line in block.lines():
+                try:
+                    row = parse_line(line, decoder)
+                except SpecError as problem:
+                    raise SpecError(f"{self.name}:{number}: {problem}") from problem
+                yield number, row
 
     def _insist_on_text(self, beginning: bytes) -> None:
         """Refuse a file that is not UTF-8 lines, and say what it is.

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adhere.errors import AdhereError
-from adhere.lines.blocks import LineFile, parse_line
-from adhere.schema import decoder_of
+from adhere.lines.blocks import LineFile
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -20,11 +19,9 @@ def read_rows(path: Path, read_row: Callable[[Row], T]) -> Iterator[T]:
     Raises:
         SpecError, UsageError: A line is no JSON object, or `read_row` refuses a row; the message names file and line.
     """
-    decoder = decoder_of(Row)
-    for block in LineFile(path).blocks():
-        for number, line in block.lines():
-            try:
-                record = read_row(parse_line(line, decoder))
-            except AdhereError as problem:
-                raise type(problem)(f"{path}:{number}: {problem}") from problem
-            yield record
+    for number, row in LineFile(path).rows(Row):
+        try:
+            record = read_row(row)
+        except AdhereError as problem:
+            raise type(problem)(f"{path}:{number}: {problem}") from problem
+        yield record

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 from adhere.build.draws import ask_missing
 from adhere.errors import Incomplete, RunMismatch, SpecError, UsageError
-from adhere.lines.blocks import parse_line, written_whole
+from adhere.lines.blocks import written_whole
 from adhere.lines.places import find
 from adhere.models.base import Model
 from adhere.pipeline.evaluate import count_stored, judge_stored
 from adhere.pipeline.prepare.run import note_spent, payer_of
 from adhere.pipeline.summarize import summarize_shards
 from adhere.progress import Progress, Silent
-from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic
+from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, encode, write_atomic
 from adhere.steps.kinds import answer_row, prompt_of
 from adhere.steps.shards import Shard, ShardFile
 from adhere.store.run import Run, RunSpec
@@ -147,15 +147,14 @@ def _spec(model: Model, farm: Farm) -> RunSpec:
 
 def _prompts(places: Sequence[str]) -> Iterator[Prompt]:
     """Yield the prompts of all files, each read when it is its turn."""
-    decoder, n_prompts = decoder_of(dict[str, Any]), 0
+    n_prompts = 0
     for place in places:
-        for block in ShardFile(Shard(0, place)).blocks():
-            for number, line in block.lines():
-                n_prompts += 1
-                try:
-                    yield prompt_of(parse_line(line, decoder), n_prompts)
-                except SpecError as problem:
-                    raise SpecError(f"{place}:{number}: {problem}") from problem
+        for number, row in ShardFile(Shard(0, place)).rows(dict[str, Any]):
+            n_prompts += 1
+            try:
+                yield prompt_of(row, n_prompts)
+            except SpecError as problem:
+                raise SpecError(f"{place}:{number}: {problem}") from problem
 
 
 def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:

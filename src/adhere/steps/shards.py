@@ -22,12 +22,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from adhere.errors import RunMismatch, SpecError, UsageError
+from adhere.errors import RunMismatch, UsageError
 from adhere.extras import need
-from adhere.lines.blocks import Block, LineFile, parse_line
+from adhere.lines.blocks import Block, LineFile
 from adhere.lines.places import find, is_remote, open_place, read_if_there, write_place
 from adhere.lines.step import Counts, SortedBlock, Step, lines_of, rows_of
-from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode
+from adhere.schema import Json, Record, content_hash, decode, encode
 
 SHARD_BYTES = 32 << 20
 MOST_PROBLEMS = 20
@@ -136,13 +136,10 @@ def first_row(patterns: tuple[str, ...]) -> dict[str, Any]:
     if place.endswith(".parquet"):
         with open_place(place) as file:
             return dict.fromkeys(need("pyarrow.parquet", extra="remote").ParquetFile(file).schema_arrow.names)
-    for block in ShardFile(Shard(0, place)).blocks(1 << 16):
-        for number, line in block.lines():
-            try:
-                return parse_line(line, decoder_of(dict[str, Any]))
-            except SpecError as problem:
-                raise SpecError(f"{place}:{number}: {problem}") from problem
-    raise UsageError(f"{place} has no rows")
+    first = next(ShardFile(Shard(0, place)).rows(dict[str, Any], 1 << 16), None)
+    if first is None:
+        raise UsageError(f"{place} has no rows")
+    return first[1]
 
 
 Cut = tuple[int, int | None, int]
@@ -194,14 +191,7 @@ class ShardFile(LineFile):
         if self._shard.end is None:
             return file
         file.seek(self._shard.begin)
-        return _Part(file, self._shard.end - self._shard.begin)
-
-
-class _Part(io.BytesIO):
-    """Holds the bytes of one shard, which are read at once."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        super().__init__(file.read(size))
+        return io.BytesIO(file.read(self._shard.end - self._shard.begin))
 
 
 class Work:

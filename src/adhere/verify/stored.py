@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adhere.errors import SpecError, UsageError, nearest
-from adhere.lines.blocks import LineFile, parse_line
+from adhere.lines.blocks import LineFile
 from adhere.pipeline.outcomes import keeps_all
-from adhere.schema import Outcome, View, decoder_of
+from adhere.schema import Outcome, View
 from adhere.suites.base import Suite
 from adhere.verify.answers import verify
 from adhere.verify.imports import HarnessAnswers, read_import
@@ -28,7 +28,6 @@ PROMPT_SCORES: Mapping[View, tuple[str, ...]] = {
     "loose": ("prompt_level_loose_acc", "prompt_level_loose", "prompt_loose", "is_loose_correct"),
 }  # fmt: skip
 
-_ROW = decoder_of(dict[str, Any])
 _OUTCOMES: Mapping[object, Outcome] = {
     True: "pass", "pass": "pass", False: "fail", "fail": "fail", "undecided": "undecided", None: "undecided",
 }  # fmt: skip
@@ -82,12 +81,7 @@ def read_outcomes(
 
 def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number from 1, row) of a file of JSON lines, plain or compressed; errors name file and line."""
-    for block in LineFile(path).blocks():
-        for number, line in block.lines():
-            try:
-                yield number, parse_line(line, _ROW)
-            except SpecError as error:
-                raise SpecError(f"{path}:{number}: {error}") from error
+    return LineFile(path).rows(dict[str, Any])
 
 
 def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, float | None]:

@@ -14,10 +14,11 @@ from adhere.build.decontaminate.parts import normalise
 from adhere.build.draws import draw_answers
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
-from adhere.lines.blocks import LineFile, parse_line
+from adhere.lines.blocks import LineFile
+from adhere.lines.parquet import read_parquet
 from adhere.models.base import Model
 from adhere.progress import Progress
-from adhere.schema import Prompt, Sampling, Turn, decoder_of, derive_seed
+from adhere.schema import Prompt, Sampling, Turn, derive_seed
 from adhere.suites.generated.core.queries import queries as own_queries
 from adhere.text.repeats import common_subsequence, tokens
 from adhere.text.scripts import writes_words
@@ -127,18 +128,12 @@ def _from_file(path: Path, column: str) -> Iterator[str]:
     if not path.is_file():
         raise UsageError(f"queries.path: {path} is no file")
     if path.suffix == ".parquet":
-        yield from _from_parquet(path, column)
+        yield from (_text(row, column, str(path)) for row in read_parquet(path))
     elif path.suffix == ".csv":
         yield from _from_csv(path, column)
     else:
-        decoder = decoder_of(dict[str, Any])
-        for block in LineFile(path).blocks():
-            for number, line in block.lines():
-                try:
-                    row = parse_line(line, decoder)
-                except SpecError as problem:
-                    raise SpecError(f"{path}:{number}: {problem}") from problem
-                yield _text(row, column, f"{path}:{number}")
+        for number, row in LineFile(path).rows(dict[str, Any]):
+            yield _text(row, column, f"{path}:{number}")
 
 
 def _text(row: dict[str, Any], column: str, place: str) -> str:
@@ -158,15 +153,6 @@ def _from_csv(path: Path, column: str) -> Iterator[str]:
                 yield _text(row, column, f"{path}: row {number}")
     except (UnicodeDecodeError, csv.Error) as error:
         raise SpecError(f"{path} cannot be read as CSV in UTF-8: {error}") from error
-
-
-def _from_parquet(path: Path, column: str) -> Iterator[str]:
-    duckdb = need("duckdb", extra="parquet")
-    reading = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [str(path)])
-    names = [field[0] for field in reading.description]
-    while rows := reading.fetchmany(2048):
-        for row in rows:
-            yield _text(dict(zip(names, row, strict=True)), column, str(path))
 
 
 def _from_hub(spec: Queries) -> Iterator[str]:

@@ -14,16 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from adhere.build.decontaminate.counts import FileResult, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns
-from adhere.errors import ResourceError, SpecError, UsageError
-from adhere.lines.blocks import Block, LineFile, parse_line
+from adhere.errors import ResourceError, UsageError
+from adhere.lines.blocks import Block, LineFile
 from adhere.lines.step import SortedBlock
 from adhere.lines.workers import in_order
 from adhere.progress import Progress, Silent
-from adhere.schema import Record, content_hash, decode, decoder_of, encode, write_atomic
+from adhere.schema import Record, content_hash, decode, encode, write_atomic
+from adhere.shapes.files import read_rows
 
 _BLOCK_BYTES = 1 << 20
 _SMALL = (
@@ -89,14 +90,10 @@ def _check_paths(train: Path, out: Path, drops: Path) -> None:
 
 
 def _first_columns(train: Path) -> tuple[str, ...]:
-    decoder = decoder_of(dict[str, Any])
-    for block in LineFile(train).blocks(1 << 16):
-        for number, line in block.lines():
-            try:
-                return default_columns(parse_line(line, decoder))
-            except SpecError as problem:
-                raise SpecError(f"{train}:{number}: {problem}") from problem
-    raise UsageError(f"{train} has no rows")
+    columns = next(read_rows(train, default_columns), None)
+    if columns is None:
+        raise UsageError(f"{train} has no rows")
+    return columns
 
 
 class _State(Record, frozen=True):
@@ -143,7 +140,15 @@ class _Pass:
         for part, path in zip(self.parts, (self.out, self.drops), strict=True):
             part.replace(path)
         self.state_path.unlink(missing_ok=True)
-        return self._finish(state)
+        return count_up(
+            self.settings,
+            rows=state.rows,
+            drop_counts=state.dropped,
+            touched_items=state.touched,
+            skipped=len(state.skipped),
+            skipped_lines=state.skipped,
+            sha256=self.file.sha256,
+        )
 
     def _resumed(self) -> _State:
         fresh = _State(self.key, 0, 0, 0, 0, {}, (), ())
@@ -199,17 +204,6 @@ class _Pass:
         blocks = _behind(self.file.blocks(_BLOCK_BYTES), lines_done)
         jobs = 1 if (self.file.size or _SMALL) < _SMALL else self.jobs
         return in_order(Decontaminate(self.settings).sort, blocks, jobs=jobs, purpose="comparing")
-
-    def _finish(self, state: _State) -> FileResult:
-        return count_up(
-            self.settings,
-            rows=state.rows,
-            drop_counts=state.dropped,
-            touched_items=state.touched,
-            skipped=len(state.skipped),
-            skipped_lines=state.skipped,
-            sha256=self.file.sha256,
-        )
 
 
 def _behind(blocks: Iterator[Block], lines_done: int) -> Iterator[Block]:

@@ -16,8 +16,8 @@ from adhere import media
 from adhere.constraints.published.shared.registry import PublishedConstraint
 from adhere.constraints.resolve import resolve
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
-from adhere.lines.blocks import LineFile, parse_line
-from adhere.schema import ConstraintRef, Json, Media, Prompt, Sampling, Turn, content_hash, convert, decoder_of, packed
+from adhere.lines.blocks import LineFile
+from adhere.schema import ConstraintRef, Json, Media, Prompt, Sampling, Turn, content_hash, convert, packed
 from adhere.suites.base import Suite
 from adhere.suites.published.table import kind_of_file, read_rows, where
 
@@ -134,12 +134,8 @@ def _counts(prompts: int, instructions: int) -> str:
 
 def _lines(file: LineFile, kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:
     """Yield (place, row) of each line; the place is `FILE:LINE`."""
-    for block in file.blocks():
-        for number, line in block.lines():
-            try:
-                yield f"{file.name}:{number}", parse_line(line, decoder_of(kind))
-            except SpecError as error:
-                raise SpecError(f"{file.name}:{number}: {error}") from error
+    for number, row in file.rows(kind):
+        yield f"{file.name}:{number}", row
 
 
 def _convert(rows: Iterable[tuple[str, dict[str, Any]]], kind: type[PromptRow]) -> Iterator[tuple[str, PromptRow]]:

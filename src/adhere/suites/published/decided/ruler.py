@@ -24,8 +24,8 @@ import msgspec
 
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
-from adhere.lines.blocks import LineFile, parse_line
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, decoder_of, packed
+from adhere.lines.blocks import LineFile
+from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, packed
 from adhere.suites.base import Suite
 from adhere.suites.published.table import where
 
@@ -40,9 +40,6 @@ class Row(msgspec.Struct, gc=False):
     input: str
     outputs: list[str]
     answer_prefix: str = ""
-
-
-_decoder = decoder_of(Row)
 
 
 def load(argument: str | None) -> Suite:
@@ -90,20 +87,15 @@ def _prompts(file: LineFile, task: str) -> list[Prompt]:
     limit = f"{TASKS[task.split('_', maxsplit=1)[0]]} of {MOST_TOKENS}"
     tags = {"slice": task, "part": task, "profile": "ruler", "max_new_tokens": limit}
     prompts: list[Prompt] = []
-    for block in file.blocks():
-        for number, line in block.lines():
-            try:
-                row = parse_line(line, _decoder)
-            except SpecError as error:
-                raise SpecError(f"{file.name}:{number}: {error}") from error
-            if not row.outputs or not all(row.outputs):
-                raise SpecError(f"{file.name}:{number}: outputs must hold at least one reference, and no empty one")
-            refs = _refs(task, row.outputs)
-            for ref in refs:
-                resolve(ref, profile="ruler")
-            turn = Turn(row.input + row.answer_prefix, refs)
-            prompt = Prompt(f"{task}-{len(prompts)}", (turn,), source="ruler", tags=tags)
-            prompts.append(packed(prompt))
+    for number, row in file.rows(Row):
+        if not row.outputs or not all(row.outputs):
+            raise SpecError(f"{file.name}:{number}: outputs must hold at least one reference, and no empty one")
+        refs = _refs(task, row.outputs)
+        for ref in refs:
+            resolve(ref, profile="ruler")
+        turn = Turn(row.input + row.answer_prefix, refs)
+        prompt = Prompt(f"{task}-{len(prompts)}", (turn,), source="ruler", tags=tags)
+        prompts.append(packed(prompt))
     return prompts
 
 
