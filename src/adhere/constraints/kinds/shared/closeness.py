@@ -1,68 +1,26 @@
 """Measure how close a wrong answer came, in [0, 1].
 
-This is the partial score, which is reported apart and never part of a pass. Both distances are bit-parallel: a big
-integer holds one column of the usual table. What takes difflib a product of lengths (and more) takes one pass over the
-answer here, with integers as wide as the expected answer.
+This is the partial score, which is reported apart and never part of a pass.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
-
-def edit_distance(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> int:
-    """Return Levenshtein's distance: the fewest insertions, deletions and replacements of elements.
-
-    Source: G. Myers, J. ACM 46 (1999) 395, in the form of H. Hyyrö (2003) for the distance of whole sequences.
-    """
-    if not expected:
-        return len(answer)
-    places = _places(expected)
-    every, last = (1 << len(expected)) - 1, 1 << (len(expected) - 1)
-    rises, falls, distance = every, 0, len(expected)
-    for element in answer:
-        equal = places.get(element, 0)
-        diagonal = (((equal & rises) + rises) ^ rises) | equal | falls
-        right_rises = falls | (every & ~(diagonal | rises))
-        right_falls = rises & diagonal
-        if right_rises & last:
-            distance += 1
-        elif right_falls & last:
-            distance -= 1
-        right_rises = (right_rises << 1) | 1
-        right_falls <<= 1
-        rises = every & (right_falls | ~(diagonal | right_rises))
-        falls = every & right_rises & diagonal
-    return distance
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 
-def in_order(answer: Iterable[Hashable], expected: Sequence[Hashable]) -> int:
-    """Return the length of the longest common subsequence of `answer` and `expected`.
-
-    Source: H. Hyyrö, Bit-parallel LCS-length computation revisited (2004).
-    """
-    places = _places(expected)
-    every = (1 << len(expected)) - 1
-    free = every
-    for element in answer:
-        hits = free & places.get(element, 0)
-        free = ((free + hits) | (free - hits)) & every
-    return len(expected) - free.bit_count()
-
-
-def _places(expected: Sequence[Hashable]) -> dict[Hashable, int]:
-    places: dict[Hashable, int] = {}
-    for number, element in enumerate(expected):
-        places[element] = places.get(element, 0) | 1 << number
-    return places
+def in_order(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> int:
+    """Return the length of the longest common subsequence of `answer` and `expected`."""
+    return LCSseq.similarity(answer, expected)
 
 
 def of_texts(answer: str, expected: str) -> float:
-    """Return 1 - edit distance / length of the longer text; 1 for two empty texts."""
+    """Return 1 - Levenshtein's edit distance / length of the longer text; 1 for two empty texts."""
     longer = max(len(answer), len(expected))
-    return 1 - edit_distance(answer, expected) / longer if longer else 1.0
+    return 1 - Levenshtein.distance(answer, expected) / longer if longer else 1.0
 
 
 def of_lists(answer: Sequence[Hashable], expected: Sequence[Hashable]) -> float:

@@ -9,7 +9,7 @@ Known defect, kept: ROUGE-L takes letters with accents for blanks, so that Spani
 
 Source: `eval_verb_extract.py` (as of 50c12af, 2024-09-22; before, a colon in the answer could make the loose share the
 lower one) and `eval_translation.py` in ytyz1307zzh/IHEval at 726a629, written anew. ROUGE-L as google's rouge_score has
-it, without stems; the longest common subsequence by whole machine words (H. Hyyrö 2004).
+it, without stems.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import string
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
+
+from rapidfuzz.distance import LCSseq
 
 from adhere.constraints.published.shared.features import Text
 
@@ -53,16 +55,7 @@ def _f1(common: int, n_reference: int, n_answer: int) -> float:
 def rouge_l(reference: str, answer: str) -> float:
     """Return the F1 of the longest common subsequence of words of a-z and 0-9; 0 if either has none."""
     first, second = (_WORD.findall(text.lower()) for text in (reference, answer))
-    places: dict[str, int] = {}
-    for place, word in enumerate(first):
-        places[word] = places.get(word, 0) | 1 << place
-    whole = (1 << len(first)) - 1
-    row = whole
-    for word in second:
-        matched = row & places.get(word, 0)
-        row = (row + matched | row - matched) & whole
-    common = len(first) - row.bit_count()
-    return _f1(common, len(first), len(second))
+    return _f1(LCSseq.similarity(first, second), len(first), len(second))
 
 
 _SHARES: Mapping[Task, Callable[[str, str], float]] = {"verbs": words_f1, "translation": rouge_l}
