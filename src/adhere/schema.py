@@ -13,7 +13,7 @@ import math
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -675,21 +675,18 @@ def cache_root(cache: Path | None = None) -> Path:
     return cache or Path(os.environ.get("ADHERE_CACHE") or Path.home() / ".cache" / "adhere").expanduser()
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a whole file so that a reader sees the old bytes or the new ones, never a part.
+@contextlib.contextmanager
+def open_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing whose readers see the old bytes or all of the new ones, never a part.
 
-    It uses a temporary file, fsync and rename.
+    It uses a temporary file, fsync and rename. If anything is raised inside, an interruption too, no trace of the new
+    file is left.
     """
-    _write_parts(path, [data])
-
-
-def _write_parts(path: Path, parts: Iterable[bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            for part in parts:
-                file.write(part)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -703,17 +700,20 @@ def _write_parts(path: Path, parts: Iterable[bytes]) -> None:
         os.close(folder)
 
 
-def write_rows(path: Path, rows: Iterable[object]) -> str:
-    """Write JSON lines atomically, a row at a time; return the sha256 (hex) of the file."""
-    digest = _sha256(b"")
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a whole file as `open_whole` does."""
+    with open_whole(path) as file:
+        file.write(data)
 
-    def lines() -> Iterator[bytes]:
+
+def write_rows(path: Path, rows: Iterable[object]) -> str:
+    """Write JSON lines as `open_whole` does, a row at a time; return the sha256 (hex) of the file."""
+    digest = _sha256(b"")
+    with open_whole(path) as file:
         for row in rows:
             line = encode(row) + b"\n"
             digest.update(line)
-            yield line
-
-    _write_parts(path, lines())
+            file.write(line)
     return digest.hexdigest()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from adhere.errors import SpecError, UsageError
-from adhere.schema import convert, decoder_of
+from adhere.schema import convert, decoder_of, open_whole
 
 BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then parsed from
 _CHUNK_BYTES = 1 << 16
@@ -296,18 +295,8 @@ def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
     Readers see the whole new file or the old one. If anything is raised inside, an interruption too, no trace of the
     new file is left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            with ExitStack() as stack:
-                yield compressing(path.name, file, stack)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with open_whole(path) as file, ExitStack() as stack:
+        yield compressing(path.name, file, stack)
 
 
 def compressing(name: str, file: BinaryIO, stack: ExitStack) -> Callable[[bytes], object]:

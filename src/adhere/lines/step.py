@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from operator import add
 from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
@@ -41,11 +42,7 @@ class Counts(Record, frozen=True):
     made: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(mine + theirs for mine, theirs in zip(_fields(self), _fields(other), strict=True)))
-
-
-def _fields(counts: Counts) -> tuple[int, ...]:
-    return tuple(msgspec.structs.astuple(counts))
+        return Counts(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
 
 class SortedBlock(NamedTuple):

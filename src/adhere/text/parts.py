@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from adhere.text.words import sentence_spans
+from adhere.text.words import sentence_spans, trim_span
 
 Unit = Literal["paragraph", "line", "sentence", "bullet point", "code block"]
 Span = tuple[int, int]
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _BREAK = re.compile(r"[\r\n]")
-_NOT_BLANK = re.compile(r"\S")
 # The possessive `?+` keeps CRLF one line break.
 _BLANK_LINES = re.compile(r"(?:\r\n?+|\n)\s*[\r\n]\s*")
 LINE_START = r"(?:^|(?<=\r)(?!\n))"
@@ -88,17 +87,17 @@ def _lines(text: str) -> Iterator[Span]:
         start = max(end, text.rfind("\n", end, at) + 1, text.rfind("\r", end, at) + 1)
         stop = _BREAK.search(text, at)
         end = stop.start() if stop else len(text)
-        yield _trim(text, start, end)
+        yield trim_span(text, start, end)
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
     start = 0
     for gap in _BLANK_LINES.finditer(text):
         if _LETTER_OR_DIGIT.search(text, start, gap.start()):
-            yield _trim(text, start, gap.start())
+            yield trim_span(text, start, gap.start())
         start = gap.end()
     if _LETTER_OR_DIGIT.search(text, start):
-        yield _trim(text, start, len(text))
+        yield trim_span(text, start, len(text))
 
 
 def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
@@ -108,7 +107,7 @@ def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
     """
     for marker in outside_code(text, _BULLET):
         stop = _BREAK.search(text, marker.end())
-        yield marker, _trim(text, marker.end(), stop.start() if stop else len(text))
+        yield marker, trim_span(text, marker.end(), stop.start() if stop else len(text))
 
 
 def outside_code(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
@@ -120,12 +119,6 @@ def outside_code(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]
             block = next(blocks, None)
         if block is None or hit.start() < block.outer[0]:
             yield hit
-
-
-def _trim(text: str, start: int, end: int) -> Span:
-    """Return the span without blanks at its ends; it must hold a visible character."""
-    first = _NOT_BLANK.search(text, start, end)
-    return (first.start() if first else start), start + len(text[start:end].rstrip())
 
 
 _FINDERS: dict[Unit, Callable[[str], Iterator[Span]]] = {

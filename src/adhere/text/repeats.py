@@ -26,7 +26,6 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 FEWEST_TOKENS = 13
-SHARE = 0.6
 NGRAM = 13
 _APOSTROPHES = "'’\u02bc\uff07"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")

@@ -93,15 +93,16 @@ def sentence_spans(text: str, *, most: int | None = None) -> list[tuple[int, int
         if text[mark] == "." and points < _MOST_POINTS and _goes_on(text, start, mark, end):
             points += 1
             continue
-        spans.append(_trim(text, start, end))
+        spans.append(trim_span(text, start, end))
         start, points = end, 0
         first = _LETTER_OR_DIGIT.search(text, end)
     if first is not None and len(spans) != most:
-        spans.append(_trim(text, start, len(text)))
+        spans.append(trim_span(text, start, len(text)))
     return spans
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without blanks at its ends; it must hold a character that is no blank."""
     piece = text[start:end].strip()
     start = text.index(piece, start)
     return start, start + len(piece)

@@ -20,8 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from rapidfuzz.distance import LCSseq
-
 from adhere.constraints.published.shared.features import Text
 
 Task = Literal["verbs", "translation"]
@@ -54,6 +52,8 @@ def _f1(common: int, n_reference: int, n_answer: int) -> float:
 
 def rouge_l(reference: str, answer: str) -> float:
     """Return the F1 of the longest common subsequence of words of a-z and 0-9; 0 if either has none."""
+    from rapidfuzz.distance import LCSseq  # any look-up of an unknown id imports this module
+
     first, second = (_WORD.findall(text.lower()) for text in (reference, answer))
     return _f1(LCSseq.similarity(first, second), len(first), len(second))
 
