@@ -23,7 +23,7 @@ from adhere.extras import need
 from adhere.schema import content_hash, encode, write_atomic
 from adhere.shapes.files import read_rows
 from adhere.shapes.labels import refs_of
-from adhere.shapes.rows import SIDES, constraint_columns, in_trl_columns, read_exchange
+from adhere.shapes.rows import SIDES, constraint_columns, in_trl_columns, read_exchange, trl_row
 
 Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
@@ -56,7 +56,7 @@ def _riding(row: Row) -> Row:
 
 def has_shape(table: str, shape: Shape) -> bool:
     """Tell whether a tool's format exists for a table (`sft`, `pairs`, `rl`)."""
-    return not ((table == "rl" and shape in {"llamafactory", "sharegpt"}) or (table == "pairs" and shape == "verl"))
+    return (table, shape) in _COLUMNS
 
 
 def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
@@ -210,14 +210,10 @@ def back_row(row: Row, table: str, shape: Shape) -> Row:
         raise UsageError(f"it is no {table} row of {shape}: it has no {missing!r}. Its columns: {', '.join(row)}")
     exchange = read_exchange({name: row[name] for name in (*columns, *_BESIDE) if name in row}, table)
     plain = not row.get("conversational", True) or ("conversational" not in row and exchange.is_one)
-    turns = [{"role": one.role, "content": one.content} for one in exchange.turns]
-    trl_row: Row = {"prompt": exchange.turns[0].content if plain else turns}
-    for side, text in exchange.answers.items():
-        trl_row[side] = text if plain else [{"role": "assistant", "content": text}]
     riding = {name: row[name] for name in _RIDING if name in row} | constraint_columns(row, table)
     if isinstance(riding.get("kwargs"), str):
         riding["kwargs"] = json.loads(riding["kwargs"])
-    return {**trl_row, **riding}
+    return {**trl_row(exchange, is_text=plain), **riding}
 
 
 def read_table(path: Path, table: str = "") -> list[Row]:

@@ -155,6 +155,5 @@ def _collect(run: Run, prompts: Sequence[Prompt], seconds: float) -> Draws:
             f"What was drawn is stored; run the same build again to draw the rest"
         )
     tokens = [response.usage.completion_tokens for response in answers]
-    known_counts = [count for count in tokens if count is not None]
-    tokens_generated = sum(known_counts) if len(known_counts) == len(tokens) else None
+    tokens_generated = None if None in tokens else sum(filter(None, tokens))
     return Draws(by_prompt, Ledger(len(answers), tokens_generated, seconds))

@@ -87,7 +87,6 @@ def build_pool(
     directory: Path,
     seed: int = 0,
     repair: bool = True,
-    exclude: Sequence[Prompt] = (),
     reward: RewardKind = "dense",
     limits: Limits = Limits(),  # noqa: B008 - frozen
     contamination: Report | None = None,
@@ -104,12 +103,10 @@ def build_pool(
         seed: Seed of the order of the rows.
         repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no
             rows.
-        exclude: Held-out prompts; training prompts too similar to them are left out, and an overlap of the parts is an
-            error.
         reward: The kind of score behind `score_mean` and `score_variance` of RL rows.
         limits: How much is kept.
-        contamination: The comparison with the held-out prompts, if the caller made one by its own rule; None: compare
-            with `exclude`.
+        contamination: The comparison with the held-out prompts. Training prompts too similar to one are left out, and
+            an overlap is an error. None: there are no held-out prompts.
         progress: Where to report.
 
     Raises:
@@ -119,7 +116,7 @@ def build_pool(
         Incomplete: Some calls failed; the same build again tries those once more.
     """
     _refuse(prompts, draws, limits)
-    report = decontaminate(prompts, exclude) if contamination is None else contamination
+    report = contamination or decontaminate(prompts, ())
     clean_prompts = report.kept(prompts)
     if not clean_prompts:
         raise ContaminationError(f"Every training prompt is too like a held-out one. {report.message}")

@@ -15,8 +15,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from adhere.build.draws import ask_missing
 from adhere.build.filter import keeps_all
 from adhere.errors import UsageError
@@ -253,9 +251,3 @@ def filtered_text(report: FilterReport) -> str:
         kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
         lines.append(f"  {one.first} and {one.second}: kappa {kappa} over {one.answers:,} answers")
     return "\n".join(lines)
-
-
-def as_json(report: FilterReport) -> dict[str, object]:
-    """Return the report as plain values for JSON."""
-    plain: dict[str, object] = msgspec.to_builtins(report)
-    return plain

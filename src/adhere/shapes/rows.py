@@ -348,18 +348,23 @@ def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
         *CONVERSATIONS, *SIDES["sft"], *SIDES["pairs"], *_SYSTEM, "prompt", "turns", "instruction", "input", "output",
         "history", *(row.keys() - _in_known_names(row, table).keys()),
     }  # fmt: skip
-    trl_row: Row = {"prompt": exchange.turns[0].content if is_text else [_as_row(one) for one in exchange.turns]}
-    for name, text in exchange.answers.items():
-        trl_row[name] = text if is_text else [{"role": "assistant", "content": text}]
     return {
-        **trl_row,
+        **trl_row(exchange, is_text=is_text),
         **{name: value for name, value in row.items() if name not in used_columns},
         **constraint_columns(row, table),
     }
 
 
-def _as_row(one: Message) -> dict[str, str]:
-    return {"role": one.role, "content": one.content}
+def trl_row(exchange: Exchange, *, is_text: bool) -> Row:
+    """Return the prompt and the answers in TRL's columns: as texts if `is_text`, else as messages.
+
+    With `is_text` only the first turn is the prompt.
+    """
+    turns = [{"role": turn.role, "content": turn.content} for turn in exchange.turns]
+    row: Row = {"prompt": exchange.turns[0].content if is_text else turns}
+    for side, text in exchange.answers.items():
+        row[side] = text if is_text else [{"role": "assistant", "content": text}]
+    return row
 
 
 def constraint_columns(row: Mapping[str, Any], table: str) -> Row:

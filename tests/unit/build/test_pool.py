@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adhere.build.decontaminate.parts import decontaminate
 from adhere.build.pool import FILES, Limits, Pool, build_pool, load_pool
 from adhere.errors import ContaminationError, Incomplete, IntegrityError, RunMismatch, UsageError
 from adhere.models.base import Request
@@ -44,7 +45,8 @@ def outcomes(row: Any, text: str) -> set[str]:
 @pytest.fixture(scope="module")
 def pool(fakes: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Pool:
     directory = tmp_path_factory.mktemp("pool")
-    return build(fakes.FunctionModel(), directory, exclude=core(0).prompts, limits=Limits(2, 2))
+    contamination = decontaminate(PROMPTS, core(0).prompts)
+    return build(fakes.FunctionModel(), directory, contamination=contamination, limits=Limits(2, 2))
 
 
 def test_every_sft_row_and_every_chosen_passes_and_every_rejected_fails(pool: Pool) -> None:
@@ -253,7 +255,7 @@ def test_draws_of_another_build_are_not_used(fakes: SimpleNamespace, tmp_path: P
 def test_near_duplicates_of_held_out_prompts_are_left_out_and_recorded(fakes: SimpleNamespace, tmp_path: Path) -> None:
     victim = PROMPTS[4]
     twin = Prompt(id="held-out", turns=(Turn(victim.text + " Thank you very much for it, dear friend of mine."),))
-    pool = build(fakes.FunctionModel(), tmp_path, exclude=[twin])
+    pool = build(fakes.FunctionModel(), tmp_path, contamination=decontaminate(PROMPTS, [twin]))
     assert victim.id not in {prompt.id for prompt in pool.prompts}
     assert victim.id in pool.manifest.contamination.dropped_ids
     assert load_pool(tmp_path).manifest.contamination == pool.manifest.contamination
@@ -262,8 +264,10 @@ def test_near_duplicates_of_held_out_prompts_are_left_out_and_recorded(fakes: Si
 def test_an_overlap_of_the_parts_is_an_error(fakes: SimpleNamespace, tmp_path: Path) -> None:
     stolen = msgspec.structs.replace(core(0).prompts[0], id="planted")
     model = fakes.FunctionModel()
+    prompts = [*PROMPTS, stolen]
+    contamination = decontaminate(prompts, core(0).prompts)
     with pytest.raises(ContaminationError, match="planted"):
-        build(model, tmp_path, prompts=[*PROMPTS, stolen], exclude=core(0).prompts)
+        build(model, tmp_path, prompts=prompts, contamination=contamination)
     assert model.asked == 0
 
 

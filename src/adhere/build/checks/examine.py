@@ -7,6 +7,7 @@ False.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -70,6 +71,10 @@ class _Candidate(NamedTuple):
     function: Function
     answers: dict[str, bool]  # text -> what it says
 
+    def accuracy(self, cases: Sequence[Case]) -> float:
+        """Return the share of cases on which the function agrees with the label."""
+        return sum(self.answers[case.response] == case.passes for case in cases) / len(cases)
+
 
 def run_in_sandbox(source: str, text: str) -> Outcome:
     """Call a function on `text` in the sandbox, in two interpreters."""
@@ -101,17 +106,21 @@ def examine(
         echo: Whether an answer that only repeats the instruction must fail.
         call: Runs one function on one text.
     """
-    desk = _Desk(instruction, call)
-    survivor = _Examination(desk, thresholds, keep, seed, echo=echo).of(functions, cases, held_out)
-    return survivor, desk.dropped
+    examination = _Examination(instruction, thresholds, keep, seed, echo, call)
+    return examination.choose(functions, cases, held_out), examination.dropped
 
 
-class _Desk:
-    """Runs functions on texts and collects what is dropped."""
+@dataclasses.dataclass
+class _Examination:
+    """Chooses the functions of one instruction, and collects what is dropped; its fields are arguments of `examine`."""
 
-    def __init__(self, instruction: str, call: Run) -> None:
-        self.instruction, self.call = instruction, call
-        self.dropped: list[DroppedPart] = []
+    instruction: str
+    thresholds: Thresholds
+    keep: int
+    seed: int
+    echo: bool
+    call: Run
+    dropped: list[DroppedPart] = dataclasses.field(default_factory=list)
 
     def drop(self, what: str, stage: Stage, reason: str, text: str = "") -> None:
         self.dropped.append(DroppedPart(self.instruction, what, stage, reason, text[:400]))
@@ -130,22 +139,17 @@ class _Desk:
             answers[text] = outcome.value
         return _Candidate(function, answers)
 
-
-class _Examination:
-    def __init__(self, desk: _Desk, thresholds: Thresholds, keep: int, seed: int, *, echo: bool) -> None:
-        self.desk, self.thresholds, self.keep, self.seed, self.echo = desk, thresholds, keep, seed, echo
-
-    def of(self, functions: Sequence[Function], cases: Sequence[Case], held_out: Sequence[Case]) -> Survivor | None:
+    def choose(self, functions: Sequence[Function], cases: Sequence[Case], held_out: Sequence[Case]) -> Survivor | None:
         cases = self._consistent([*cases])
         held_out = [
-            case for case in self._consistent([*held_out]) if case.response not in {one.response for one in cases}
+            case for case in self._consistent([*held_out]) if case.response not in {other.response for other in cases}
         ]
         if not self._enough(functions, cases):
             return None
         texts = [case.response for case in cases]
-        ran = [candidate for function in functions if (candidate := self.desk.runs(function, texts, "run")) is not None]
+        ran = [candidate for function in functions if (candidate := self.runs(function, texts, "run")) is not None]
         if len(ran) < self.thresholds.functions:
-            self.desk.drop("instruction", "run", f"{len(ran)} functions run; {self.thresholds.functions} are needed")
+            self.drop("instruction", "run", f"{len(ran)} functions run; {self.thresholds.functions} are needed")
             return None
         cases = self._agreed(ran, cases)
         if not self._both_labels(cases, "cross-validation"):
@@ -155,7 +159,7 @@ class _Examination:
         chosen = self._probed(chosen, cases)
         chosen, mutants = self._mutated(chosen, cases)
         if not chosen:
-            self.desk.drop("instruction", self.desk.dropped[-1].stage, "no function is left")
+            self.drop("instruction", self.dropped[-1].stage, "no function is left")
             return None
         return self._survivor(ran, chosen, cases, (len(held_out), held_out_accuracy), mutants)
 
@@ -166,7 +170,7 @@ class _Examination:
             labels.setdefault(case.response, set()).add(case.passes)
         for text, text_labels in labels.items():
             if len(text_labels) > 1:
-                self.desk.drop("case", "cases", "labelled both ways", text)
+                self.drop("case", "cases", "labelled both ways", text)
         return [Case(text, text_labels.pop()) for text, text_labels in labels.items() if len(text_labels) == 1]
 
     def _enough(self, functions: Sequence[Function], cases: Sequence[Case]) -> bool:
@@ -175,19 +179,19 @@ class _Examination:
             ("cases", len(cases), self.thresholds.cases),
         ):
             if got < fewest:
-                self.desk.drop("instruction", "gate", f"{got} {what}; {fewest} are needed")
+                self.drop("instruction", "gate", f"{got} {what}; {fewest} are needed")
                 return False
         return True
 
     def _agreed(self, ran: Sequence[_Candidate], cases: Sequence[Case]) -> list[Case]:
         kept_cases = []
         for case in cases:
-            agree = sum(one.answers[case.response] == case.passes for one in ran)
+            agree = sum(candidate.answers[case.response] == case.passes for candidate in ran)
             if agree > self.thresholds.case_share * len(ran) and agree > 0:
                 kept_cases.append(case)
             else:
                 reason = f"{agree} of {len(ran)} functions agree that it {'passes' if case.passes else 'fails'}"
-                self.desk.drop("case", "cross-validation", reason, case.response)
+                self.drop("case", "cross-validation", reason, case.response)
         return kept_cases
 
     def _both_labels(self, cases: Sequence[Case], stage: Stage) -> bool:
@@ -197,53 +201,51 @@ class _Examination:
         reason = (
             "no case is left" if not labels else f"no case that {'fails' if labels == {True} else 'passes'} is left"
         )
-        self.desk.drop("instruction", stage, reason)
+        self.drop("instruction", stage, reason)
         return False
 
     def _accurate(self, ran: Sequence[_Candidate], cases: Sequence[Case], stage: Stage) -> list[_Candidate]:
         accurate = []
-        for one in ran:
-            share = _accuracy(one, cases)
+        for candidate in ran:
+            share = candidate.accuracy(cases)
             threshold = self.thresholds.function_share
             if share > threshold or (share == threshold and not self.thresholds.strictly):
-                accurate.append(one)
+                accurate.append(candidate)
             else:
-                self.desk.drop("function", stage, f"agrees with {share:.0%} of {len(cases)} cases", one.function.source)
-        return sorted(accurate, key=lambda one: (-_accuracy(one, cases), len(one.function.source)))
+                reason = f"agrees with {share:.0%} of {len(cases)} cases"
+                self.drop("function", stage, reason, candidate.function.source)
+        return sorted(accurate, key=lambda one: (-one.accuracy(cases), len(one.function.source)))
 
     def _confirm(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
         """Return the candidates that also agree with the held-out cases, and their mean accuracy on these."""
         if chosen and not held_out:
-            self.desk.drop("instruction", "held-out cases", "there is none")
+            self.drop("instruction", "held-out cases", "there is none")
             return [], 0.0
         texts = [case.response for case in held_out]
         ran = [
-            candidate
-            for one in chosen
-            if (candidate := self.desk.runs(one.function, texts, "held-out cases")) is not None
+            candidate for one in chosen if (candidate := self.runs(one.function, texts, "held-out cases")) is not None
         ]
-        by_function = {one.function: one for one in chosen}
         accurate = self._accurate(ran, held_out, "held-out cases")
-        mean = sum(_accuracy(one, held_out) for one in accurate) / len(accurate) if accurate else 0.0
+        mean = sum(one.accuracy(held_out) for one in accurate) / len(accurate) if accurate else 0.0
         functions = {one.function for one in accurate}
-        return [by_function[one.function] for one in chosen if one.function in functions], mean
+        return [one for one in chosen if one.function in functions], mean
 
     def _probed(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> list[_Candidate]:
         """Return the candidates that give both answers and fail empty, blank and (with `echo`) echoed text."""
         candidates = []
         probes = [("an empty answer passes", ""), ("a blank answer passes", " \n ")]
         if self.echo:
-            probes.append(("an answer that only repeats the instruction passes", self.desk.instruction))
+            probes.append(("an answer that only repeats the instruction passes", self.instruction))
         for one in chosen:
             if len({one.answers[case.response] for case in cases}) < 2:
-                self.desk.drop("function", "probes", "says the same to every case", one.function.source)
+                self.drop("function", "probes", "says the same to every case", one.function.source)
                 continue
-            answers = self.desk.runs(one.function, [text for _, text in probes], "probes")
+            answers = self.runs(one.function, [text for _, text in probes], "probes")
             if answers is None:
                 continue
             reason = next((why for why, text in probes if answers.answers[text]), None)
             if reason:
-                self.desk.drop("function", "probes", reason, one.function.source)
+                self.drop("function", "probes", reason, one.function.source)
             else:
                 candidates.append(one)
         return candidates
@@ -256,14 +258,12 @@ class _Examination:
         texts = random.Random(self.seed).sample(texts, min(len(texts), MOST_MUTANTS))
         candidates, kills = [], dict.fromkeys(texts, 0)
         for one in chosen:
-            answers = self.desk.runs(one.function, texts, "mutants")
+            answers = self.runs(one.function, texts, "mutants")
             if answers is None:
                 continue
             failing = [text for text in texts if not answers.answers[text]]
             if not failing:
-                self.desk.drop(
-                    "function", "mutants", f"passes all of {len(texts)} perturbed answers", one.function.source
-                )
+                self.drop("function", "mutants", f"passes all of {len(texts)} perturbed answers", one.function.source)
                 continue
             candidates.append(one)
             for text in failing:
@@ -284,23 +284,19 @@ class _Examination:
         good = next((case.response for case in cases if case.passes and 2 * votes[case.response] > len(best)), None)
         bad = next((case.response for case in cases if not case.passes and 2 * votes[case.response] < len(best)), None)
         if good is None or bad is None:
-            self.desk.drop("instruction", "majority", f"most functions {'pass' if bad is None else 'fail'} every case")
+            self.drop("instruction", "majority", f"most functions {'pass' if bad is None else 'fail'} every case")
             return None
         evidence = Evidence(
             functions=len(chosen),
             cases=len(cases),
             held_out=held_out[0],
-            accuracy=sum(_accuracy(one, cases) for one in best) / len(best),
+            accuracy=sum(one.accuracy(cases) for one in best) / len(best),
             held_out_accuracy=held_out[1],
             agreement=fleiss_kappa([[one.answers[case.response] for one in ran] for case in cases]),
             mutants=len(kills),
             killed=sum(2 * count > len(chosen) for count in kills.values()),
         )
         return Survivor(tuple(one.function for one in best), good, bad, evidence)
-
-
-def _accuracy(one: _Candidate, cases: Sequence[Case]) -> float:
-    return sum(one.answers[case.response] == case.passes for case in cases) / len(cases)
 
 
 def mutants(text: str, seed: int) -> list[str]:

@@ -17,10 +17,8 @@ from collections.abc import Sequence
 import msgspec
 
 from adhere import suites
-from adhere.build.dataset.prompts import Kind
 from adhere.build.dataset.spec import Area, AreaSpec
-from adhere.build.transforms.role_rules import ROLES
-from adhere.build.transforms.system_prompts import FORMS, MANNERS, PLACES
+from adhere.build.transforms.system_prompts import draw_system
 from adhere.constraints import Constraint, registry
 from adhere.schema import Prompt, derive_seed
 from adhere.suites.base import first_of_slices
@@ -46,16 +44,8 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
     return prompts, suite.sampling.max_new_tokens
 
 
-def answering_in() -> list[Kind]:
-    """Return the one kind of constraint of cross-lingual prompts.
-
-    It asks for an answer in another language than English, which our queries are in; the language check judges it.
-    """
-    return [_Abroad()]
-
-
-class _Abroad:
-    """The kind `language:answer_in` for any language but English."""
+class AnswerAbroad:
+    """The kind `language:answer_in` for any language but English, which our queries are in."""
 
     id = "language:answer_in"
 
@@ -71,9 +61,5 @@ class _Abroad:
 
 def under_systems(prompts: Sequence[Prompt], *, seed: int) -> list[Prompt]:
     """Return the prompts, each with a system prompt drawn for it (`build.transforms.system_prompts`)."""
-    prompts_with_system = []
-    for prompt in prompts:
-        rng = random.Random(derive_seed(seed, "system", prompt.id))
-        parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
-        prompts_with_system.append(msgspec.structs.replace(prompt, system=rng.choice(FORMS).format(**parts)))
-    return prompts_with_system
+    systems = [draw_system(random.Random(derive_seed(seed, "system", prompt.id))) for prompt in prompts]
+    return [msgspec.structs.replace(prompt, system=system) for prompt, system in zip(prompts, systems, strict=True)]

@@ -24,7 +24,7 @@ import msgspec
 from adhere import suites
 from adhere.build.checks.file import load_checks
 from adhere.build.convert import convert, write_table
-from adhere.build.dataset.areas import SUITES, answering_in, draw_area, under_systems
+from adhere.build.dataset.areas import SUITES, AnswerAbroad, draw_area, under_systems
 from adhere.build.dataset.card import CARD, CARD_VERSION, Card, Stage, card_text, histograms
 from adhere.build.dataset.prompts import Kind, make_prompts
 from adhere.build.dataset.queries import UserQuery, find_queries
@@ -141,7 +141,7 @@ def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt]
             if crosses:
                 one = msgspec.structs.replace(spec.constraints, fewest=1, most=1)
                 own_spec = msgspec.structs.replace(own_spec, constraints=one, prompts=Turns())
-            area_prompts, area_hopeless = make_prompts(own_spec, queries, answering_in() if crosses else _kinds(spec))
+            area_prompts, area_hopeless = make_prompts(own_spec, queries, [AnswerAbroad()] if crosses else _kinds(spec))
             if area.area == "system-prompts":
                 area_prompts = under_systems(area_prompts, seed=spec.seed)
             area_prompts = [

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from adhere.build.convert import Shape
 from adhere.build.rows import Limits
 from adhere.config import load_toml
 from adhere.errors import SpecError
@@ -15,7 +16,6 @@ from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record, Sampling
 
 Source = Literal["ours", "file", "hub", "bootstrap"]
-Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
 Area = Literal[
     "instructions", "long-answers", "maths", "coding", "structured-data", "reasoning", "cross-lingual", "system-prompts"
 ]

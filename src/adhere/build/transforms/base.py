@@ -68,7 +68,6 @@ class Transform(NamedTuple):
         version: Goes up when the resulting rows change.
         paper: The paper that it is from.
         tables: The tables that it takes: `sft`, `pairs`, `rl`, or `text` (documents, a column `text`).
-        gives: The table that it makes; empty: the same as it took.
         summary: One sentence.
         options: Its options with their defaults.
         apply: Makes the rows.
@@ -81,7 +80,6 @@ class Transform(NamedTuple):
     summary: str
     apply: Callable[[Sequence[Row], Settings], Result]
     options: Mapping[str, Any] = {}
-    gives: str = ""
 
 
 def _problem(name: str, thing: Any) -> str | None:
@@ -103,6 +101,7 @@ TRANSFORMS: Registry[Transform] = Registry(
     group="adhere.transforms",
     listing="adhere list transforms",
     modules={name: f"adhere.build.transforms.{name}" for name in _NAMES},
+    constant="TRANSFORM",
     problem=_problem,
     elsewhere=dict.fromkeys(_MOVED, "examples/plugins/adhere-more"),
 )

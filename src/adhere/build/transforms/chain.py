@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import bare, text_of, with_text
 from adhere.text.scripts import ends_sentences, writes_words
 from adhere.text.words import sentences, words
@@ -45,15 +45,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     )
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "chain",
-    Transform(
-        "chain",
-        2,
-        "arXiv 2402.11532 (chain of instructions)",
-        ("sft",),
-        "A second step on the first answer, computed; constraints go.",
-        each(_change),
-    ),
-    owner=__name__,
+    2,
+    "arXiv 2402.11532 (chain of instructions)",
+    ("sft",),
+    "A second step on the first answer, computed; constraints go.",
+    each(_change),
 )

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
@@ -18,16 +18,12 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return row
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "difficulty",
-    Transform(
-        "difficulty",
-        1,
-        "arXiv 2503.14476 (DAPO, dynamic sampling)",
-        ("rl",),
-        "Keeps prompts whose own pass rate lies between two bounds.",
-        each(_change),
-        {"low": 0.1, "high": 0.9},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2503.14476 (DAPO, dynamic sampling)",
+    ("rl",),
+    "Keeps prompts whose own pass rate lies between two bounds.",
+    each(_change),
+    {"low": 0.1, "high": 0.9},
 )

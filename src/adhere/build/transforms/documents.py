@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.constraints.published.shared.language import detect
 from adhere.text.words import sentence_spans
 
@@ -115,17 +115,13 @@ def _keep(row: Row, _rng: random.Random, options: Mapping[str, Any]) -> Row:
     return row
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "documents",
-    Transform(
-        "documents",
-        1,
-        "arXiv 2112.11446, table A1 (repetition); arXiv 2406.14491 (what they are for)",
-        ("text",),
-        "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, "
-        "or instructs too little or too much.",
-        each(_keep),
-        {"language": "", "least_density": 0.0, "most_density": 1.0},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2112.11446, table A1 (repetition); arXiv 2406.14491 (what they are for)",
+    ("text",),
+    "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, "
+    "or instructs too little or too much.",
+    each(_keep),
+    {"language": "", "least_density": 0.0, "most_density": 1.0},
 )

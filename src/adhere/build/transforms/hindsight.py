@@ -11,7 +11,7 @@ from typing import Any
 
 from adhere.build.dataset.prompts import fits_script
 from adhere.build.dataset.queries import topic_words
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_constraints, with_text
 from adhere.constraints.base import Constraint, conflict
 from adhere.suites.generated.core.deal import kinds_of
@@ -40,16 +40,12 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return new_row
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "hindsight",
-    Transform(
-        "hindsight",
-        2,
-        "arXiv 2410.24175 (constraint back-translation)",
-        ("sft",),
-        "Attaches constraints that the answer keeps already.",
-        each(_change),
-        {"count": 2, "draws": 3},
-    ),
-    owner=__name__,
+    2,
+    "arXiv 2410.24175 (constraint back-translation)",
+    ("sft",),
+    "Attaches constraints that the answer keeps already.",
+    each(_change),
+    {"count": 2, "draws": 3},
 )

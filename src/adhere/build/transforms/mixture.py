@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform
+from adhere.build.transforms.base import Result, Row, Settings, Transform
 from adhere.errors import UsageError
 
 
@@ -33,16 +33,12 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     return Result(new_rows, left_out)
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "mixture",
-    Transform(
-        "mixture",
-        1,
-        "arXiv 2412.15115 (domain sampling)",
-        ("sft", "pairs", "rl"),
-        'Repeats or leaves out rows by their families\' weights, as JSON; "" is the weight of all others.',
-        _apply,
-        {"weights": "{}"},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2412.15115 (domain sampling)",
+    ("sft", "pairs", "rl"),
+    'Repeats or leaves out rows by their families\' weights, as JSON; "" is the weight of all others.',
+    _apply,
+    {"weights": "{}"},
 )

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 
 
@@ -35,15 +35,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     return new_row
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "normalise",
-    Transform(
-        "normalise",
-        1,
-        "arXiv 2307.15504 (format consistency)",
-        ("sft", "pairs", "rl"),
-        "One form of characters, line breaks and blanks.",
-        each(_change),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2307.15504 (format consistency)",
+    ("sft", "pairs", "rl"),
+    "One form of characters, line breaks and blanks.",
+    each(_change),
 )

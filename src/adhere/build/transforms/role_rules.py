@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
-from adhere.build.transforms.rows import as_messages, constraints, messages, sentence_in, text_of, without
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
+from adhere.build.transforms.rows import answers_as_messages, constraints, messages, sentence_in, without
 
 ROLES = (
     "a patient teacher", "a careful editor", "a friendly neighbour", "an assistant in a library",
@@ -16,13 +16,13 @@ ROLES = (
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
-    turns = messages(row["prompt"])
+    user_turns = messages(row["prompt"])
     row_constraints = constraints(row)
-    if len(turns) != 1:
+    if len(user_turns) != 1:
         raise UnfitRow("it has a system turn or several turns already")
     if not row_constraints:
         raise UnfitRow("it has no constraints")
-    prompt = turns[0]["content"]
+    prompt = user_turns[0]["content"]
     rules = []
     for one in row_constraints:
         sentence = sentence_in(prompt, one)
@@ -31,22 +31,15 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     system = "\n".join(
         [f"You are {rng.choice(ROLES)}. Keep to these rules in every answer:", *(f"- {rule}" for rule in rules)]
     )
-    new_row = {**row, "prompt": [{"role": "system", "content": system}, {"role": "user", "content": prompt}]}
-    return {
-        **new_row,
-        **{side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row},
-    }
+    turns = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+    return {**row, "prompt": turns, **answers_as_messages(row)}
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "role_rules",
-    Transform(
-        "role_rules",
-        1,
-        "arXiv 2409.13733 (RNR)",
-        ("sft", "pairs", "rl"),
-        "Moves the rules into a system turn with a role.",
-        each(_change),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2409.13733 (RNR)",
+    ("sft", "pairs", "rl"),
+    "Moves the rules into a system turn with a role.",
+    each(_change),
 )

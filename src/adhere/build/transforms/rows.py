@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from adhere.constraints.resolve import resolve
 from adhere.errors import AdhereError
 from adhere.pipeline.judge import judge_text
 from adhere.schema import ConstraintRef
+from adhere.shapes.labels import refs_of
 
 Value = str | list[dict[str, Any]]
 T = TypeVar("T")
@@ -35,6 +35,11 @@ def messages(value: Value) -> list[dict[str, Any]]:
 def as_messages(text: str) -> list[dict[str, Any]]:
     """Return an answer as messages."""
     return [{"role": "assistant", "content": text}]
+
+
+def answers_as_messages(row: Row) -> Row:
+    """Return those of the columns `completion`, `chosen` and `rejected` that the row has, each as messages."""
+    return {side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row}
 
 
 def constraints(row: Row) -> list[Constraint]:
@@ -61,12 +66,9 @@ def refs(row: Row) -> list[ConstraintRef]:
 
 
 def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
-    ids, kwargs = row.get("instruction_id_list") or [], row.get("kwargs") or []
     try:
-        filled = json.loads(kwargs) if isinstance(kwargs, str) else kwargs  # as text in Parquet
-        params = [{name: value for name, value in (one or {}).items() if value is not None} for one in filled]
-        return [make(ConstraintRef(name, one)) for name, one in zip(ids, params, strict=True)]
-    except (AdhereError, ValueError, AttributeError) as problem:
+        return [make(ref) for ref in refs_of(row.get("instruction_id_list"), row.get("kwargs"))]
+    except AdhereError as problem:
         raise UnfitRow(f"its constraints cannot be used: {problem}") from problem
 
 
@@ -102,7 +104,7 @@ def sentence_in(prompt: str, one: Constraint) -> str:
 
 def without(prompt: str, sentence: str) -> str:
     """Return the prompt without a sentence."""
-    return " ".join(prompt.replace(sentence, " ", 1).split(" ")).replace("  ", " ").strip()
+    return prompt.replace(sentence, " ", 1).replace("  ", " ").strip()
 
 
 def bare(row: Row) -> Row:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, UnfitRow
+from adhere.build.transforms.base import Result, Row, Settings, Transform, UnfitRow
 from adhere.build.transforms.rows import refs, text_of
 from adhere.pipeline.judge import judge_text
 from adhere.pipeline.judge_model.question import Question
@@ -131,16 +131,12 @@ def _question(prompt: str, answer: str) -> Question[Ratings]:
     return Question(ask, Ratings, {"request": prompt, "answer": answer})
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "six_criteria",
-    Transform(
-        "six_criteria",
-        1,
-        "arXiv 2412.15115 (section 4.3)",
-        ("pairs",),
-        "Rates both answers by six criteria and puts the better one first.",
-        _apply,
-        dict.fromkeys(CRITERIA, 1.0),
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2412.15115 (section 4.3)",
+    ("pairs",),
+    "Rates both answers by six criteria and puts the better one first.",
+    _apply,
+    dict.fromkeys(CRITERIA, 1.0),
 )

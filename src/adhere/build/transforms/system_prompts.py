@@ -12,9 +12,9 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
+from adhere.build.transforms.base import Row, Transform, UnfitRow, each
 from adhere.build.transforms.role_rules import ROLES
-from adhere.build.transforms.rows import as_messages, messages, text_of
+from adhere.build.transforms.rows import answers_as_messages, messages
 
 PLACES = (
     "for the readers of a local paper", "in a small museum", "at the help desk of a railway", "for a travel company",
@@ -41,6 +41,12 @@ FORMS = (
 )
 
 
+def draw_system(rng: random.Random) -> str:
+    """Draw a system prompt."""
+    parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
+    return rng.choice(FORMS).format(**parts)
+
+
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> list[Row]:
     turns = messages(row["prompt"])
     if turns[0]["role"] == "system":
@@ -48,26 +54,20 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> list[Ro
     new_rows = [] if rng.random() >= options["plain"] else [row]
     systems: set[str] = set()
     while len(systems) < options["count"]:
-        parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
-        systems.add(rng.choice(FORMS).format(**parts))
-    for system in sorted(systems):
-        answers: Row = {
-            side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row
-        }
-        new_rows.append({**row, **answers, "prompt": [{"role": "system", "content": system}, *turns]})
+        systems.add(draw_system(rng))
+    answers = answers_as_messages(row)
+    new_rows += [
+        {**row, **answers, "prompt": [{"role": "system", "content": system}, *turns]} for system in sorted(systems)
+    ]
     return new_rows
 
 
-TRANSFORMS.add(
+TRANSFORM = Transform(
     "system_prompts",
-    Transform(
-        "system_prompts",
-        1,
-        "arXiv 2412.15115, section 4.1",
-        ("sft", "pairs", "rl"),
-        "Puts each row under varied system prompts; a share `plain` also stays as it is.",
-        each(_change),
-        {"count": 1, "plain": 0.2},
-    ),
-    owner=__name__,
+    1,
+    "arXiv 2412.15115, section 4.1",
+    ("sft", "pairs", "rl"),
+    "Puts each row under varied system prompts; a share `plain` also stays as it is.",
+    each(_change),
+    {"count": 1, "plain": 0.2},
 )
