@@ -99,6 +99,27 @@ class World(Protocol):
         """Say a text to the user, as `step` does, but with the given reply. Only of a world with a user."""
 
 
+class NoUser:
+    """Gives a world without a user and without rules what it has of a World."""
+
+    name: str
+    tools: tuple[Tool, ...] = ()
+    rules: tuple[str, ...] = ()
+    has_user = False
+
+    def brief(self) -> str:
+        """Raise NotImplementedError: there is no user."""
+        raise NotImplementedError(f"{self.name} has no user")
+
+    def hear(self, text: str, reply: str) -> Step:
+        """Raise NotImplementedError: there is no user."""
+        raise NotImplementedError(f"{self.name} has no user")
+
+
+OVER = Step("The episode is over.", done=True)
+"""What an action after the end comes to."""
+
+
 def _problem(_name: str, factory: object) -> str | None:
     return None if callable(factory) else f"must be a class or a function that makes a World, is {factory!r}"
 

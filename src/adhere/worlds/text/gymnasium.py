@@ -16,11 +16,10 @@ from typing import Any
 
 from adhere.errors import UnknownName, nearest
 from adhere.extras import need
-from adhere.schema import Tool
-from adhere.worlds.world import Action, Judgement, Step, registry
+from adhere.worlds.world import OVER, Action, Judgement, NoUser, Step, registry
 
 
-class GymnasiumWorld(ABC):
+class GymnasiumWorld(NoUser, ABC):
     """Runs a world over an environment with Gymnasium's interface; a base class.
 
     A subclass says how the environment is made, described, acted in and won. Its solver may come from anywhere;
@@ -31,13 +30,9 @@ class GymnasiumWorld(ABC):
         commands: The texts that are actions, in the order of their numbers, where actions are numbers.
     """
 
-    name: str
     version: str
     system: str
     commands: tuple[str, ...]
-    tools: tuple[Tool, ...] = ()
-    rules: tuple[str, ...] = ()
-    has_user = False
 
     @abstractmethod
     def make(self, seed: int) -> Any:
@@ -73,7 +68,7 @@ class GymnasiumWorld(ABC):
     def step(self, action: Action) -> Step:
         """Carry out a command."""
         if self._is_over:
-            return Step("The episode is over.", done=True)
+            return OVER
         try:
             move = self.action(action if isinstance(action, str) else action.name)
         except ValueError:
@@ -93,14 +88,6 @@ class GymnasiumWorld(ABC):
             else "the goal is not reached"
         )
         return Judgement("pass" if self._is_won else "fail", reason)
-
-    def brief(self) -> str:
-        """Raise NotImplementedError: there is no user."""
-        raise NotImplementedError(f"{self.name} has no user")
-
-    def hear(self, text: str, reply: str) -> Step:
-        """Raise NotImplementedError: there is no user."""
-        raise NotImplementedError(f"{self.name} has no user")
 
 
 class ToyText(GymnasiumWorld):

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from adhere.errors import MissingExtra, UsageError
 from adhere.schema import Tool, ToolCall
 from adhere.worlds.simulated import STOP, User
-from adhere.worlds.tools.base import MOST_SHOWN, OVER
-from adhere.worlds.world import Action, Judgement, Step, registry
+from adhere.worlds.tools.base import MOST_SHOWN
+from adhere.worlds.world import OVER, Action, Judgement, Step, registry
 
 MISSING = (
     "world tau2 needs tau2-bench's package 'tau2' and its data, which are in no extra and on no package registry. "
@@ -81,10 +81,15 @@ def _is_decided(task: Any) -> bool:
     return (
         task.initial_state is None
         and criteria is not None
-        and {str(getattr(one, "value", one)) for one in criteria.reward_basis} <= DECIDED
+        and _basis(criteria) <= DECIDED
         and not criteria.nl_assertions
         and not criteria.env_assertions
     )
+
+
+def _basis(criteria: Any) -> set[str]:
+    """Return the names of what a task's reward depends on; tau2 has them as an enumeration."""
+    return {str(getattr(one, "value", one)) for one in criteria.reward_basis}
 
 
 class Tau2:
@@ -122,7 +127,7 @@ class Tau2:
     def step(self, action: Action) -> Step:
         """Call one of tau2's tools, or say something to the user."""
         if self._is_over:
-            return Step(OVER, done=True)
+            return OVER
         if isinstance(action, str):
             return self.hear(action, self._user.reply(action, len(self._said)))
         if action.broken:
@@ -147,7 +152,7 @@ class Tau2:
         db_hash = start_hash if self._environment is None else self._environment.get_db_hash()
         if db_hash != goal_hash:
             return Judgement("fail", f"the database is not as after {_names_of(criteria.actions)}")
-        if "COMMUNICATE" in {str(getattr(one, "value", one)) for one in criteria.reward_basis}:
+        if "COMMUNICATE" in _basis(criteria):
             texts = [text.lower().replace(",", "") for text in self._said]
             for info in criteria.communicate_info or ():
                 if not any(info.lower() in text for text in texts):

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adhere.errors import MissingExtra
-from adhere.schema import Tool
-from adhere.worlds.world import Action, Judgement, Step, registry
+from adhere.worlds.world import OVER, Action, Judgement, NoUser, Step, registry
 
 MISSING = (
     "world textworld needs the package 'textworld', which is not installed. It is in no extra, because its dependency jericho is under "
@@ -26,14 +25,11 @@ ROOMS, OBJECTS, QUEST = 3, 6, 4
 _STATES = ("open", "closed", "locked")
 
 
-class TextWorld:
+class TextWorld(NoUser):
     """Plays a quest of four commands in three rooms with six things."""
 
     name = "textworld"
     system = "You play a text adventure: reach the objective that you are given. You can only do what is listed after what you see."
-    tools: tuple[Tool, ...] = ()
-    rules: tuple[str, ...] = ()
-    has_user = False
 
     def __init__(self) -> None:
         try:
@@ -53,7 +49,7 @@ class TextWorld:
     def step(self, action: Action) -> Step:
         """Carry out a command."""
         if self._is_over:
-            return Step("The episode is over.", done=True)
+            return OVER
         command = action if isinstance(action, str) else action.name
         possible = self._possible()
         game_action = possible.get(" ".join(command.strip().strip(".>").casefold().split()))
@@ -72,14 +68,6 @@ class TextWorld:
     def solver(self) -> Sequence[Action]:
         """Return TextWorld's own walkthrough."""
         return list(self._game.walkthrough)
-
-    def brief(self) -> str:
-        """Raise NotImplementedError: there is no user."""
-        raise NotImplementedError("textworld has no user")
-
-    def hear(self, text: str, reply: str) -> Step:
-        """Raise NotImplementedError: there is no user."""
-        raise NotImplementedError("textworld has no user")
 
     @property
     def _is_over(self) -> bool:

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 from adhere.extras import import_jsonschema
 from adhere.schema import Json, Outcome, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User
-from adhere.worlds.world import Action, BrokenRule, Judgement, Step
+from adhere.worlds.world import OVER, Action, BrokenRule, Judgement, Step
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-OVER = "The episode is over."
 MOST_SHOWN = 20_000
 """Most characters of one observation."""
 _MOST_BYTES = 1_000_000  # of one value in a table, so that no expression fills the memory
@@ -133,14 +132,14 @@ class ToolWorld(ABC):
         if isinstance(action, str):
             return self.hear(action, self.task.user.reply(action, self._statements))
         if self._is_over:
-            return Step(OVER, done=True)
+            return OVER
         self._actions += 1
         return Step(self._call(action)[:MOST_SHOWN])
 
     def hear(self, text: str, reply: str) -> Step:
         """Say a text to the user, who gives the reply `reply`."""
         if self._is_over:
-            return Step(OVER, done=True)
+            return OVER
         self._actions += 1
         self._statements += "?" not in text
         self.talk.append((text, reply))

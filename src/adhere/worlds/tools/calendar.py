@@ -83,17 +83,8 @@ class Calendar(ToolWorld):
         people = (after["owner"], after["guest"])
         if not all(self.has_called("list_meetings", person=one, day=after["day"]) for one in people):
             yield "look", f"{name} on {after['day']} without having listed it for {' and '.join(people)}"
-        others = self.rows(
-            "SELECT * FROM meetings WHERE day = ? AND id != ?", after["day"], arguments.get("meeting", 0)
-        )
-        for other in others:
-            if (
-                {other["owner"], other["guest"]} & set(people)
-                and start < other["start"] + other["hours"]
-                and other["start"] < end
-            ):
-                yield "overlap", f"{name} on {after['day']} at {start}, where {other['title']!r} is"
-                return
+        if others := self._overlapping(after["day"], start, after["hours"], people, arguments.get("meeting", 0)):
+            yield "overlap", f"{name} on {after['day']} at {start}, where {others[0]['title']!r} is"
 
     def draw(self, rng: random.Random) -> Task:
         self.asking, guest, third, fourth = rng.sample(PEOPLE, 4)
@@ -170,13 +161,20 @@ class Calendar(ToolWorld):
         )
 
     def _is_free(self, day: str, start: int, hours: int, people: tuple[str, ...], besides: int = 0) -> bool:
+        return start + hours <= CLOSES and not self._overlapping(day, start, hours, people, besides)
+
+    def _overlapping(
+        self, day: str, start: int, hours: int, people: tuple[str, ...], besides: int
+    ) -> list[dict[str, Any]]:
+        """Return the meetings of some of `people` that overlap with a time, without the one whose id is `besides`."""
         others = self.rows("SELECT * FROM meetings WHERE day = ? AND id != ?", day, besides)
-        return start + hours <= CLOSES and not any(
-            {one["owner"], one["guest"]} & set(people)
+        return [
+            one
+            for one in others
+            if {one["owner"], one["guest"]} & set(people)
             and start < one["start"] + one["hours"]
             and one["start"] < start + hours
-            for one in others
-        )
+        ]
 
 
 registry.add("calendar", Calendar, owner=__name__)

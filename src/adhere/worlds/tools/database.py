@@ -58,7 +58,7 @@ class Database(ToolWorld):
     @tool
     def describe(self) -> Json:
         """The tables and their columns."""
-        return " ".join(" ".join(self.tables.split()).split())
+        return " ".join(self.tables.split())
 
     @tool
     def select(self, sql: str) -> Json:

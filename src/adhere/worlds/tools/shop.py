@@ -164,14 +164,12 @@ class Shop(ToolWorld):
             else ["That is done."]
         )
         insists = "Can you not make an exception, just this once" if forbidden else ""
+        customer = self.one("SELECT name FROM customers WHERE email = ?", order["email"])
         knows = {
             "mail": f"My e-mail address is {order['email']}.",
-            "name": f"I am {dict(self._names())[order['email']]}.",
+            "name": f"I am {customer['name']}.",
         }
         return Task(User(wants, knows, insists), [*begin, *act, *end])
-
-    def _names(self) -> list[tuple[str, str]]:
-        return self.db.execute("SELECT email, name FROM customers").fetchall()
 
 
 registry.add("shop", Shop, owner=__name__)
