@@ -164,10 +164,6 @@ def choices(target: str) -> list[str] | None:
     return [str(one) for one in literal] if isinstance(literal, list) else None
 
 
-def _verdict(holds: bool, reason: str) -> Finding:  # noqa: FBT001 - the verdict itself
-    return verdict(holds, reason)
-
-
 def _summary(values: Mapping[str, Json]) -> Check:
     source, level = str(values["source"]), int(str(values["level"]))
     rules = SUMMARIES[source]
@@ -177,7 +173,7 @@ def _summary(values: Mapping[str, Json]) -> Check:
 
     def check(text: Text) -> Finding:
         broken = next((what for what, holds in chosen if not holds(text.raw)), None)
-        return _verdict(broken is None, "keeps every rule of its level" if broken is None else f"breaks: {broken}")
+        return verdict(broken is None, "keeps every rule of its level" if broken is None else f"breaks: {broken}")
 
     return check
 
@@ -190,7 +186,7 @@ def _answer(values: Mapping[str, Json]) -> Check:
             "undecided", "the target is no list in Python's notation, and then the published code raises"
         )
         return lambda text: undecided  # noqa: ARG005
-    return lambda text: _verdict(
+    return lambda text: verdict(
         ok := compare(text.raw, target), f"the answer {'is' if ok else 'is not'} the target by the rule of {source}"
     )
 
@@ -199,7 +195,7 @@ def _template(values: Mapping[str, Json]) -> Check:
     target = str(values["target"]).replace("{instruction}\n", "")
     plain = target.replace("{{", "{").replace("}}", "}").replace("{answer}", ".*")
     form = re.compile(re.escape(plain).replace(r"\.\*", ".*"))
-    return lambda text: _verdict(
+    return lambda text: verdict(
         ok := form.fullmatch(text.raw) is not None, f"the answer {'has' if ok else 'has not'} the form of the examples"
     )
 

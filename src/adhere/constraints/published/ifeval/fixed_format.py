@@ -13,7 +13,7 @@ from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval.words import AT_LEAST, check_count, unless_undecidable
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
-from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
+from adhere.constraints.published.shared.patterns import META, Undecidable, marker_pattern
 from adhere.constraints.published.shared.registry import Check, Param, is_never_drawn
 
 
@@ -163,7 +163,6 @@ def _highlights(values: Values, on: On) -> Check:
 
 _ROMAN = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![^\W_])"
 _ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50}
-_META = frozenset(r".^$*+?{}[]\|()")
 
 
 def _number(mark: str) -> int | str:
@@ -208,8 +207,8 @@ def _sections(values: Values, on: On) -> Check:
     exact, by_line, roman, any_case, escaped = (
         f"fix:sections-{name}" in on for name in ("exact", "line-start", "roman", "case", "escaped")
     )
-    if not on or not (escaped or _META.isdisjoint(splitter)):
-        count = _published_sections(splitter)
+    if not on or not (escaped or META.isdisjoint(splitter)):
+        count = form.section_count(splitter)
     else:
         count = _section_count(splitter, by_line=by_line, roman=roman, any_case=any_case)
     what = f"sections marked {splitter!r}"
@@ -228,16 +227,6 @@ def _sections(values: Values, on: On) -> Check:
         return verdict(total == target, reason, total, target, None, score)
 
     return unless_undecidable(exactly if exact and relation != "at least" else at_least)
-
-
-def _published_sections(splitter: str) -> Callable[[Text], int]:
-    mark = section_pattern(splitter)
-
-    def count(text: Text) -> int:
-        regex = mark.regex(text.raw)
-        return sum(1 for _ in regex.finditer(text.raw)) * (1 + regex.groups)
-
-    return count
 
 
 def _section_count(splitter: str, *, by_line: bool, roman: bool, any_case: bool) -> Callable[[Text], int]:
@@ -429,17 +418,8 @@ def _two_responses(_values: Values, on: On) -> Check:
     six, blank = "fix:two-responses-six-stars" in on, "fix:two-responses-blank-pieces" in on
 
     def check(text: Text) -> Finding:
-        pieces = [piece.strip() for piece in (_SIX_STARS.split(text.raw) if six else text.raw.split("******"))]
-        if not blank and not all(pieces[1:-1]):
-            return Finding("fail", "a piece between two ****** dividers is blank")
-        answers = [piece for piece in pieces if piece]
-        if len(answers) != 2:
-            return Finding(
-                "fail", f"found {amount(len(answers), 'answers')} divided by ******, needed 2", len(answers), 2
-            )
-        if answers[0] == answers[1]:
-            return Finding("fail", "the two answers are the same", 1, 2)
-        return Finding("pass", "found two different answers divided by ******", 2, 2)
+        pieces = _SIX_STARS.split(text.raw) if six else text.raw.split("******")
+        return form.judge_two_answers([piece for piece in pieces if piece.strip()] if blank else pieces)
 
     return check
 

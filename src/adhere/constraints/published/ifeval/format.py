@@ -7,6 +7,7 @@ backtracks quadratically there (bullets, placeholders, titles, postscripts) is a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval.words import AT_LEAST, Values, check_count, unless_undecidable
@@ -83,6 +84,12 @@ def highlights(values: Values) -> Check:
 def sections(values: Values) -> Check:
     """Count the places where the unescaped, case-sensitive splitter is followed by a number."""
     splitter = values["section_spliter"].strip()
+    count = section_count(splitter)
+    return unless_undecidable(check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}"))
+
+
+def section_count(splitter: str) -> Callable[[Text], int]:
+    """Return a function that counts the sections of a text; it raises Undecidable if the splitter cannot be run."""
     mark = section_pattern(splitter)
 
     def count(text: Text) -> int:
@@ -92,7 +99,7 @@ def sections(values: Values) -> Check:
         total = sum(1 for _ in regex.finditer(text.raw))
         return total * (1 + regex.groups)  # the split that the published code counts also returns groups
 
-    return unless_undecidable(check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}"))
+    return count
 
 
 def postscript(values: Values) -> Check:
@@ -181,7 +188,12 @@ def title(text: Text, _values: Values) -> Finding:
 @judge_by
 def two_responses(text: Text, _values: Values) -> Finding:
     """Check for exactly two different pieces between `******`; blank pieces are allowed only at the ends."""
-    pieces = [piece.strip() for piece in text.raw.split("******")]
+    return judge_two_answers(text.raw.split("******"))
+
+
+def judge_two_answers(pieces: Sequence[str]) -> Finding:
+    """Judge the pieces of an answer as `two_responses` does."""
+    pieces = [piece.strip() for piece in pieces]
     if not all(pieces[1:-1]):
         return Finding("fail", "a piece between two ****** dividers is blank")
     answers = [piece for piece in pieces if piece]

@@ -11,7 +11,15 @@ from typing import Any
 
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
-from adhere.constraints.published.shared.registry import Check, Kind, Param, is_absent_or_negative, is_falsy, register
+from adhere.constraints.published.shared.registry import (
+    Check,
+    Kind,
+    Param,
+    declare,
+    is_absent_or_negative,
+    is_falsy,
+    register,
+)
 from adhere.schema import Json
 
 PROFILES = ("ifeval",)
@@ -25,7 +33,8 @@ LANGUAGES = {
 """Language code -> the published code's name of the language."""
 
 
-def _is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
+def is_no_such_paragraph(value: Any, values: Mapping[str, Any]) -> bool:
+    """Tell for `Param.is_drawn` that a paragraph's number is absent, below 1 or above `num_paragraphs`."""
     total = values.get("num_paragraphs")
     return value is None or value <= 0 or (total is not None and value > total)
 
@@ -44,7 +53,7 @@ RELATION = Param("string", choices=words.RELATIONS, draw=lambda rng, _: rng.choi
 _KEYWORDS = Param("strings", is_drawn=is_falsy)
 _NTH = Param(
     "integer",
-    is_drawn=_is_no_such_paragraph,
+    is_drawn=is_no_such_paragraph,
     draw=lambda rng, values: rng.randint(1, int(str(values["num_paragraphs"])) + 1),
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,13 +66,12 @@ def _kind(
     description: str,
     **params: Param,
 ) -> Kind:
-    def describe(values: Mapping[str, Json]) -> str:
-        filled = {name: values.get(name) for name in params}
-        if "language" in filled:
-            filled["language"] = LANGUAGES.get(str(filled["language"]), str(filled["language"]))
-        return description.format(**filled)
+    return declare(id, PROFILES, compile, description, version=1, **params)
 
-    return Kind(id, PROFILES, params, compile, describe)
+
+def _say_language(values: Mapping[str, Json]) -> str:
+    code = str(values.get("language"))
+    return f"Your ENTIRE response should be in {LANGUAGES.get(code, code)} language, no other language is allowed."
 
 
 register(
@@ -92,11 +100,12 @@ register(
         let_frequency=whole(1, 10),
         let_relation=RELATION,
     ),
-    _kind(
+    Kind(
         "language:response_language",
+        PROFILES,
+        {"language": Param("string", choices=tuple(LANGUAGES), draw=lambda rng, _: rng.choice(list(LANGUAGES)))},
         words.response_language,
-        "Your ENTIRE response should be in {language} language, no other language is allowed.",
-        language=Param("string", choices=tuple(LANGUAGES), draw=lambda rng, _: rng.choice(list(LANGUAGES))),
+        _say_language,
     ),
     _kind(
         "length_constraints:number_sentences",

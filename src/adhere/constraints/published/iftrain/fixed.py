@@ -130,7 +130,7 @@ def _count_increment_word(values: Values, _on: On) -> Check:
     ),
 )
 def _keyword_specific_position(text: Text, values: Values) -> Finding:
-    keyword, n, m = _only_word(values["keyword"]), values["n"], values["m"]
+    keyword, n, m = iftrain_words.only_word(values["keyword"]), values["n"], values["m"]
     sentences = pieces(text)
     if not 0 < n <= len(sentences):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
@@ -249,7 +249,7 @@ def _letter_counting2(values: Values, on: On) -> Check:  # noqa: ARG001 - the pa
     ),
 )
 def _first_word_sent(text: Text, values: Values) -> Finding:
-    expected = _only_word(values["first_word"])
+    expected = iftrain_words.only_word(values["first_word"])
     for order, sentence in enumerate(pieces(text), 1):
         word = _leading_word(sentence)
         if word.lower() != expected.lower():
@@ -270,11 +270,6 @@ def _first_word_answer(text: Text, values: Values) -> Finding:
 
 
 _MARKUP = re.compile(r"[\W_]*+")
-
-
-def _only_word(value: str | list[str]) -> str:
-    """Return a keyword, which some published rows give as a list of one word."""
-    return (value if isinstance(value, str) else value[0]).strip()
 
 
 def _leading_word(piece: str) -> str:

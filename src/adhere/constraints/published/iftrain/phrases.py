@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from adhere.constraints.published.shared.patterns import Pattern, Undecidable
-
-_META = frozenset(r"\.^$*+?{}[]|()")
+from adhere.constraints.published.shared.patterns import META, Pattern, Undecidable
 
 
 def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
     """Return a search that finds what `re.findall(f"{first} .*? {last}", text)` does, or says why it cannot."""
-    if _META.isdisjoint(first) and _META.isdisjoint(last):
+    if META.isdisjoint(first) and META.isdisjoint(last):
         return lambda text: literal_phrases(f"{first} ", f" {last}", text)
     pattern = Pattern(f"{first} .*? {last}", flags=re.NOFLAG)
 

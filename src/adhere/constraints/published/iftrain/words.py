@@ -56,7 +56,7 @@ LETTER = Param("string", is_drawn=_is_no_letter, draw=lambda rng, _params: rng.c
 """One letter from a to z; the published code draws a random one for anything else."""
 
 
-def _word(value: str | list[str]) -> str:
+def only_word(value: str | list[str]) -> str:
     """Return a keyword, which some published rows give as a list of one word."""
     return (value if isinstance(value, str) else value[0]).strip()
 
@@ -151,7 +151,7 @@ def palindrome(text: Text) -> Finding:
 )
 def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: int) -> Finding:
     """Check a word by sentences cut by substitution and by all Treebank tokens, marks too, case kept."""
-    word = _word(keyword)
+    word = only_word(keyword)
     sentences = pieces(text)
     if not 0 < n <= len(sentences[:n]):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
@@ -251,7 +251,7 @@ def letter_counting2(text: Text, letter: str, let_frequency: float, let_relation
 )
 def first_word_sent(text: Text, first_word: str | list[str]) -> Finding:
     """Compare the first word of each sentence; a mark that touches the word belongs to it."""
-    word = _word(first_word)
+    word = only_word(first_word)
     lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
         first = sentence.split(None, 1)[:1]
@@ -283,7 +283,7 @@ def _core(word: str) -> str:
 @published_check("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)
 def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
     """Compare the last word of each sentence, without its marks."""
-    word = _word(last_word)
+    word = only_word(last_word)
     lowered = word.lower()
     for order, sentence in enumerate(pieces(text), 1):
         last = sentence.rsplit(None, 1)[-1:]
@@ -297,7 +297,7 @@ def last_word_sent(text: Text, last_word: str | list[str]) -> Finding:
 @published_check("last_word:last_word_answer", IFTRAIN, "End with the word {last_word}.", last_word=WORDS)
 def last_word_answer(text: Text, last_word: str | list[str]) -> Finding:
     """Compare the last word of the answer, without its marks."""
-    word = _word(last_word)
+    word = only_word(last_word)
     last = text.raw.rsplit(None, 1)[-1:]
     if not last:
         return reject("found no words", needed=word)

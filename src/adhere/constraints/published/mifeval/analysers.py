@@ -88,6 +88,12 @@ def count_japanese_sentences(raw: str) -> int:
     return sum(1 for _ in _japanese_pipeline()(_encodable(raw)))
 
 
+def compile_test(test: Callable[[str], bool], yes: str, no: str) -> Compile:
+    """Return a compiler of checks that pass where a test of the text is true; `yes` and `no` are the reasons."""
+    right, wrong = Finding("pass", yes), Finding("fail", no)
+    return lambda _values: lambda text: right if test(text.raw) else wrong
+
+
 def counted_with(module: str, package: str, compile_installed: Compile) -> Compile:
     """Return the check's compiler if `module` is installed, else one of undecided checks that say what to install."""
     undecided = Finding(

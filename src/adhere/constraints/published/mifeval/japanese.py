@@ -23,12 +23,16 @@ from typing import Any
 from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
-from adhere.constraints.published.mifeval.analysers import count_japanese_sentences, counted_with, japanese_tokens
+from adhere.constraints.published.mifeval.analysers import (
+    Compile,
+    Values,
+    compile_test,
+    count_japanese_sentences,
+    counted_with,
+    japanese_tokens,
+)
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Param, judge_by
-
-Values = Mapping[str, Any]
-Compile = Callable[[Values], Check]
 
 RELATIONS = {"未満": words.LESS_THAN, "以上": words.AT_LEAST}
 OPTIONS = ("はい、そうです。", "いいえ、違います。", "どちらとも言えません。")
@@ -93,9 +97,9 @@ def nominal_endings(values: Values) -> Check:
     return words.check_count(count, words.AT_LEAST, values["count"], "nominal endings")
 
 
-def _compile_count(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
+def _compile_count(count: Callable[[Text], int], threshold: str, unit: str) -> Compile:
     def compile_here(values: Values) -> Check:
-        return words.check_count(count, RELATIONS[values[relation]], values[threshold], unit)
+        return words.check_count(count, RELATIONS[values["relation"]], values[threshold], unit)
 
     return compile_here
 
@@ -112,11 +116,6 @@ def _exactly(count: Callable[[str], int], threshold: str, unit: str) -> Compile:
         return check
 
     return compile_here
-
-
-def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
-    right, wrong = Finding("pass", yes), Finding("fail", no)
-    return lambda _: lambda text: right if test(text.raw) else wrong
 
 
 def count_bullets(raw: str) -> int:
@@ -161,7 +160,7 @@ def _has_furigana(raw: str) -> bool:
 
 def _only(script: str) -> Compile:
     belongs = _SCRIPTS[script]
-    return _holds(
+    return compile_test(
         lambda raw: all(belongs(one) or not unicodedata.category(one).startswith("L") for one in raw),
         f"all letters are {script}",
         f"holds a letter that is no {script}",
@@ -266,13 +265,13 @@ def kinds(
             counted_with(
                 "ja_sentence_segmenter",
                 "ja_sentence_segmenter",
-                _compile_count(lambda one: count_japanese_sentences(one.raw), "relation", "num_sentences", "sentences"),
+                _compile_count(lambda one: count_japanese_sentences(one.raw), "num_sentences", "sentences"),
             ),
             {"num_sentences": whole, "relation": relation},
         ),
         "length_constraints:number_paragraphs": (words.paragraph_count, {"num_paragraphs": whole}),
         "length_constraints:number_letters": (
-            _compile_count(lambda one: len(one.raw), "relation", "num_letters", "characters"),
+            _compile_count(lambda one: len(one.raw), "num_letters", "characters"),
             {"num_letters": whole, "relation": relation},
         ),
         "length_constraints:nth_paragraph_first_word": (first_word, dict(nth)),
@@ -287,7 +286,7 @@ def kinds(
             {"num_items": whole},
         ),
         "detectable_format:constrained_response": (
-            _holds(
+            compile_test(
                 lambda raw: any(one in raw for one in OPTIONS), "holds one of the options", "holds none of the options"
             ),
             {},
@@ -298,7 +297,7 @@ def kinds(
             {"section_spliter": Param("string", choices=SPLITTERS), "num_sections": whole},
         ),
         "detectable_format:json_format": (form.json_format, {}),
-        "detectable_format:title": (_holds(_has_title, "holds a 『title』", "holds no 『title』"), {}),
+        "detectable_format:title": (compile_test(_has_title, "holds a 『title』", "holds no 『title』"), {}),
         "detectable_format:nominal_ending": (_with_janome(nominal_endings), {"count": whole}),
         "keywords:existence": (_with_janome(keywords_exist), {"keywords": texts}),
         "keywords:frequency": (
@@ -314,26 +313,28 @@ def kinds(
         "combination:repeat_prompt": (repeat_prompt, {"prompt_to_repeat": Param("string", required=True)}),
         "startend:end_checker": (end_phrase, {"end_phrase": Param("string")}),
         "startend:quotation": (
-            _holds(_is_quoted, "the answer stands in 「」", "the answer does not stand in 「」"),
+            compile_test(_is_quoted, "the answer stands in 「」", "the answer does not stand in 「」"),
             {},
         ),
         "startend:sentence_unified_end": (sentences_end, {"ending": Param("string")}),
-        "punctuation:no_period": (_holds(lambda raw: "。" not in raw, "holds no 。", "holds a 。"), {}),
-        "punctuation:no_comma": (_holds(lambda raw: "、" not in raw, "holds no 、", "holds a 、"), {}),
+        "punctuation:no_period": (compile_test(lambda raw: "。" not in raw, "holds no 。", "holds a 。"), {}),
+        "punctuation:no_comma": (compile_test(lambda raw: "、" not in raw, "holds no 、", "holds a 、"), {}),
         "letters:furigana": (
-            _holds(_has_furigana, "every run of kanji has its furigana", "a run of kanji has no furigana"),
+            compile_test(_has_furigana, "every run of kanji has its furigana", "a run of kanji has no furigana"),
             {},
         ),
         "letters:kanji": (
-            _compile_count(lambda one: len(_KANJI.findall(one.raw)), "relation", "kanji_limit", "kanji"),
+            _compile_count(lambda one: len(_KANJI.findall(one.raw)), "kanji_limit", "kanji"),
             {"kanji_limit": whole, "relation": relation},
         ),
         "letters:no_hiragana": (
-            _holds(lambda raw: not any("ぁ" <= one <= "ゖ" for one in raw), "holds no hiragana", "holds hiragana"),
+            compile_test(
+                lambda raw: not any("ぁ" <= one <= "ゖ" for one in raw), "holds no hiragana", "holds hiragana"
+            ),
             {},
         ),
         "letters:no_katakana": (
-            _holds(
+            compile_test(
                 lambda raw: not any("ァ" <= one <= "ヺ" or "ｦ" <= one <= "ﾟ" for one in raw),
                 "holds no katakana",
                 "holds katakana",
@@ -342,7 +343,10 @@ def kinds(
         ),
         "letters:hiragana_only": (_only("hiragana"), {}),
         "letters:katakana_only": (_only("katakana"), {}),
-        "letters:kansuuji": (_holds(lambda raw: not re.search(r"\d", raw), "holds no digit", "holds a digit"), {}),
+        "letters:kansuuji": (
+            compile_test(lambda raw: not re.search(r"\d", raw), "holds no digit", "holds a digit"),
+            {},
+        ),
     }
 
 

@@ -21,13 +21,21 @@ import re
 import string
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from adhere.constraints.finding import Finding, amount, verdict
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
+from adhere.constraints.published.ifeval.table import is_no_such_paragraph
 from adhere.constraints.published.mifeval import japanese
-from adhere.constraints.published.mifeval.analysers import counted_with, never_counted, number_of_words, spanish_words
+from adhere.constraints.published.mifeval.analysers import (
+    Compile,
+    Values,
+    compile_test,
+    counted_with,
+    never_counted,
+    number_of_words,
+    spanish_words,
+)
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import detect
 from adhere.constraints.published.shared.punkt import french
@@ -44,8 +52,6 @@ from adhere.constraints.published.shared.registry import (
 from adhere.schema import Json
 
 PROFILES = ("m-ifeval",)
-Values = Mapping[str, Any]
-Compile = Callable[[Values], Check]
 
 _FRENCH = {"moins de": ("less than", 0), "au moins": ("at least", 0)}
 _SPANISH = {"como máximo": ("less than", 1), "al menos": ("at least", 0)}
@@ -61,10 +67,6 @@ def _translate_relation(
         return compile_ifeval({**values, relation: name, threshold: values[threshold] + more})
 
     return compile_here
-
-
-def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
-    return lambda _: lambda text: Finding("pass", yes) if test(text.raw) else Finding("fail", no)
 
 
 def _check_case(is_cased: Callable[[str], bool], language: str) -> Compile:
@@ -83,7 +85,7 @@ def _check_case(is_cased: Callable[[str], bool], language: str) -> Compile:
 
 
 def _one_of(*options: str) -> Compile:
-    return _holds(
+    return compile_test(
         lambda raw: any(option in raw.strip() for option in options),
         "holds one of the options",
         f"holds none of {options}",
@@ -159,7 +161,7 @@ def _star_bullets(text: Text, values: Values) -> Finding:
 
 def _compile_mark(what: str) -> Compile:
     pattern, first, last = _MARKS[what]
-    return _holds(
+    return compile_test(
         lambda raw: any(one.lstrip(first).rstrip(last).strip() for one in pattern.findall(raw)),
         f"holds a {what}",
         f"holds no {what}",
@@ -202,14 +204,9 @@ _LIST = Param("strings", is_drawn=is_falsy)
 _LETTER = Param("string", is_drawn=words.letter_is_drawn)
 
 
-def _no_such_paragraph(value: Any, values: Values) -> bool:
-    total = values.get("num_paragraphs")
-    return value is None or value <= 0 or (total is not None and value > total)
-
-
 _NTH = {
     "num_paragraphs": _WHOLE,
-    "nth_paragraph": Param("integer", is_drawn=_no_such_paragraph),
+    "nth_paragraph": Param("integer", is_drawn=is_no_such_paragraph),
     "first_word": Param("string"),
 }
 
@@ -358,13 +355,13 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     "detectable_content:postscript": (form.postscript, {"postscript_marker": Param("string")}),
     "detectable_format:title": (_french_title, {}),
     "detectable_content:informal_address": (
-        _holds(
+        compile_test(
             lambda raw: _TU.search(raw) is not None, "addresses the reader as tu", "does not address the reader as tu"
         ),
         {},
     ),
     "detectable_content:no_digits": (
-        _holds(lambda raw: not re.search(r"\d", raw), "holds no digit", "holds a digit"),
+        compile_test(lambda raw: not re.search(r"\d", raw), "holds no digit", "holds a digit"),
         {},
     ),
     "detectable_format:constrained_response": (_one_of("Oui.", "Non.", "Peut-être."), {}),
@@ -380,11 +377,11 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
         {"forbidden_char": Param("string", is_drawn=is_falsy)},
     ),
     "special_character:no_accents": (
-        _holds(lambda raw: not _ACCENTS.search(raw), "holds no accent", "holds an accent"),
+        compile_test(lambda raw: not _ACCENTS.search(raw), "holds no accent", "holds an accent"),
         {},
     ),
     "startend:quotation": (
-        _holds(_is_quoted, "stands between quotation marks", "does not stand between quotation marks"),
+        compile_test(_is_quoted, "stands between quotation marks", "does not stand between quotation marks"),
         {},
     ),
 }

@@ -18,7 +18,8 @@ from adhere.constraints.published.shared.features import Text
 if TYPE_CHECKING:
     from adhere.constraints.published.shared.regex_cost import Cost
 
-_META = frozenset(r".^$*+?{}[]\|()")
+META = frozenset(r".^$*+?{}[]\|()")
+"""Characters that mean something else than themselves in a regular expression."""
 _REPEATS = frozenset("*+?{\\(")
 """Characters without which a pattern takes a fixed number of steps a character."""
 _MOST_STEPS = 20_000_000
@@ -41,7 +42,7 @@ class Pattern:
 
     def __init__(self, keyword: str, *, before: str = "", after: str = "", flags: re.RegexFlag = re.IGNORECASE) -> None:
         self.keyword = keyword
-        self.is_plain = _META.isdisjoint(keyword)
+        self.is_plain = META.isdisjoint(keyword)
         self._lower = keyword.lower() if flags & re.IGNORECASE and self.is_plain and keyword.isascii() else None
         self._trouble: str | None = None
         self._regex: re.Pattern[str] | None = None
@@ -122,7 +123,7 @@ def section_pattern(splitter: str) -> Pattern:
 
     The white space around them that the published code also matches changes no count.
     """
-    if _META.isdisjoint(splitter):
+    if META.isdisjoint(splitter):
         return Pattern(splitter, after=r"\s?\d+", flags=re.NOFLAG)
     return Pattern(splitter, before=r"\s?", after=r"\s?\d+\s?", flags=re.NOFLAG)
 

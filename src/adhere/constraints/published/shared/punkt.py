@@ -153,11 +153,11 @@ class Punkt:
 
         White space before the first sentence belongs to it; other white space is between sentences.
         """
-        return list(spans(text, self._breaks(text)))
+        return list(self.iterate_spans(text))
 
     def breaks(self, text: str) -> list[Break]:
         """Return where sentences end and begin, before closing marks are moved to the sentence that they close."""
-        return list(self._breaks(text))
+        return list(self.iterate_breaks(text))
 
     def inherited_breaks(self, text: str, whole: str, whole_breaks: list[Break], offset: int) -> list[Break]:
         """Return `self.breaks(text)` for a `text` that stands at `offset` in `whole`, without judging its stops again.
@@ -172,24 +172,19 @@ class Punkt:
         last = max([text.rfind(blank, 0, end) for blank in _BLANKS]) + 1
         first, behind = bisect(whole_breaks, (offset + 1,)), bisect(whole_breaks, (offset + last + 1,))
         breaks = [(stop - offset, following - offset) for stop, following in whole_breaks[first:behind]]
-        breaks += [(last + stop, last + following) for stop, following in self._breaks(text[last:end])]
+        breaks += [(last + stop, last + following) for stop, following in self.iterate_breaks(text[last:end])]
         return breaks
 
     def iterate_breaks(self, text: str) -> Iterator[Break]:
         """Yield the results of `breaks` one at a time, for callers that need only the first few of a long text."""
-        return self._breaks(text)
+        return self._walk(text) if len(text) <= _BLOCK else self._walk_blocks(text)
 
     def iterate_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the `sentence_spans` one at a time, for callers that need only the first few of a long text."""
         return spans(text, self.iterate_breaks(text))
 
-    def _breaks(self, text: str) -> Iterator[Break]:
-        """Yield (end of a sentence, start of the next); a long text is taken block by block."""
-        if len(text) <= _BLOCK:
-            return self._walk(text)
-        return self._walk_blocks(text)
-
     def _walk_blocks(self, text: str) -> Iterator[Break]:
+        """Yield the results of `_walk` on a long text, which is taken block by block."""
         start, end = 0, _block_end(text, 0)
         while end < len(text):
             behind = _WORD_AFTER.match(text, end)

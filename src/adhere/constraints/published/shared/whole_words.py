@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.patterns import Pattern
+from adhere.constraints.published.shared.patterns import META, Pattern
 from adhere.text.words import WORD_CHARACTER
 
-_META = frozenset(r".^$*+?{}[]\|()")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(rf"[^\W_]++(?:(?:{WORD_CHARACTER}|['’.\-‐‑](?=[^\W_]))[^\W_]*+)*+")
 
@@ -28,7 +27,7 @@ def whole_word(keyword: str, *, is_literal: bool = True, is_whole: bool = True) 
         is_literal: Whether its marks mean themselves (`C++`, `$5`), or what they mean in a regular expression.
         is_whole: Whether no letter or digit may stand next to a letter or digit at its ends.
     """
-    literal = re.escape(keyword) if is_literal and not _META.isdisjoint(keyword) else keyword
+    literal = re.escape(keyword) if is_literal and not META.isdisjoint(keyword) else keyword
     before = f"(?<!{WORD_CHARACTER})" if is_whole and _is_spaced(keyword[:1]) else ""
     after = f"(?!{WORD_CHARACTER})" if is_whole and _is_spaced(keyword[-1:]) else ""
     return Pattern(literal, before=f"{before}(?:", after=f"){after}")
