@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adhere.constraints.base import Finding
 from adhere.constraints.resolve import insist_on
 from adhere.errors import one_of
-from adhere.pipeline.judge import checked_views, judge_text, verdict
+from adhere.pipeline.judge import checked_views, judge_text, verifier_version
 from adhere.schema import CUT_ANSWERS, VIEWS, CutAnswers, Mode, Prompt, Response, Verdict, View
 from adhere.text.size import MOST_CHARACTERS, is_too_long
 
@@ -54,8 +54,10 @@ def check(
     refs = prompt.turns[response.turn].constraints
     finding = TOO_LONG if is_too_long(response.text) else CUT if response.status == "truncated" else None
     if finding is not None and cut_answers == "fail" and not response.is_blank:
+        prompt_id, turn, draw = response.key
+        versions = [verifier_version(ref.id, mode=mode, profile=profile) for ref in refs]
         return [
-            verdict(finding, index=index, constraint_id=ref.id, view=view, key=response.key, mode=mode, profile=profile)
+            Verdict(prompt_id, turn, draw, index, ref.id, view, *finding, versions[index])
             for index, ref in enumerate(refs)
             for view in views
         ]

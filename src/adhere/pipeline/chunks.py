@@ -39,7 +39,7 @@ class Chunks:
     def whole(self, keys: Iterable[Key]) -> tuple[dict[str, Prompt], list[Key]]:
         """Return the prompts (by id) of every chunk that holds one of `keys`, and all keys of these chunks.
 
-        Of each chunk, the keys are of the draws that `keys` names for it.
+        A chunk's keys are those of all its prompts and turns, for each draw that `keys` has of the chunk.
         """
         draws: dict[int, set[int]] = {}
         for prompt_id, _, draw in keys:

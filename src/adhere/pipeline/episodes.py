@@ -120,7 +120,7 @@ class Play:
         return Request(self.prompt.id, number, self.draw, messages, seed, tools=self.prompt.tools)
 
     def take(self, answer: Response) -> EpisodeStep:
-        """Act as the model answered, and return the step."""
+        """Let the world act on the model's answer, add both as a step, and return the step."""
         self.steps.append(EpisodeStep(answer, self._act(answer)))
         return self.steps[-1]
 
@@ -142,7 +142,7 @@ class Play:
         return Request(self.prompt.id, number, self.draw, (brief, *talk), seed)
 
     def hear(self, reply: Response) -> EpisodeStep:
-        """Go on with the user's reply, and return the step, now with what the user said."""
+        """Let the world hear the user's reply, and return the last step, now with what the user said."""
         self.steps[-1] = EpisodeStep(self.steps[-1].answer, self.episode.hear(reply.text.strip() or STOP))
         return self.steps[-1]
 

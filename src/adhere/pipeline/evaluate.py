@@ -61,7 +61,7 @@ class EvalSpec:
     random_in_reference: int | None = None
 
     def run_spec(self, model: Respondent) -> RunSpec:
-        """Return the spec of the Run in which `model` is evaluated so; its hash names the folder."""
+        """Return the spec of the Run that evaluates `model` by this EvalSpec; its hash names the Run's folder."""
         return RunSpec(
             model=model.name,
             engine=model.engine,
@@ -108,25 +108,17 @@ async def evaluate(
         ResourceError: The disk is full; what was stored is safe.
         AdhereError: No call was answered. A Run that this call began is removed if it has no answer.
     """
-    answers = spec.draws * sum(len(prompt.turns) for prompt in spec.suite.prompts)
+    prompts = spec.suite.prompts
+    answers = spec.draws * sum(len(prompt.turns) for prompt in prompts)
     is_new = not (directory / "manifest.json").exists()
     try:
-        return await _evaluate_whole(model, spec, directory, answers, recheck=recheck, user=user, progress=progress)
+        if (directory / SHARDED).exists() or (is_new and answers > MOST_KEYS):
+            return await _evaluate_shards(model, spec, directory, recheck=recheck, user=user, progress=progress)
+        return await _evaluate_run(model, spec, prompts, directory, recheck=recheck, user=user, progress=progress)
     except AdhereError:
         if is_new:
             discard_if_empty(directory)
         raise
-
-
-async def _evaluate_whole(
-    model: Model, spec: EvalSpec, directory: Path, answers: int, *, recheck: bool, user: Model | None,
-    progress: Progress,
-) -> Run:  # fmt: skip
-    """Evaluate the suite as one Run, or in shards where there are too many answers for one."""
-    prompts = spec.suite.prompts
-    if (directory / SHARDED).exists() or (answers > MOST_KEYS and not (directory / "manifest.json").exists()):
-        return await _evaluate_shards(model, spec, directory, recheck=recheck, user=user, progress=progress)
-    return await _evaluate_run(model, spec, prompts, directory, recheck=recheck, user=user, progress=progress)
 
 
 async def _evaluate_run(
@@ -246,18 +238,15 @@ async def _ask(
     failed = 0
     label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
     with progress.step(label, run.n_asked, "answers", before) as step:
-        log, how = _Log(run, step), run.spec.sampling
-        prompts = run.prompts()
-        whole = () if run.is_shard else whole
         stream = respond(
             model,
-            prompts,
-            sampling=how,
+            run.prompts(),
+            sampling=run.spec.sampling,
             keys=keys,
             earlier_responses=earlier_responses,
-            log=log,
+            log=_Log(run, step),
             user=user,
-            whole=whole,
+            whole=() if run.is_shard else whole,
         )
         async with aclosing(stream):
             async for response in stream:

@@ -27,7 +27,7 @@ from adhere.store.run import Run
 Held = Literal["holds", "does not hold", "cannot tell"]
 _MOST = 1_000_000
 """Largest number of prompts that is worth advising."""
-_PARTS = 27_720
+_PARTS = 27_720  # the least common multiple of 1 to 12
 """Trials that stand for a prompt's answers. Every share of up to twelve answers is a whole number of trials."""
 
 

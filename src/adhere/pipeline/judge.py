@@ -277,22 +277,6 @@ def judge_text(
     return judge.verdicts(text, views, key=key, reasoning=reasoning, whole=whole)
 
 
-def verdict(
-    finding: Finding,
-    *,
-    index: int,
-    constraint_id: str,
-    view: View,
-    key: tuple[str, int, int] = ("", 0, 0),
-    mode: Mode = "reference",
-    profile: str | None = None,
-) -> Verdict:
-    """Return one finding as a Verdict, as it is stored."""
-    version = verifier_version(constraint_id, mode=mode, profile=profile)
-    prompt_id, turn, draw = key
-    return Verdict(prompt_id, turn, draw, index, constraint_id, view, *finding, version, isinstance(finding, Fault))
-
-
 def run_verifier(constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None) -> Finding:
     """Run one verifier on one text, strictly. A verifier that raises gives `undecided`.
 

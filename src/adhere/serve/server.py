@@ -86,8 +86,7 @@ class ModelServer:
         return application
 
     def _row(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": self.model.name, "object": "model", "created": self.created, "owned_by": OWNER}
-        return row
+        return {"id": self.model.name, "object": "model", "created": self.created, "owned_by": OWNER}
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [self._row()]})

@@ -388,7 +388,7 @@ def _study_result(data: bytes) -> Result:
 
 
 def _sweep_result(data: bytes) -> Result:
-    """The best ranked model; of several that share the rank how many they are."""
+    """Return the best rate, with the model that has it, or the number of models if several share it."""
     rows = [row for row in decode(data, Leaderboard).rows if row.rank == 1 and row.prompt_strict.of_all is not None]
     if not rows:
         return Result("–", None, "no model has a rank")

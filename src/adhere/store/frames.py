@@ -15,7 +15,7 @@ import importlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from adhere.errors import MissingExtra, one_of
 from adhere.schema import Outcome, Prompt, Response, Verdict
@@ -23,7 +23,7 @@ from adhere.store.manifest import RunSpec
 from adhere.text.words import count_words
 
 Level = Literal["prompt", "constraint", "answer"]
-LEVELS: tuple[Level, ...] = ("prompt", "constraint", "answer")
+LEVELS: tuple[Level, ...] = get_args(Level)
 LIBRARIES = ("pandas", "polars")
 _Key = tuple[str, int, int]
 

@@ -45,11 +45,8 @@ class Damage:
 
     def __add__(self, other: Damage) -> Damage:
         both = Damage()
-        both.torn, both.corrupt, both.stale = (
-            self.torn + other.torn,
-            self.corrupt + other.corrupt,
-            self.stale + other.stale,
-        )
+        both.torn, both.corrupt = self.torn + other.torn, self.corrupt + other.corrupt
+        both.stale = self.stale + other.stale
         return both
 
     @property

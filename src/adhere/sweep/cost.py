@@ -43,8 +43,8 @@ class Tariff:
     """Computes the highest cost of requests to the models of a sweep.
 
     Args:
-        listed: Prices that the endpoint lists, by model.
-        stated: The price of the other models; None: unknown.
+        listed_prices: Prices that the endpoint lists, by model.
+        stated_price: The price of the other models; None: unknown.
         samplings: Samplings of the suites, by place.
     """
 

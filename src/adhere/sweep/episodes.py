@@ -73,7 +73,10 @@ class Episodes:
         return play.request(sampling)
 
     def take(self, which: Which, answer: Response) -> tuple[StepRow | None, Response | None]:
-        """Act as the model answered; return the step, unless the call failed, and the whole episode if it ends."""
+        """Take the model's answer, and return the episode's new step and, if it ends here, the whole episode.
+
+        The step is None if the call failed; the episode is None while it goes on.
+        """
         play = self._under_way[which]
         over = play.go_on(settle(answer), None)
         step_row = None if answer.status == "error" else StepRow(which[0], which[1], play.steps[-1])

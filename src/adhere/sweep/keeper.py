@@ -35,7 +35,7 @@ from adhere.store.manifest import differences
 from adhere.store.run import Run, all_keys, alone, replaces
 from adhere.store.segments import Damage, SegmentWriter, read_segments
 from adhere.store.spending import FOLDER, SpentSoFar, read_spent
-from adhere.store.tables.cells import Reader, Spot, at
+from adhere.store.tables.cells import Reader, Spot, read_spots
 from adhere.suites.base import Suite, first_of_slices
 from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.record import Sweep
@@ -81,12 +81,12 @@ class _Answers:
         if (fresh := self.fresh.get(name)) is not None:
             return fresh
         spot = self.spots.get(name)
-        return None if spot is None else next(iter(at([spot])))[1]
+        return None if spot is None else next(read_spots([spot]))[1]
 
     def everything(self) -> dict[Name, Response]:
         """Return every row that counts, by name."""
         by_rank = {spot.rank: name for name, spot in self.spots.items() if name not in self.fresh}
-        journal_rows = at(spot for name, spot in self.spots.items() if name not in self.fresh)
+        journal_rows = read_spots(spot for name, spot in self.spots.items() if name not in self.fresh)
         return {by_rank[rank]: response for rank, response in journal_rows} | self.fresh
 
 
@@ -447,9 +447,8 @@ class Keeper:
             if model not in self._written:
                 self._submit(model)
         pending = {asyncio.wrap_future(future) for future in self._written.values()}
-        for one in (
-            pending
-        ):  # the first trouble is raised; the others are often the same (a full disk), and nobody asks for them
+        # The first trouble is raised; the others are often the same (a full disk), and nobody asks for them.
+        for one in pending:
             one.add_done_callback(lambda future: future.cancelled() or future.exception())
         try:
             with self.progress.step("judge", len(pending), "models") as step:

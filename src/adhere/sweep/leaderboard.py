@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from adhere.stats import wilson_clustered
 from adhere.stats.ranks import rank_ranges, ranks_of
 from adhere.store.manifest import RunSpec
 from adhere.store.tables.readout import Readout, RunReader
-from adhere.sweep.board import Dead, Difficulty, Leaderboard, Row, SuiteFacts, TestNoun
+from adhere.sweep.board import Cell, Dead, Difficulty, Leaderboard, Row, SuiteFacts, TestNoun
 from adhere.sweep.board_run import MeasuredRun, measure_run, noun_of, tests_of
 
 if TYPE_CHECKING:  # reports read a Leaderboard and never talk to an endpoint
@@ -144,7 +144,10 @@ def _suites_and_rows(
 
 
 def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Row]]:
-    sure = [one for one in group.runs if one.row.coverage >= min_coverage and one.row.prompt_strict.of_all is not None]
+    def is_ranked(row: Row) -> bool:
+        return row.coverage >= min_coverage and row.prompt_strict.of_all is not None
+
+    sure = [one for one in group.runs if is_ranked(one.row)]
     values_M_P = np.array(
         [[one.passes[prompt.id] for prompt in group.prompts] for one in sure], dtype=np.float64
     ).reshape(len(sure), len(group.prompts))
@@ -155,11 +158,10 @@ def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Ro
         for one, rank, (low, high) in zip(sure, ranks, ranges, strict=True)
     ]
     ranked_rows.sort(key=lambda row: (row.rank, row.model))
-    is_sure = {id(one) for one in sure}
     others = [
         msgspec.structs.replace(one.row, unranked=_why_not(one.row, min_coverage))
         for one in group.runs
-        if id(one) not in is_sure
+        if not is_ranked(one.row)
     ]
     others.sort(key=lambda row: (-row.bound_high, row.model))
     return _facts(group, len(ranked_rows), resolvable), ranked_rows + others
@@ -196,23 +198,17 @@ def _facts(group: _Group, n_ranked: int, resolvable: float | None) -> SuiteFacts
     )
 
 
-class _Trials(NamedTuple):
-    passed: list[int]
-    n: list[int]
-
-
 def _difficulties(tests: Sequence[str], rows: Sequence[Row]) -> tuple[Difficulty, ...]:
-    of_test: dict[str, _Trials] = defaultdict(lambda: _Trials([], []))
+    cells_by_test: dict[str, list[Cell]] = defaultdict(list)
     for row in rows:
         for cell in row.cells:
             if cell.n:
-                of_test[cell.test].passed.append(cell.passed)
-                of_test[cell.test].n.append(cell.n)
+                cells_by_test[cell.test].append(cell)
     difficulties = []
     for name in tests:
-        trials = of_test[name]
-        passed, n = sum(trials.passed), sum(trials.n)
-        interval = wilson_clustered(trials.passed, trials.n)
+        passed_M, n_M = [cell.passed for cell in cells_by_test[name]], [cell.n for cell in cells_by_test[name]]
+        passed, n = sum(passed_M), sum(n_M)
+        interval = wilson_clustered(passed_M, n_M)
         low, high = interval if interval is not None else (None, None)
-        difficulties.append(Difficulty(name, len(trials.n), passed, n, passed / n if n else None, low, high))
+        difficulties.append(Difficulty(name, len(n_M), passed, n, passed / n if n else None, low, high))
     return tuple(difficulties)

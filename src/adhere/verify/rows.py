@@ -33,6 +33,7 @@ from adhere.schema import (
     Record,
     Response,
     Status,
+    ToolCall,
     decoder_of,
     status_of_stop,
 )
@@ -57,6 +58,9 @@ _CODES: dict[tuple[Outcome, Outcome], str] = {
 OUTCOMES: dict[str, tuple[Outcome, Outcome]] = {code: pair for pair, code in _CODES.items()}
 
 ANY_DRAW = -1
+
+_Parts = tuple[str, str | None, tuple[ToolCall, ...], tuple[Message, ...], Status]
+"""Parts of an answer: its text, its reasoning, its calls, the steps of an episode, and its status."""
 
 
 class Settings(NamedTuple):
@@ -324,6 +328,12 @@ class Desk(Step):
             raise SpecError(f"{self.file}:{line}: {error}") from error
 
     def _response(self, prompt: int, turn: int, row: ResponseRow, data: bytes) -> Response:
+        text, reasoning, calls, steps, status = self._parts_of(row, data)
+        optional = {name: value for name, value in (("calls", calls), ("steps", steps)) if value}
+        prompt_id = self.prompts[prompt].id
+        return Response(prompt_id, turn, row.draw or 0, text, status, reasoning=reasoning, **optional)  # type: ignore[arg-type]
+
+    def _parts_of(self, row: ResponseRow, data: bytes) -> _Parts:
         text, reasoning, is_cut = row.response, row.reasoning or row.reasoning_content, False
         if text is None or (row.draw or 0) < 0:
             text = _text_of_failure(row, data)
@@ -331,10 +341,7 @@ class Desk(Step):
             text, own_reasoning, own_status = split_answer(text)
             reasoning, is_cut = reasoning or own_reasoning, own_status == "truncated"
         calls, steps = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else (), tuple(row.steps or ())
-        status = _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
-        optional = {name: value for name, value in (("calls", calls), ("steps", steps)) if value}
-        prompt_id = self.prompts[prompt].id
-        return Response(prompt_id, turn, row.draw or 0, text, status, reasoning=reasoning, **optional)  # type: ignore[arg-type]
+        return text, reasoning, calls, steps, _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
 
     def _answers(self, row: ResponseRow, prompt: int) -> list[tuple[int, ResponseRow]]:
         """Return (turn, row with that answer) for each answer of a row to a prompt of several turns."""
@@ -362,16 +369,8 @@ class Desk(Step):
         self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged_block: JudgedBlock, rows: list[VerdictRow]
     ) -> None:
         """Judge one answer to one turn, and add the result to `judged_block` and `rows`."""
-        prompt = self.units[unit].prompt
-        draw, text, reasoning, is_cut = row.draw or 0, row.response, row.reasoning or row.reasoning_content, False
-        if draw < 0 or text is None:
-            text = _text_of_failure(row, data)
-        elif not self._keeps_reasoning:
-            text, own_reasoning, own_status = split_answer(text)
-            reasoning, is_cut = reasoning or own_reasoning, own_status == "truncated"
-        calls = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else ()
-        steps = tuple(row.steps or ())
-        status = _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
+        prompt, draw = self.units[unit].prompt, row.draw or 0
+        text, reasoning, calls, steps, status = self._parts_of(row, data)
         judged_block.answers.append((line, unit, draw))
         if status != "ok":
             judged_block.statuses[status] += 1

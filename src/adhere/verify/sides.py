@@ -1,6 +1,7 @@
 """Compare side measures: what other harnesses scored item by item, tested for non-inferiority.
 
-found = SideFiles.read([Path("lm-eval/")]) for side in found.compare("qwen-tuned", "qwen", margin=0.02): ...
+files = SideFiles.read([Path("lm-eval/")])
+for side in files.compare("qwen-tuned", "qwen", SideOptions(margin=0.02)): ...
 """
 
 from __future__ import annotations

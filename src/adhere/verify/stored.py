@@ -23,8 +23,7 @@ from adhere.verify.imports import HarnessAnswers, read_import
 # Scores of a whole prompt, as harnesses name them; the first that a file has is taken.
 PROMPT_SCORES: Mapping[View, tuple[str, ...]] = {
     "strict": ("prompt_level_strict_acc", "prompt_level_strict", "prompt_strict", "is_strict_correct", "final_acc",
-        "exact_match", "acc",
-               "accuracy", "correct", "is_correct", "success"),
+        "exact_match", "acc", "accuracy", "correct", "is_correct", "success"),
     "loose": ("prompt_level_loose_acc", "prompt_level_loose", "prompt_loose", "is_loose_correct"),
 }  # fmt: skip
 

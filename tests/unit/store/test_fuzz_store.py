@@ -92,10 +92,8 @@ def a_sweep(root: Path, files: dict[str, bytes]) -> None:
         load_sweep(directory)
     with suppress(AdhereError):
         reader = Reader(directory)
-        found = reader.found()
-        assert found.journal is not None
-        journal = reader.journal(found.journal)
-        for cell in reader.with_journal(found, journal):
+        cells, journal = reader.cells()
+        for cell in cells:
             reader.responses(cell, journal)
     keeper = Keeper(directory, SPEC, [SUITE], Silent())
     with suppress(AdhereError):

@@ -16,7 +16,7 @@ import pytest
 from adhere.errors import ResourceError
 from adhere.schema import EngineInfo, Response, Sampling, encode
 from adhere.store.segments import Damage, SegmentWriter, read_segments
-from adhere.store.tables.cells import Journal, Reader
+from adhere.store.tables.cells import Reader
 from adhere.store.tables.grouped import from_segments
 from adhere.sweep.rows import Entry
 from adhere.sweep.spec import Filter, SweepSpec
@@ -50,10 +50,7 @@ def _naive(root: Path) -> tuple[dict[tuple[str, str], Response], Damage]:
 
 def _indexed(root: Path) -> tuple[dict[tuple[str, str], Response], Damage]:
     reader = Reader(root)
-    found = reader.found()
-    assert found.journal is not None
-    journal: Journal = reader.journal(found.journal)
-    cells = reader.with_journal(found, journal)
+    cells, journal = reader.cells()
     rows = {
         (cell.place[0], key[0]): response
         for cell in cells

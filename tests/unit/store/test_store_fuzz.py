@@ -61,7 +61,7 @@ def check(made: Path, tmp_path: Path, cases: int, seed: int) -> set[str]:
             lambda: [Run.load(directory).verdicts(), Run.load(directory).missing()],
             lambda: Run.load(directory).summary(),
             lambda: RunReader().read(directory),
-            lambda: Reader(directory).found(),
+            lambda: Reader(directory).cells(),
             lambda: examine(directory),
             lambda: list(read_segments(directory / "responses", Response, Damage())),
             lambda: Follower(directory / "responses", Response).fresh(),

@@ -123,21 +123,19 @@ def read_document(path: Path, document: Mapping[str, Any]) -> HarnessAnswers:
 
 
 def _inspect(header: Mapping[str, Any], answers: list[ImportedAnswer]) -> HarnessAnswers:
-    about = header.get("eval")
-    about = about if isinstance(about, dict) else {}
+    about = a_mapping(header.get("eval"))
     return HarnessAnswers("inspect", a_text(about.get("model")), a_text(about.get("task")), answers)
 
 
 def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
     if not isinstance(sample, dict) or "id" not in sample or not isinstance(sample.get("output"), dict | None):
         raise SpecError(f"{where}: a sample needs `id` and `output`, as inspect writes them")
-    attachments = sample.get("attachments")
-    resolve = _resolver(attachments if isinstance(attachments, dict) else {})
-    output = sample.get("output") or {}
+    resolve = _resolver(a_mapping(sample.get("attachments")))
+    output = a_mapping(sample.get("output"))
     choices = output.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    text, reasoning = text_and_reasoning(message.get("content") if isinstance(message, dict) else None, resolve)
+    choice = a_mapping(choices[0] if isinstance(choices, list) and choices else None)
+    message = a_mapping(choice.get("message"))
+    text, reasoning = text_and_reasoning(message.get("content"), resolve)
     metadata = a_mapping(sample.get("metadata"))
     prompt = metadata.get("prompt", sample.get("input"))  # the prompt alone, where a solver put more around it
     failed = bool(sample.get("error")) or bool(output.get("error")) or not choice
@@ -152,7 +150,7 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
         draw=epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
         scores=_inspect_scores(sample.get("scores")),
         asked=hash_of_values(sample["input"], sample.get("target")) if "input" in sample else "",
-        calls=calls_of(a_mapping(message)),
+        calls=calls_of(message),
     )
 
 
@@ -185,8 +183,8 @@ def text_and_reasoning(content: Any, resolve: Callable[[str], str]) -> tuple[str
 def _inspect_scores(scores: Any) -> dict[str, float]:
     """Return `{scorer: number}`, or `{scorer.name: number}` for a scorer that gives several."""
     score_values: dict[str, Any] = {}
-    for scorer, score in scores.items() if isinstance(scores, dict) else ():
-        value = score.get("value") if isinstance(score, dict) else None
+    for scorer, score in a_mapping(scores).items():
+        value = a_mapping(score).get("value")
         if isinstance(value, dict):
             score_values |= {f"{scorer}.{name}": one for name, one in value.items()}
         else:

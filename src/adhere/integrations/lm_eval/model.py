@@ -153,9 +153,8 @@ class AdhereLM(LM):
         model, _ = self._open_weights()
         ids = (context + continuation)[-(_longest(model) + 1) :]  # the context is cut on the left, as in lm-eval
         with torch.inference_mode():
-            scores = (
-                model(torch.tensor([ids[:-1]], device=model.device)).logits.float().log_softmax(-1)
-            )  # (1, T - 1, V)
+            inputs = torch.tensor([ids[:-1]], device=model.device)
+            scores = model(inputs).logits.float().log_softmax(-1)  # (1, T - 1, V)
         last = scores[0, -len(continuation) :]
         targets = torch.tensor(continuation)
         log_likelihood = last.gather(-1, targets[:, None]).sum()

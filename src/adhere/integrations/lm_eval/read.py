@@ -95,9 +95,8 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
     if not isinstance(doc, dict) or not isinstance(groups, list | None):
         raise SpecError(f"{where}: `doc` must be an object and `resps` a list of answers, as lm-eval writes them")
     arguments = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0"))
-    if set(arguments) == {
-        "arg_0"
-    }:  # the likelihood of a whole text: no settings of generation, and the answer is a number in quotes
+    if set(arguments) == {"arg_0"}:
+        # The likelihood of a whole text: there are no settings of generation, and the answer is a number in quotes.
         return [None]
     texts = _stored_answers(row)
     is_answered = all(isinstance(text, str) or is_null(text) for text in texts)

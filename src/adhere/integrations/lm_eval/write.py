@@ -48,24 +48,14 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     without_failure = [one for one in all_conversations if one.failed is None]
     task = task_name(run.spec.suite)
     rows = [_row(number, one) for number, one in enumerate(all_conversations) if one.failed is None]
-    time = (
-        datetime.fromisoformat(run.manifest.created)
-        .replace(tzinfo=None)
-        .isoformat(timespec="microseconds")
-        .replace(":", "-")
-    )
-    home = out / re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model)
+    time = f"{datetime.fromisoformat(run.manifest.created):%Y-%m-%dT%H-%M-%S.%f}"
+    home = out / _folder_name(run.spec.model)
     home.mkdir(parents=True, exist_ok=True)
     samples, results = home / f"samples_{task}_{time}.jsonl", home / f"results_{time}.json"
     write_atomic(samples, "".join(json.dumps(row) + "\n" for row in rows).encode())
     write_atomic(results, json.dumps(_results(run, task, without_failure), indent=2).encode())
-    notes = (
-        []
-        if len(without_failure) == len(all_conversations)
-        else [
-            f"{len(all_conversations) - len(without_failure)} failed calls are left out: lm-eval has no place for them"
-        ]
-    )
+    n_failed = len(all_conversations) - len(without_failure)
+    notes = [f"{n_failed} failed calls are left out: lm-eval has no place for them"] if n_failed else []
     if any(prompt.system is not None for prompt in run.prompts()):
         notes.append("system prompts stand in the column adhere of `doc` only")
     if any(response.calls for one in all_conversations for response in one.responses):
@@ -137,9 +127,14 @@ def _results(run: Run, task: str, all_conversations: Sequence[Conversation]) -> 
         "config": {"model": "adhere", "model_args": {"model": run.spec.model}},
         "model_source": "adhere",
         "model_name": run.spec.model,
-        "model_name_sanitized": re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model),
+        "model_name_sanitized": _folder_name(run.spec.model),
         "date": datetime.fromisoformat(run.manifest.created).timestamp(),
     }
+
+
+def _folder_name(model: str) -> str:
+    """Return the name of the folder that lm-eval makes for a model."""
+    return re.sub(r"[\"<>:/\\|?*\[\]]+", "__", model)
 
 
 def _hash(text: str) -> str:

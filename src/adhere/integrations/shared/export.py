@@ -41,14 +41,8 @@ def export(
     harness: To = one_of(to, get_args(To), "harness")
     if (harness == "hub") != bool(dataset and task) or (harness != "hub" and (dataset or task)):
         raise UsageError(f"--dataset OWNER/NAME and --task ID name the benchmark of --to hub, both; got --to {harness}")
-    match harness:
-        case "inspect":
-            return inspect_ai.write(run, out)
-        case "lm-eval":
-            return lm_eval.write(run, out)
-        case "evalscope":
-            return evalscope.write(run, out)
-        case "every-eval-ever":
-            return every_eval_ever.write(run, out)
-        case "hub":
-            return hub.write(run, out, dataset=str(dataset), task=str(task))
+    if harness == "hub":
+        return hub.write(run, out, dataset=str(dataset), task=str(task))
+    writers = {"inspect": inspect_ai, "lm-eval": lm_eval, "evalscope": evalscope, "every-eval-ever": every_eval_ever}
+    files, notes = writers[harness].write(run, out)
+    return files, notes

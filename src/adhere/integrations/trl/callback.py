@@ -158,6 +158,7 @@ def _log(run: Run, own: Any, event: tuple[Any, Any, Any], *, model: Any) -> None
 
 
 def _neighbours() -> list[Any]:
+    """Return the callbacks of the handler that is calling, which is looked for on the stack; empty without one."""
     from transformers.trainer_callback import CallbackHandler
 
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the interpreter's own name

@@ -22,11 +22,8 @@ EXPERIMENTAL: Mapping[str, tuple[str, str, str]] = {  # likewise, of no stable p
     "online-dpo": ("experimental.online_dpo.OnlineDPOTrainer", "experimental.online_dpo.OnlineDPOConfig", "rl")
 }
 
-SCHEDULES = {
-    "constant": "constant_with_warmup",
-    "linear": "linear",
-    "cosine": "cosine",
-}  # theirs fall to 0, ours to final_share
+# TRL's schedules fall to 0, ours to final_share.
+SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 
 def trl_files(recipe: Recipe, data: str) -> dict[str, str]:

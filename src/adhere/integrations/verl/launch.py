@@ -1,4 +1,4 @@
-"""A recipe's online stage under verl: Hydra overrides of its PPO trainer, in a script."""
+"""Writes a recipe's online stage for verl: a script with the Hydra overrides of its PPO trainer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-m
 
 
 def verl_files(inputs: LaunchInputs) -> dict[str, str]:
-    """Hydra overrides of verl's PPO trainer, in a script."""
+    """Make run.sh, which starts verl's PPO trainer with the Hydra overrides of a recipe."""
     one, recipe = inputs.settings, inputs.recipe
     kind, traps = judged_by("verl", recipe)
     if recipe.lora is not None and set(recipe.lora.targets) != set(MATRICES):

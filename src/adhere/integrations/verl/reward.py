@@ -7,7 +7,7 @@ The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instr
 JSON text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
 
 Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our
-advantage estimator leaves out (`environments.verl`):
+advantage estimator leaves out (`integrations.verl.advantages`):
 
     algorithm.adv_estimator=adhere_grpo  +reward.custom_reward_function.reward_kwargs.missing=mask
 
@@ -59,36 +59,37 @@ def compute_score(
     part_names: Sequence[str] = (),
     **others: Any,
 ) -> float | dict[str, float] | None:
-    """The reward of one answer: its reasoning set aside, strictly judged.
+    """Return the reward of one answer, judged strictly and without its reasoning; None if nothing was measured.
 
     Args:
-        data_source: Not looked at.
-        solution_str: The decoded answer, or messages, of which the model's last one counts; of several turns see the
-            module.
+        data_source: Ignored.
+        solution_str: The decoded answer, or messages, of which the model's last one is judged; for several turns see
+        the module.
         ground_truth: The row's constraints; see the module.
-        extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says
-            whether the answer was cut at its token limit. verl itself passes none of these; without them it counts as
-            complete. `num_turns` is verl's count of turns, the prompt's and the answer's among them.
-        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        extra_info: If it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says whether
+        the answer was cut at its token limit. verl itself passes none of these; without them the answer counts as
+        complete. `num_turns` is verl's number of turns, of the prompt and the answer together.
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
         mode: Whose semantics published kinds have.
-        profile: Which version of a published suite, where there are several.
+        profile: The version of a published suite, if there are several.
         cut_answers: Whether an answer that was cut fails, or is judged as it stands.
-        missing: Without a measurement `stop` gives None, at which verl stops, `mask` NaN, which only `adhere_grpo`
-            understands.
+        missing: For an answer that was not measured, `stop` gives None, at which verl stops, and `mask` gives NaN,
+        which only `adhere_grpo` understands.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
-            what stands under `prompt` in the ground truth or in `extra_info`.
-        parts: Give components beside the score, as verl's `gdpo` estimator reads them: a `constraint`, a `kind`, or
-            (`trap`) the judge and the intent gate. The score is a mapping then. verl has no place for a component that
-            a row does not have: it is 0 in the whole group, which GDPO's normalisation in the group takes out.
-        part_names: The components of the whole data set, because verl wants the same of every row (`adhere.judge_reward
-            (parts=…, rows=dataset).names`); of `trap` they are known.
-        others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
+        traps: Whether an answer that fulfils the wording but not the intent (`pipeline.intent.gate`) gets 0. The prompt
+        is taken from `prompt` in the ground truth or in `extra_info`.
+        parts: Return components beside the score, as verl's `gdpo` estimator reads them: by `constraint`, by `kind`, or
+        (`trap`) the judge and the intent gate. The result is then a mapping. verl has no place for a component that a
+        row lacks: such a component is 0 in the whole group, which GDPO's normalisation within the group takes out.
+        part_names: The components of the whole data set, because verl wants the same ones in every row
+        (`adhere.judge_reward(parts=…, rows=dataset).names`); those of `trap` are known.
+        others: Ignored: releases of verl pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
-        TooFewMeasurements: There were more of them.
-        UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` no prompt.
-        UnknownName, BadParameter: It names one that cannot be judged.
+        TooFewMeasurements: More answers than `most_unmeasured` were not measured.
+        UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` there is no
+        prompt.
+        UnknownName, BadParameter: The ground truth names a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
     insist_on_no_typo(others, _ARGUMENTS)
@@ -145,7 +146,7 @@ _SINGLE = 2  # turns of a prompt and its answer
 
 
 def _last_turn(solution: Any, extra_info: Any) -> str | None:
-    """The text that is judged; None where several turns were decoded into one text that cannot be parted."""
+    """Return the text that is judged; None if it holds several turns that cannot be told apart."""
     text = answer_of(solution)
     turns = extra_info.get("num_turns") if isinstance(extra_info, Mapping) else None
     if text is None or not isinstance(solution, str) or turns is None or int(turns) <= _SINGLE:
@@ -166,17 +167,17 @@ def compute_score_batch(
     extra_infos: Sequence[Any] | None = None,
     **options: Any,
 ) -> list[float | dict[str, float] | None]:
-    """Score as `compute_score` does, for the reward manager `batch` of releases before 0.9; 0.9.1's trainer has none.
+    """Score several answers as `compute_score` does, for the reward manager `batch` of verl before 0.9; 0.9.1 has none.
 
     Args:
-        data_sources: Not looked at.
+        data_sources: Ignored.
         solution_strs: The decoded answers.
-        ground_truths: As many rows' constraints.
-        extra_infos: As many, as for `compute_score`.
-        options: All others of `compute_score`.
+        ground_truths: The constraints of as many rows.
+        extra_infos: As many as answers, each as for `compute_score`.
+        options: Other arguments of `compute_score`.
 
     Raises:
-        UsageError: As for `compute_score`, or there are not as many answers as ground truths.
+        UsageError: `compute_score` would raise it, or the numbers of answers and ground truths differ.
     """
     if len(solution_strs) != len(ground_truths):
         raise UsageError(f"Got {len(solution_strs)} answers and {len(ground_truths)} ground truths")

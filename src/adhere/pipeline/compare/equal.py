@@ -115,7 +115,7 @@ def _tokens_spent(side: Side) -> float:
     """Return the generated tokens an answer of a side.
 
     Raises:
-        UsageError: They were not counted.
+        UsageError: An answer of the side lacks its number of tokens.
     """
     if side.tokens is None:
         raise UsageError(f"{side.name}: its answers do not say how many tokens they took, so nothing can be held equal")

@@ -71,13 +71,11 @@ class Comparison(Record, frozen=True):
     """Compares two Runs, paired by prompt. `notes` says what else differs between them.
 
     `tokens_a` and `tokens_b` are generated tokens an answer, over all calls that a method made for it; None where a
-    call
-    did not report them. `at_equal_length` is filled only on request. `answers` counts the answers that both gave, and
-    `same_answers` those of them with the same text; both are None where the texts are not at hand. `over_draws`: with
-    several draws, the differences of pass@k and pass^k (`stats.draws`, unbiased), for k = 2, 4, … and all draws.
-    `sides`:
-    tests that a is not worse than b at other tasks, where such files were given. `floor` is the floor of the common
-    prompts (strict view). `guards` holds the mean guards of a and b; None unless both are sealed Runs.
+    call did not report them. `at_equal_length` is filled only on request. `answers` counts the answers that both gave,
+    and `same_answers` those of them with the same text; both are None where the texts are not at hand. `over_draws`:
+    with several draws, the differences of pass@k and pass^k (`stats.draws`, unbiased), for k = 2, 4, … and all draws.
+    `sides`: tests that a is not worse than b at other tasks, where such files were given. `floor` is the floor of the
+    common prompts (strict view). `guards` holds the mean guards of a and b; None unless both are sealed Runs.
     """
 
     a: str
@@ -152,7 +150,10 @@ def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engine
 
 
 def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
-    """Return notes if a difference is no larger than the noise of an engine's answers (`adhere stable`)."""
+    """Return notes where the difference is no larger than the noise of an engine's answers (`adhere stable`).
+
+    A damaged file of `adhere stable` is noted, too.
+    """
     notes = []
     for run in {run.spec.model: run for run in (run_a, run_b)}.values():
         stability, damaged_paths = stored_for(run.spec, run.directory.parent)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -96,32 +97,32 @@ def side_test(
     left_out += len(every) - len(items)
     a_SP, b_SP = (np.asarray([[row[item] for item in items] for row in side], dtype=np.float64) for side in (a_S, b_S))
     is_rate = measure.unit == "rate"
-    if is_rate and items and (min(a_SP.min(), b_SP.min()) < 0 or max(a_SP.max(), b_SP.max()) > 1):
-        return _leave_undecided(
-            measure, len(items), left_out, margin, f"{measure.score} is no rate in [0, 1]; choose another score"
-        )
-    sign = 1.0 if measure.lower_is_better or not is_rate else -1.0
-    fit = fit_crossed(sign * (a_SP - b_SP), rates=is_rate) if items else None
-    if fit is None:
-        return _leave_undecided(
-            measure, len(items), left_out, margin, "no item in common" if not items else "one item alone has no spread"
-        )
-    half = fit.half_width(confidence)
-    low, high = (_in_unit(value, measure.unit) for value in (fit.value - half, fit.value + half))
-    outcome: Outcome = "holds" if high < margin else "violated" if low > margin else "undecided"
-    return SideTest(
+    test = partial(
+        SideTest,
         task=measure.task,
         harness=measure.harness,
         score=measure.score,
         unit=measure.unit,
         n=len(items),
         left_out=left_out,
+        margin=margin,
+    )
+    undecided = partial(test, value_a=None, value_b=None, worse=None, low=None, high=None, outcome="undecided")
+    if is_rate and items and (min(a_SP.min(), b_SP.min()) < 0 or max(a_SP.max(), b_SP.max()) > 1):
+        return undecided(reason=f"{measure.score} is no rate in [0, 1]; choose another score")
+    sign = 1.0 if measure.lower_is_better or not is_rate else -1.0
+    fit = fit_crossed(sign * (a_SP - b_SP), rates=is_rate) if items else None
+    if fit is None:
+        return undecided(reason="one item alone has no spread" if items else "no item in common")
+    half = fit.half_width(confidence)
+    low, high = (_in_unit(value, measure.unit) for value in (fit.value - half, fit.value + half))
+    outcome: Outcome = "holds" if high < margin else "violated" if low > margin else "undecided"
+    return test(
         value_a=_value(float(a_SP.mean()), measure.unit),
         value_b=_value(float(b_SP.mean()), measure.unit),
         worse=_in_unit(fit.value, measure.unit),
         low=low,
         high=high,
-        margin=margin,
         outcome=outcome,
         needed=_count_needed(fit, margin, measure.unit, confidence) if outcome == "undecided" else None,
     )
@@ -133,25 +134,6 @@ def rest(sides: Sequence[SideTest]) -> Outcome | None:
         return None
     outcomes = {side.outcome for side in sides}
     return "violated" if "violated" in outcomes else "holds" if outcomes == {"holds"} else "undecided"
-
-
-def _leave_undecided(measure: Measure, n: int, left_out: int, margin: float, reason: str) -> SideTest:
-    return SideTest(
-        task=measure.task,
-        harness=measure.harness,
-        score=measure.score,
-        unit=measure.unit,
-        n=n,
-        left_out=left_out,
-        value_a=None,
-        value_b=None,
-        worse=None,
-        low=None,
-        high=None,
-        margin=margin,
-        outcome="undecided",
-        reason=reason,
-    )
 
 
 def _in_unit(difference: float, unit: Unit) -> float:

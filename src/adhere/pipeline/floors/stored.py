@@ -81,7 +81,7 @@ def floor_of(tallies: Mapping[str, tuple[int, int]]) -> Floor | None:
 
 @lru_cache(maxsize=32)
 def _memory(_key: str) -> list[AnswererRates]:
-    return []
+    return []  # the one list of this key, which `floors_of` fills
 
 
 def _key(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers, most: int | None) -> str:

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from adhere.pipeline.intent.need import (
     class_of,
@@ -46,7 +46,7 @@ from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
 Trap = Literal["hidden", "look-alike", "padding", "echo", "empty", "off-topic", "repeat"]
-TRAPS: tuple[Trap, ...] = ("hidden", "look-alike", "padding", "echo", "empty", "off-topic", "repeat")
+TRAPS: tuple[Trap, ...] = get_args(Trap)
 
 Outcomes = Callable[[str], list[Outcome]]
 """Function from a text to the strict outcome of each constraint."""

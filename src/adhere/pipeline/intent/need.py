@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, wraps
 from typing import Literal, TypeVar
 
@@ -185,26 +185,27 @@ def _most_words(ref: ConstraintRef) -> int | None:
 
 def params_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:
     """Return the words in the values of the constraints' parameters, in lower case."""
-
-    def texts(value: Json) -> Iterable[str]:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            for name, inner in value.items():
-                yield name
-                yield from texts(inner)
-        elif isinstance(value, list | tuple):
-            for inner in value:
-                yield from texts(inner)
-
     return frozenset(
         word.lower()
         for ref in refs
         for value in ref.params.values()
-        for text in texts(value)
+        for text in texts_in(value)
         if len(text) <= LONGEST_LITERAL
         for word in words(text)
     )
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    """Yield every text in a parameter's value, the keys of mappings included, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_in(inner)
 
 
 def names_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:

@@ -7,8 +7,8 @@ The model is asked for JSON, and a reply counts only if it is exactly the JSON a
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from adhere.errors import UsageError
@@ -154,7 +154,9 @@ class Critic:
         ]
         replies_by_name: dict[str, list[Response]] = {}
         if requests:
-            for reply in _in_a_thread_of_its_own(lambda: _gather(self.model, requests, self.sampling)):
+            with ThreadPoolExecutor(1) as thread:  # a trainer may call a reward inside a loop that already runs
+                replies = thread.submit(asyncio.run, _gather(self.model, requests, self.sampling)).result()
+            for reply in replies:
                 replies_by_name.setdefault(reply.prompt_id, []).append(reply)
         for name, replies in replies_by_name.items():
             replies.sort(key=lambda reply: reply.draw)
@@ -174,25 +176,3 @@ def _shares(question: Question[Holds], draws: Sequence[Response], statements: in
 
 async def _gather(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Response]:
     return [response async for response in model.respond(requests, sampling)]
-
-
-def _in_a_thread_of_its_own(ask: Callable[[], object]) -> list[Response]:
-    """Run the coroutine that `ask` makes in a new event loop and thread; return its responses.
-
-    A trainer may call a reward inside a loop that already runs.
-    """
-    responses: list[list[Response]] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            responses.append(asyncio.run(ask()))  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            failed.append(error)
-
-    thread = threading.Thread(target=work, name="critic")
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return responses[0]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -60,8 +61,9 @@ class Row(Record, frozen=True):
 class Calibration(Record, frozen=True):
     """Counts how the judge and the programs agree on what both decided.
 
-    The judge gave no verdict on `abstained` statements. `kappa` is None where it is undefined: nothing was asked, or
-    the judge or the programs say the same to all.
+    `only_judge` counts statements that the judge passes and the program fails, `only_program` the reverse. The judge
+    gave no verdict on `abstained` statements. `kappa` is None where it is undefined: nothing was asked, or the judge or
+    the programs say the same to all.
     """
 
     run: str
@@ -309,11 +311,7 @@ def _calibration(run: str, queries: Sequence[tuple[Query, Sequence[bool]]], rows
         for one, programs in queries
         for name, program in zip(one.names, programs, strict=True)
     ]
-    cell = {
-        (outcome, program): sum(pair == (outcome, program) for pair in pairs)
-        for outcome in ("pass", "fail")
-        for program in (True, False)
-    }
+    cell = Counter(pairs)
     cells = (cell["pass", True], cell["pass", False], cell["fail", True], cell["fail", False])
     return Calibration(
         run, len(pairs), sum(outcome == "undecided" for outcome, _ in pairs), *cells, cohens_kappa(*cells)

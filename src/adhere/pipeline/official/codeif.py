@@ -14,26 +14,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import all_decided, estimate_mean, estimate_share
+from adhere.pipeline.summarize.estimates import decided_answers, estimate_mean, estimate_share
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """Yield the four numbers, overall and for the easy and the hard half."""
-    all_rows = [
-        (prompt, passes)
-        for prompt in answers.prompts
-        for draw in range(answers.draws)
-        if (passes := all_decided(answers, prompt, 0, draw)) is not None
-    ]
+    all_rows = list(decided_answers(answers))
     for half in ("", *dict.fromkeys(prompt.tags.get("slice", "") for prompt, _ in all_rows)):
         rows = [(prompt, passes) for prompt, passes in all_rows if half in {"", prompt.tags.get("slice")}]
         yield estimate_share("CSR", half, [(prompt.id, int(all(passes)), 1) for prompt, passes in rows], "tasks")
         yield estimate_mean("SSR", half, [(prompt.id, sum(passes) / len(passes)) for prompt, passes in rows], "tasks")
-        if all(
-            "dependence" in prompt.tags for prompt, _ in rows
-        ):  # not in Runs that were stored before this measure was
+        # Runs that were stored before this measure was have no such tag.
+        if all("dependence" in prompt.tags for prompt, _ in rows):
             yield estimate_mean(
                 "RSR", half, [(prompt.id, _rigorous(prompt, passes)) for prompt, passes in rows], "tasks"
             )

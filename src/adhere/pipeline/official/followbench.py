@@ -34,7 +34,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
     for prompt in answers.prompts:
         level, category = prompt.tags["level"], _category(prompt)
         for draw in range(answers.draws):
-            passed, passes = answers.passes(prompt, draw), all_decided(answers, prompt, 0, draw)
+            passed, passes = answers.passes(prompt, draw), all_decided(answers, prompt, draw)
             if passed is not None:
                 hard[level][category].append((cluster_of(prompt), float(passed)))
                 chains[category, cluster_of(prompt), draw][level] = passed

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from statistics import mean
 
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import all_decided, estimate_mean, estimate_share
+from adhere.pipeline.summarize.estimates import decided_answers, estimate_mean, estimate_share
 from adhere.store.summary import Measure
 
 INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent levels"})
@@ -20,12 +20,7 @@ INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent le
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """Yield HAcc and SAcc, overall and by level."""
-    all_rows = [
-        (prompt.tags.get("slice", ""), prompt.id, passes)
-        for prompt in answers.prompts
-        for draw in range(answers.draws)
-        if (passes := all_decided(answers, prompt, 0, draw)) is not None
-    ]
+    all_rows = [(prompt.tags.get("slice", ""), prompt.id, passes) for prompt, passes in decided_answers(answers)]
     for level in ("", *dict.fromkeys(one for one, _, _ in all_rows)):
         rows = [(name, passes) for one, name, passes in all_rows if level in {"", one}]
         yield estimate_share("HAcc", level, [(name, int(all(passes)), 1) for name, passes in rows], "prompts")

@@ -10,18 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import all_decided, cluster_of, estimate_mean
+from adhere.pipeline.summarize.estimates import cluster_of, decided_answers, estimate_mean
 from adhere.store.summary import Measure
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
     """Yield the mean score of all tasks and of each kind of task."""
-    task_scores = [
-        (prompt, score_of(passes[0], passes[1:]))
-        for prompt in answers.prompts
-        for draw in range(answers.draws)
-        if (passes := all_decided(answers, prompt, 0, draw)) is not None
-    ]
+    task_scores = [(prompt, score_of(passes[0], passes[1:])) for prompt, passes in decided_answers(answers)]
     kinds = dict.fromkeys(prompt.tags["slice"] for prompt in answers.prompts)
     for kind in ("", *(kinds if len(kinds) > 1 else ())):
         values = [(cluster_of(prompt), score) for prompt, score in task_scores if kind in {"", prompt.tags["slice"]}]

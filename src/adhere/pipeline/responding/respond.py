@@ -87,9 +87,9 @@ def responds_all(answers: Sequence[Exchange], *, mode: Mode = "reference") -> li
     return [responds(one, others=others, mode=mode) for one in answers]
 
 
-def others_of(answers: Iterable[Exchange], *, most: int | None = None) -> Others:
-    """Read the answers of a run or batch once; `most` is as in Others."""
-    return Others(((read(one), one.text) for one in answers if one.text.strip()), most=most)
+def others_of(answers: Iterable[Exchange]) -> Others:
+    """Read the answers of a run or batch once, without the blank ones."""
+    return Others((read(one), one.text) for one in answers if one.text.strip())
 
 
 def add_to(others: Others, one: Exchange) -> None:
@@ -265,6 +265,3 @@ def _is_idle_answer(request: Request, content: Content, live: Sequence[str]) -> 
 def _is_sign(word: str) -> bool:
     """Tell whether a word is a number, or a letter that may be a choice."""
     return word.isdecimal() or (len(word) == 1 and word not in {"i", "a"})
-
-
-# -- from Python ----------------------------------------------------------------------------------------------------

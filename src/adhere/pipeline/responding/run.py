@@ -11,7 +11,8 @@ from adhere.pipeline.responding.others import Others
 from adhere.pipeline.responding.respond import Exchange, others_of, responds
 from adhere.schema import Mode, Prompt
 
-_ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words say nothing of them
+ACTS = ("calls:", "world:")
+"""Beginnings of the ids of rules about what is done, by calls or moves; words say nothing of them."""
 
 
 def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | None]:
@@ -44,7 +45,7 @@ def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | 
 def _conversations(answers: Answers) -> Iterator[tuple[Prompt, int]]:
     """Yield the prompts that ask for words, each with every draw."""
     for prompt in answers.prompts:
-        if not any(ref.id.startswith(_ACTS) for turn in prompt.turns for ref in turn.constraints):
+        if not any(ref.id.startswith(ACTS) for turn in prompt.turns for ref in turn.constraints):
             yield from ((prompt, draw) for draw in range(answers.draws))
 
 

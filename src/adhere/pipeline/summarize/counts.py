@@ -6,7 +6,7 @@ Only sums by prompt are kept, so that a million answers take no more room than o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -97,21 +97,21 @@ class _KindCounts:
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
-        self.strict, self.loose = Trials(), Trials()
+        self.trials: dict[View, Trials] = {view: Trials() for view in VIEWS}
 
     def sums(self) -> TallySums:
         """Return the sums of what was counted."""
-        return TallySums(dict(self.outcomes), self.strict.sums(), self.loose.sums())
+        return TallySums(dict(self.outcomes), self.trials["strict"].sums(), self.trials["loose"].sums())
 
 
 class Counts:
     """Counts what passes in some conversations: prompts and constraints, by view, kind and family."""
 
     def __init__(self) -> None:
-        self._prompt: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
-        self._instruction: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
-        self._kinds: dict[str, _KindCounts] = {}
-        self._families: dict[str, _KindCounts] = {}
+        self._prompt: dict[View, Trials] = {view: Trials() for view in VIEWS}
+        self._instruction: dict[View, Trials] = {view: Trials() for view in VIEWS}
+        self._kinds: dict[str, _KindCounts] = defaultdict(_KindCounts)
+        self._families: dict[str, _KindCounts] = defaultdict(_KindCounts)
 
     def add(
         self, prompt_id: str, slots: Sequence[Slot], n_constraints: int, *, is_completed: bool, times: int = 1
@@ -134,19 +134,15 @@ class Counts:
             elif unknown:
                 self._prompt[view].undecided += times
         for slot in slots:
-            kind = self._kinds.get(slot.constraint_id) or self._kinds.setdefault(slot.constraint_id, _KindCounts())
-            family_name = slot.constraint_id.partition(":")[0]
-            family = self._families.get(family_name) or self._families.setdefault(family_name, _KindCounts())
+            kind, family = self._kinds[slot.constraint_id], self._families[slot.constraint_id.partition(":")[0]]
             kind.outcomes[slot.strict] += times
             family.outcomes[slot.strict] += times
-            if slot.strict != "undecided":
-                passed = times if slot.strict == "pass" else 0
-                for trials in (self._instruction["strict"], kind.strict, family.strict):
-                    trials.add(prompt_id, passed, times, is_completed=slot.completed)
-            if slot.loose != "undecided":
-                passed = times if slot.loose == "pass" else 0
-                for trials in (self._instruction["loose"], kind.loose, family.loose):
-                    trials.add(prompt_id, passed, times, is_completed=slot.completed)
+            for view in VIEWS:
+                outcome = slot.outcome(view)
+                if outcome != "undecided":
+                    passed = times if outcome == "pass" else 0
+                    for trials in (self._instruction[view], kind.trials[view], family.trials[view]):
+                        trials.add(prompt_id, passed, times, is_completed=slot.completed)
         return every["strict"]
 
     def finish(self) -> CountedRates:

@@ -103,10 +103,19 @@ def list_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list
     return [outcome == "pass" for outcome in outcomes if outcome in {"pass", "fail"}]
 
 
-def all_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool] | None:
-    """Return whether each constraint of one turn passed; None if one is undecided or there is no answer."""
-    outcomes = answers.outcomes(prompt, turn, draw)
+def all_decided(answers: Answers, prompt: Prompt, draw: int) -> list[bool] | None:
+    """Return whether each constraint of the first turn passed; None if one is undecided or there is no answer."""
+    outcomes = answers.outcomes(prompt, 0, draw)
     return [outcome == "pass" for outcome in outcomes] if outcomes and "undecided" not in outcomes else None
+
+
+def decided_answers(answers: Answers) -> Iterator[tuple[Prompt, list[bool]]]:
+    """Yield (prompt, whether each constraint passed) for every first answer whose constraints are all decided."""
+    for prompt in answers.prompts:
+        for draw in range(answers.draws):
+            passes = all_decided(answers, prompt, draw)
+            if passes is not None:
+                yield prompt, passes
 
 
 def length_of_run(passed: Sequence[bool]) -> int:

@@ -8,8 +8,7 @@ Everything follows from the tags of the stored prompts, so a Run is measured the
 |---|---|---|
 | `level` (with `slice`) | the same, harder and harder | hard and soft satisfaction; with `group`: consistent levels |
 | several turns | a conversation | turns, constraints of a turn (PIF) |
-| `variant` (with `group`) | the same thing in several forms | mean and rates of the variants, their spread, worst case,
-disagreement |
+| `variant` (with `group`) | the same in several forms | mean, each variant's rate, spread, worst case, disagreement |
 | `roles` | constraints that measure different things | the rate of each role |
 | `dependent` | steps that need the step before | steps up to the first failure |
 | `depth` | something hidden in a text | the grid of lengths and depths |

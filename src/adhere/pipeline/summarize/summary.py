@@ -15,17 +15,15 @@ from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, Unit, by_slice
-from adhere.pipeline.responding.run import responding
+from adhere.pipeline.responding.run import ACTS, responding
 from adhere.pipeline.responding.style import style_leaks
 from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
 from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
 from adhere.schema import SCHEMA_VERSION, CutAnswers, Mode, Prompt, Response, Verdict
-from adhere.store.run import Key
+from adhere.store.run import Key, all_keys
 from adhere.store.summary import Accounting, DrawSums, GuardMeans, Measure, SliceScore, SliceSums, Summary, SummarySums
-
-_ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words say nothing of them
 
 
 def summarize(
@@ -172,7 +170,7 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) ->
         for draw in range(answers.draws):
             is_completed, slots = answers.is_completed(prompt, draw), answers.slots(prompt, draw)
             passes = counts.add(prompt.id, slots, n_constraints, is_completed=is_completed)
-            if passes is not None and not any(slot.constraint_id.startswith(_ACTS) for slot in slots):
+            if passes is not None and not any(slot.constraint_id.startswith(ACTS) for slot in slots):
                 turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
                 sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
                 responds = beside.responding.get((prompt.id, draw), False)
@@ -218,13 +216,15 @@ def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
     accounting = Accounting(
         *(getattr(one.accounting, name) + getattr(other.accounting, name) for name in Accounting.__struct_fields__)
     )
-    both = one.guard.keys() & other.guard.keys()  # one of them may be older than a guard number
+    # Only the names that both have: one of the two may be older than a guard number.
     guard = {
-        name: (one.guard[name][0] + other.guard[name][0], one.guard[name][1] + other.guard[name][1]) for name in both
+        name: (total + other.guard[name][0], n + other.guard[name][1])
+        for name, (total, n) in one.guard.items()
+        if name in other.guard
     }
     floors = {
-        name: (one.floors[name][0] + other.floors[name][0], one.floors[name][1] + other.floors[name][1])
-        for name in one.floors
+        name: (passed + other.floors[name][0], n + other.floors[name][1])
+        for name, (passed, n) in one.floors.items()
         if name in other.floors
     }
     counts = add_sums(one.counts, other.counts)
@@ -257,12 +257,7 @@ def _score(sums: SliceSums, draws: int) -> SliceScore:
 
 
 def _account(answers: Answers, prompts: Sequence[Prompt]) -> Accounting:
-    keys = [
-        (prompt.id, turn, draw)
-        for prompt in prompts
-        for draw in range(answers.draws)
-        for turn in range(len(prompt.turns))
-    ]
+    keys = all_keys(prompts, answers.draws)
     status = Counter(answers.responses[key].status for key in keys if key in answers.responses)
     accounting = Accounting(
         n=len(keys),
@@ -280,13 +275,11 @@ def _account(answers: Answers, prompts: Sequence[Prompt]) -> Accounting:
 
 def _guards(answers: Answers) -> dict[Key, Guard]:
     """Return the guard of every answer with a visible text; made once, because every slice needs some of them."""
-    guards = {}
-    for prompt in answers.prompts:
-        for draw in range(answers.draws):
-            for turn in range(len(prompt.turns)):
-                response = answers.responses.get((prompt.id, turn, draw))
-                if response is not None and response.status != "error" and response.text.strip():
-                    guards[response.key] = guard(prompt, response.text, turn=turn)
+    guards, by_id = {}, {prompt.id: prompt for prompt in answers.prompts}
+    for key in all_keys(answers.prompts, answers.draws):
+        response = answers.responses.get(key)
+        if response is not None and response.status != "error" and response.text.strip():
+            guards[key] = guard(by_id[response.prompt_id], response.text, turn=response.turn)
     return guards
 
 

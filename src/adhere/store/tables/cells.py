@@ -9,7 +9,7 @@ have more: answers that came since, or twice, from two processes that ran the sa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from adhere.errors import IntegrityError, UsageError
 from adhere.schema import Failure, Prompt, Record, Response, Status, decode, decoder_of, read_prompts
 from adhere.store.files import sha256_of
 from adhere.store.manifest import Manifest
-from adhere.store.run import Key, StoredVerdict, answer_hash
+from adhere.store.run import Key, StoredVerdict, all_keys, answer_hash
 from adhere.store.segments import Damage
 from adhere.store.sharded import ShardedRun
 from adhere.store.shelf import SHARDED
@@ -55,12 +55,11 @@ class Cell(NamedTuple):
         folder = self.whole or self.run
         return folder.name if folder is not None else ""
 
-
-class DirectoryCells(NamedTuple):
-    """Holds the cells of a directory, sorted, and the journal of a sweep."""
-
-    cells: list[Cell]
-    journal: Path | None
+    def count_asked(self, prompts: Sequence[Prompt] | None) -> int | None:
+        """Return how many answers the Run with these prompts asks for; None while there is no Run."""
+        if prompts is None or self.manifest is None:
+            return None
+        return self.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
 
 
 class _SweepSpec(Record, frozen=True, forbid_unknown_fields=False):
@@ -118,45 +117,34 @@ class Reader:
         self.damage = Damage()
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
 
-    def found(self) -> DirectoryCells:
-        """Return the cells below `root`, without those that only the journal has (see `with_journal`).
+    def cells(self) -> tuple[list[Cell], Journal]:
+        """Return the cells below `root`, sorted, and the journal of a sweep; empty outside of sweeps.
 
         Raises:
             UsageError: `root` holds no Run and no sweep.
-            IntegrityError: A manifest is damaged, or a Run is about a suite that the sweep did not ask.
+            IntegrityError: A manifest is damaged, or a Run or the journal is about a suite that the sweep did not ask.
         """
         if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
-            return DirectoryCells(self._cells(self.root, None), None)
+            return self._cells(self.root, None), {}
         sweep = self.root / "sweep.json"
         sweep_spec = decode(self._file(sweep), _SweepSpec) if sweep.is_file() else None
         folder = self.root / "runs" if sweep_spec is not None else self.root
         runs = {file.parent for name in ("manifest.json", SHARDED) for file in folder.glob(f"*/{name}")}
         cells = [cell for run in sorted(runs) for cell in self._cells(run, sweep_spec)]
-        if sweep_spec is None and not cells:
-            raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
-        return DirectoryCells(_in_order(cells), self.root / "journal" if sweep_spec is not None else None)
-
-    def with_journal(self, directory_cells: DirectoryCells, journal: Iterable[tuple[str, int]]) -> list[Cell]:
-        """Return the cells, with those that only the journal has.
-
-        Raises:
-            IntegrityError: The journal has answers to a suite that the sweep did not ask.
-        """
-        if directory_cells.journal is None:
-            return directory_cells.cells
-        sweep_spec = decode((self.root / "sweep.json").read_bytes(), _SweepSpec)
-        places = {cell.place for cell in directory_cells.cells}
-        more = []
+        if sweep_spec is None:
+            if not cells:
+                raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
+            return _in_order(cells), {}
+        folder = self.root / "journal"
+        journal, places = self.journal(folder), {cell.place for cell in cells}
         for model, place in journal:
-            if (model, place) not in places:
-                if not 0 <= place < len(sweep_spec.suites):
-                    raise IntegrityError(
-                        f"{directory_cells.journal} has answers to suite {place}, which the sweep did not ask"
-                    )
-                more.append(
-                    Cell(f"{sweep_spec.base_url}#{model}", sweep_spec.suites[place][0], None, (model, place), None)
-                )
-        return _in_order([*directory_cells.cells, *more])
+            if (model, place) in places:
+                continue
+            if not 0 <= place < len(sweep_spec.suites):
+                raise IntegrityError(f"{folder} has answers to suite {place}, which the sweep did not ask")
+            suite = sweep_spec.suites[place][0]
+            cells.append(Cell(f"{sweep_spec.base_url}#{model}", suite, None, (model, place), None))
+        return _in_order(cells), journal
 
     def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
         """Read the prompts that a Run asked; Runs with the same prompts share them in memory.
@@ -195,7 +183,7 @@ class Reader:
         ranked_rows: dict[Key, tuple[Rank, Response]] = {}
         keys = self._keys(cell)
         spots = journal.get(cell.place, {}) if cell.place is not None else {}
-        for rank, response in at(spots.values()):
+        for rank, response in read_spots(spots.values()):
             self._take(ranked_rows, rank, response, keys)
         if cell.run is not None:
             decoder = decoder_of(Response)
@@ -235,8 +223,6 @@ class Reader:
             ranked_rows[response.key] = (rank, response)
 
     def _keys(self, cell: Cell) -> frozenset[Key] | None:
-        from adhere.store.run import all_keys
-
         if cell.manifest is None:
             return None
         return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
@@ -325,8 +311,8 @@ class Block(NamedTuple):
     line: int
 
 
-def at(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
-    """Yield the rank and Response of rows of the journal, read from disk."""
+def read_spots(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
+    """Read rows of the journal from disk, and yield the rank and the Response of each, file by file."""
     by_path: dict[Path, list[Spot]] = {}
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)

@@ -16,6 +16,7 @@ installed and pyarrow 170 MB, and DuckDB can also ask the questions.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -147,9 +148,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
     """
     duckdb = need("duckdb", extra="parquet")
     reader = Reader(directory)
-    directory_cells = reader.found()
-    journal = reader.journal(directory_cells.journal) if directory_cells.journal is not None else {}
-    cells = reader.with_journal(directory_cells, journal)
+    cells, journal = reader.cells()
     target = directory / FOLDER
     try:
         target.mkdir(exist_ok=True)
@@ -158,9 +157,8 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
             with duckdb.connect() as database:
                 database.execute(f"SET temp_directory = '{str(scratch / 'spilt').replace(chr(39), chr(39) * 2)}'")
                 database.execute(f"SET memory_limit = '{MEMORY}'")
-                database.execute(
-                    "SET pandas_analyze_sample = 0"
-                )  # a column's type is what we say, not what rows suggest
+                # A column's type is what we say, not what rows suggest.
+                database.execute("SET pandas_analyze_sample = 0")
                 writer = _Writer(database)
                 with (progress or Silent()).step("compact", len(cells), "cells") as step:
                     for cell in cells:
@@ -270,9 +268,7 @@ class _Writer:
             columns[name] = _column("INTEGER", [one[number] for one in tallies])
         self._insert("responses", cell, columns)
         self._insert("verdicts", cell, _columns(_VERDICTS, [verdicts[name] for name in sorted(verdicts)]))
-        n_asked = None
-        if prompts is not None and cell.manifest is not None:
-            n_asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
+        n_asked = cell.count_asked(prompts)
         before = self.cells[-1] if self.cells else None
         if before is not None and (before.model, before.suite, before.run) == (cell.model, cell.suite, cell.name):
             total = None if n_asked is None or before.asked is None else before.asked + n_asked
@@ -365,8 +361,6 @@ def _more(names: Sequence[str]) -> str:
 
 
 def _sha256(path: Path) -> str:
-    import hashlib
-
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -99,10 +99,9 @@ def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]
         IntegrityError: A manifest or the prompts are damaged.
     """
     reader = Reader(directory)
-    directory_cells = reader.found()
-    journal = reader.journal(directory_cells.journal) if directory_cells.journal is not None else {}
+    cells, journal = reader.cells()
     groups: list[Group] = []
-    for cell in reader.with_journal(directory_cells, journal):
+    for cell in cells:
         spots = journal.get(cell.place, {}) if cell.place is not None else {}
         statuses = Counter(spot.status for spot in spots.values())
         if cell.run is None:
@@ -214,10 +213,7 @@ def _group(
             rates[at + 1] += (is_whole and not n_undecided) or passed + n_undecided < n_judged
             rates[at + 2] += passed
             rates[at + 3] += n_judged - n_undecided
-    n_asked = None
-    if prompts is not None and cell.manifest is not None:
-        n_asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
-    return _make_group((cell.model, cell.suite, cell.name), n_asked, statuses, rates)
+    return _make_group((cell.model, cell.suite, cell.name), cell.count_asked(prompts), statuses, rates)
 
 
 def _of_summary(cell: Cell, summary: Summary) -> Group:

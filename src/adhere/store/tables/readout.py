@@ -13,14 +13,13 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import Outcome, Prompt, Record, Response, View, content_hash, decode, decoder_of, read_prompts
+from adhere.schema import Outcome, Prompt, Record, Response, View, decode, decoder_of, read_prompts
 from adhere.store.files import MOST_PROMPT_BYTES, read_regular, sha256_of
 from adhere.store.manifest import Manifest
-from adhere.store.run import replaces
+from adhere.store.run import Key, answer_hash, replaces
 from adhere.store.segments import Damage, read_segment
 from adhere.store.summary import Summary
 
-Key = tuple[str, int, int]
 T = TypeVar("T", bound=Record)
 
 
@@ -90,7 +89,7 @@ class RunReader:
                 responses[key] = response
                 if before is not None and before.status != "error":
                     replaced_keys.add(key)
-        hashes = {key: content_hash([responses[key].text, responses[key].status])[:16] for key in replaced_keys}
+        hashes = {key: answer_hash(responses[key]) for key in replaced_keys}
         strict: dict[tuple[str, int, int, int], Mark] = {}
         loose: dict[tuple[str, int, int, int], Mark] = {}
         for mark in self._rows(directory / "verdicts", self._marks.decode_lines, Mark):
