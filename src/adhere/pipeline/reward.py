@@ -103,10 +103,8 @@ def reward_of(
         UnknownName, BadParameter, UsageError: A constraint cannot be judged, or `kind`, `cut_answers` or `mode` is
             unknown.
     """
-    kind, cut_answers = (
-        one_of(kind, REWARD_KINDS, "reward"),
-        one_of(cut_answers, CUT_ANSWERS, "treatment of cut answers"),
-    )
+    kind = one_of(kind, REWARD_KINDS, "reward")
+    cut_answers = one_of(cut_answers, CUT_ANSWERS, "treatment of cut answers")
     refs = tuple(refs)
     judge = judge_of(refs, mode=mode, profile=profile)
     if cut_answers == "fail" and (is_cut or is_too_long(text)):

@@ -199,9 +199,8 @@ def _describe(name: str, source: Source, *, hashes: bool) -> Description:
         with contextlib.suppress(MissingExtra):
             size, tokens, slices = family.size, family.max_new_tokens, tuple(family.level_names[: family.usual_levels])
     elif not source.needs_path:
-        with contextlib.suppress(
-            MissingExtra
-        ):  # without Pillow the suite `visual` cannot be made, but it can be listed
+        # Without Pillow the suite `visual` cannot be made, but it can be listed.
+        with contextlib.suppress(MissingExtra):
             suite = load(name)
             size, tokens, slices, sha256 = len(suite.prompts), suite.sampling.max_new_tokens, suite.slices, suite.sha256
     origin = source.origin
@@ -232,13 +231,13 @@ _SIZES = re.compile(r"(\d{1,6})\+(\d{1,6})")
 def _core(argument: str | None, seed: int | None) -> Suite:
     from adhere.suites.generated.core.suite import SLICES, core  # the registry of constraints loads with it
 
-    root = 0 if seed is None else seed
     sizes = _SIZES.fullmatch(argument or "")
     if sizes:
-        return core(root, int(sizes[1]), int(sizes[2]))
-    options = read_argument("core", argument, counts="prompts, three in five of them in-family", choices=SLICES)
-    root = root if options.seed is None else options.seed
-    whole = core(root) if options.number is None else core(root, -(-options.number * 3 // 5), options.number * 2 // 5)
+        return core(seed or 0, int(sizes[1]), int(sizes[2]))
+    counts = "prompts, three in five of them in-family"
+    options = read_argument("core", argument, seed=seed, counts=counts, choices=SLICES)
+    number = options.number
+    whole = core(options.seed, *(() if number is None else (-(-number * 3 // 5), number * 2 // 5)))
     if not options.chosen:
         return whole
     slices = options.chosen

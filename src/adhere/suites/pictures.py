@@ -136,10 +136,8 @@ def scene(shapes: Sequence[Shape], labels: Sequence[tuple[float, float, str]] = 
     image, pen = _canvas(size, size)
     scale = size / SIDE
     for shape in shapes:
-        box, colour = (
-            [scale * value for value in (shape.left, shape.top, shape.right, shape.bottom)],
-            COLOURS[shape.colour],
-        )
+        box = [scale * value for value in (shape.left, shape.top, shape.right, shape.bottom)]
+        colour = COLOURS[shape.colour]
         if shape.points:
             pen.polygon([(scale * x, scale * y) for x, y in shape.points], fill=colour)
         elif shape.name in {"circle", "ellipse"}:

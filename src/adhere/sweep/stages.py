@@ -69,8 +69,17 @@ class Watcher(Protocol):
         """
 
 
-class NoWatcher(Watcher):
-    """Ignores what happens in a running sweep: the methods of Watcher itself do nothing."""
+class NoWatcher:
+    """Ignores what happens in a running sweep."""
+
+    def stage(self, name: str, dispatcher: Dispatcher, total: int) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def waiting(self, sweep: Sweep, lanes: Sequence[LaneWait]) -> None:
+        """Do nothing."""
 
 
 @dataclass

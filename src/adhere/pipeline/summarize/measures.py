@@ -27,6 +27,7 @@ from statistics import mean
 
 from adhere.pipeline.outcomes import Answers, keeps_all
 from adhere.pipeline.summarize.estimates import (
+    all_decided,
     cluster_of,
     conversations,
     estimate_mean,
@@ -175,10 +176,9 @@ def _dependent(answers: Answers) -> Iterator[Measure]:
     shares = []
     for prompt in answers.prompts:
         for draw in range(answers.draws if prompt.tags.get("dependent") == "yes" else 0):
-            outcomes = answers.outcomes(prompt, 0, draw)
-            if outcomes and "undecided" not in outcomes:
-                steps = length_of_run([one == "pass" for one in outcomes])
-                shares.append((cluster_of(prompt), steps / len(outcomes)))
+            passes = all_decided(answers, prompt, draw)
+            if passes is not None:
+                shares.append((cluster_of(prompt), length_of_run(passes) / len(passes)))
     if shares:
         yield estimate_mean("steps before the first failure", "", shares, "answers")
 

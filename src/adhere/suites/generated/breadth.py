@@ -75,9 +75,9 @@ def load_breadth(argument: str | None, seed: int | None) -> Suite:
     """
     kinds = kinds_said()
     families = sorted({kind.family() for kind in kinds.values()})
-    options = read_argument("breadth", argument, counts="prompts of each kind", choices=(*families, *kinds))
-    root = options.seed if options.seed is not None else seed or 0
-    return breadth(root, USUAL if options.number is None else options.number, options.chosen)
+    choices = (*families, *kinds)
+    options = read_argument("breadth", argument, seed=seed, counts="prompts of each kind", choices=choices)
+    return breadth(options.seed, USUAL if options.number is None else options.number, options.chosen)
 
 
 def _draw_prompts(kind: type[Constraint], seed: int, count: int) -> list[Prompt]:

@@ -230,9 +230,8 @@ class Family:
         Raises:
             UsageError: A part is none of these, or is repeated.
         """
-        options = read_argument(self.name, argument, counts="groups", choices=self.level_names)
-        default = PUBLIC_SEED if seed is None else seed
-        return self.suite(default if options.seed is None else options.seed, options.number, options.chosen)
+        options = read_argument(self.name, argument, seed=seed, counts="groups", choices=self.level_names)
+        return self.suite(options.seed, options.number, options.chosen)
 
 
 def hash_of(prompt: Prompt) -> int:

@@ -39,10 +39,13 @@ OWN = {
 
 
 class SuiteOptions(NamedTuple):
-    """Holds what stands behind the colon of a suite's name; None or empty if it says nothing."""
+    """Holds what stands behind the colon of a suite's name; None or empty if it says nothing.
+
+    Without a seed there, `seed` is the one that `read_argument` was given, or else 0.
+    """
 
     number: int | None
-    seed: int | None
+    seed: int
     chosen: tuple[str, ...]
     limits: Mapping[str, int]
 
@@ -52,13 +55,20 @@ _LIMIT = re.compile(r"([a-z]+)([1-9]\d{0,6})")
 
 
 def read_argument(
-    suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = (), limits: Sequence[str] = ()
+    suite: str,
+    argument: str | None,
+    *,
+    seed: int | None,
+    counts: str,
+    choices: Sequence[str] = (),
+    limits: Sequence[str] = (),
 ) -> SuiteOptions:
     """Read a number (`x25`), a seed (`seed7`), some of `choices`, and limits, joined by `+`, each at most once.
 
     Args:
         suite: The name before the colon, for messages.
         argument: The text behind the colon; None: no colon.
+        seed: The seed if the argument has none; None: 0.
         counts: What the number counts, for messages: "groups".
         choices: Other words that the suite knows.
         limits: Words that take a number from 1 on.
@@ -85,7 +95,7 @@ def read_argument(
                 f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{further}{others}, "
                 f"each at most once.{suggestion} For example: {suite}:x25+seed7"
             )
-    return SuiteOptions(numbers.get("number"), numbers.get("seed"), tuple(chosen), most)
+    return SuiteOptions(numbers.get("number"), numbers.get("seed", seed or 0), tuple(chosen), most)
 
 
 def name_of(suite: str, *parts: str) -> str:

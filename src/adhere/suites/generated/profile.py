@@ -51,11 +51,8 @@ def load_profile(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: A part of the argument is none of these.
     """
-    options = read_argument("profile", argument, counts="prompts of each family")
-    default = 0 if seed is None else seed
-    return profile(
-        default if options.seed is None else options.seed, USUAL if options.number is None else options.number
-    )
+    options = read_argument("profile", argument, seed=seed, counts="prompts of each family")
+    return profile(options.seed, USUAL if options.number is None else options.number)
 
 
 def _slice(family: Family, seed: int, count: int) -> list[Prompt]:

@@ -42,15 +42,14 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
     if name and rest and not any(map(_PART.fullmatch, rest.split("+"))):
         name, rest = argument, ""
     limits = (*Limits._fields, *([RULES] if name == "repo" else []))
-    parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS, limits=limits)
+    parts = read_argument(f"world:{name}", rest or None, seed=seed, counts="episodes", choices=FORMS, limits=limits)
     most = dict(parts.limits)
     if (count := most.pop(RULES, None)) is not None:
         name = f"{name}:{RULES}{count}"
     if len(parts.chosen) > 1:
         raise UsageError(f"world:{argument}: an episode has one form, {' or '.join(FORMS)}")
-    root = parts.seed if parts.seed is not None else seed or 0
     form = parts.chosen[0] if parts.chosen else None
-    return world_suite(name, parts.number, form=form, seed=root, limits=Limits(**most))
+    return world_suite(name, parts.number, form=form, seed=parts.seed, limits=Limits(**most))
 
 
 def world_suite(

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from adhere import media
+from adhere.constraints.published.judged.table import JUDGED
 from adhere.constraints.published.shared.registry import PublishedConstraint
 from adhere.constraints.resolve import resolve
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
@@ -204,6 +205,11 @@ def constraints_of(
         pairs = zip(row.instruction_id_list, filled, strict=True)
         shared_refs[what] = tuple(checked_ref(ConstraintRef(*pair), at, profile) for pair in pairs)
     return shared_refs[what]
+
+
+def judged_refs(statements: Iterable[str]) -> tuple[ConstraintRef, ...]:
+    """Return a constraint for each statement about the answer, which a model judges (`adhere judge`)."""
+    return tuple(ConstraintRef(JUDGED, {"statement": statement}) for statement in statements)
 
 
 def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:

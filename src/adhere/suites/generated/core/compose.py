@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
 
@@ -20,15 +21,12 @@ class Manner(Protocol):
     @property
     def phrasings(self) -> str:
         """The value of the prompt's tag `phrasing`."""
-        ...
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
         """Draw a constraint of `kind` for `query`; None if no allowed one is found."""
-        ...
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
         """Return the sentence that asks for `constraint`."""
-        ...
 
     def ref(self, constraint: Constraint) -> ConstraintRef:
         """Return the form in which `constraint` is stored."""
@@ -51,6 +49,13 @@ class OwnWords(Manner):
     def say(self, constraint: Constraint, rng: random.Random) -> str:
         last = len(constraint.phrasings) - 1
         return constraint.describe(last if self._phrasings == "held-out" else rng.randrange(last))
+
+
+def say_in_turn(constraint: Constraint, choices: Sequence[str], uses: Counter[str], rng: random.Random) -> str:
+    """Say a constraint in the wording that was used least so far, ties at random; `uses` counts them."""
+    wording = min(choices, key=lambda choice: (uses[constraint.id + choice], rng.random()))
+    uses[constraint.id + wording] += 1
+    return wording.format(**constraint.wording())
 
 
 DRAWS_PER_KIND = 4  # parameters may clash where others would not: the same kind gets a few chances

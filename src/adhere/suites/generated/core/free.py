@@ -16,7 +16,7 @@ from adhere.constraints import Constraint, make
 from adhere.constraints.published.iftrain.twins import as_own, published_ref, twin_kind
 from adhere.errors import UnknownName, UsageError, nearest
 from adhere.schema import ConstraintRef, Prompt
-from adhere.suites.generated.core.compose import Manner
+from adhere.suites.generated.core.compose import Manner, say_in_turn
 from adhere.suites.generated.core.deal import Dealer
 from adhere.suites.generated.core.queries import Query
 from adhere.suites.generated.core.wordings import FREE, draw_for
@@ -42,7 +42,7 @@ class FreeManner(Manner):
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = free_kinds(ids)
-        self._said: Counter[str] = Counter()
+        self._uses: Counter[str] = Counter()
 
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
         own = _DRAWS.get(kind.id)
@@ -50,10 +50,7 @@ class FreeManner(Manner):
         return None if constraint is None else as_own(self.ref(constraint))
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
-        choices = FREE[self._ids[constraint.id]]
-        wording = min(choices, key=lambda choice: (self._said[constraint.id + choice], rng.random()))
-        self._said[constraint.id + wording] += 1
-        return wording.format(**constraint.wording())
+        return say_in_turn(constraint, FREE[self._ids[constraint.id]], self._uses, rng)
 
     def ref(self, constraint: Constraint) -> ConstraintRef:
         return published_ref(self._ids[constraint.id], constraint)

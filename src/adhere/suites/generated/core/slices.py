@@ -22,7 +22,7 @@ from adhere.constraints.published.iftrain.twins import as_own
 from adhere.errors import AdhereError, UsageError
 from adhere.schema import Part, Prompt, Record
 from adhere.suites.base import Suite
-from adhere.suites.generated.core.compose import Manner
+from adhere.suites.generated.core.compose import Manner, say_in_turn
 from adhere.suites.generated.core.deal import Dealer, kinds_of
 from adhere.suites.generated.core.queries import Query, StudyPart, queries
 from adhere.suites.generated.core.templates import templated_queries
@@ -54,7 +54,7 @@ class StudyManner(Manner):
 
     def __init__(self, part: StudyPart, *, new: bool, most: int | None = None) -> None:
         self.part, self.new, self.most = part, new, most
-        self._said: Counter[str] = Counter()
+        self._uses: Counter[str] = Counter()
 
     @property
     def phrasings(self) -> str:
@@ -72,10 +72,7 @@ class StudyManner(Manner):
         return draw_for(self.part, kind, rng, words=query.words)
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
-        choices = self._choices(type(constraint))
-        wording = min(choices, key=lambda choice: (self._said[constraint.id + choice], rng.random()))
-        self._said[constraint.id + wording] += 1
-        return wording.format(**constraint.wording())
+        return say_in_turn(constraint, self._choices(type(constraint)), self._uses, rng)
 
 
 def study_suite(

@@ -9,7 +9,7 @@ tested on it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -118,19 +118,23 @@ def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
     """
     others = {word for query in queries() for word in query.words}
     others |= {word for topic in _topics() if topic.part != "dev" for word in topic.words}
-    part_queries = []
+    numbered = enumerate((*ABOUT_DOING, *ABOUT_THING), start=1)
+    templates = [(number, text) for number, text in numbered if (number % DEV_EVERY == 0) == (part == "dev")]
+    part_queries: list[Query] = []
     for topic in _topics():
-        if topic.part != part:
-            continue
-        own = [word for word in topic.words if part != "dev" or word not in others]
-        for number, template in enumerate((*ABOUT_DOING, *ABOUT_THING), start=1):
-            if (number % DEV_EVERY == 0) != (part == "dev"):
-                continue
-            text = template.format(doing=topic.doing, thing=topic.thing)
-            words = tuple(word for word in own if not uses(text, word))
-            if len(words) >= FEWEST_WORDS:
-                part_queries.append(Query(f"t-{topic.topic}-{number}", topic.topic, text, words, part))
+        if topic.part == part:
+            words = [word for word in topic.words if part != "dev" or word not in others]
+            part_queries += _fill(templates, topic, words, "t")
     return tuple(part_queries)
+
+
+def _fill(templates: Iterable[tuple[int, str]], topic: Topic, words: Sequence[str], prefix: str) -> Iterator[Query]:
+    """Yield the query of each (number, template) that does not use too many of the topic's `words` itself."""
+    for number, template in templates:
+        text = template.format(doing=topic.doing, thing=topic.thing)
+        unused = tuple(word for word in words if not uses(text, word))
+        if len(unused) >= FEWEST_WORDS:
+            yield Query(f"{prefix}-{topic.topic}-{number}", topic.topic, text, unused, topic.part)
 
 
 @cache
@@ -139,16 +143,9 @@ def longer() -> tuple[Query, ...]:
 
     Only training prompts use them.
     """
-    long_queries = []
-    for topic in _topics():
-        if topic.part != "train":
-            continue
-        for number, template in enumerate((*LONGER_ABOUT_DOING, *LONGER_ABOUT_THING), start=1):
-            text = template.format(doing=topic.doing, thing=topic.thing)
-            words = tuple(word for word in topic.words if not uses(text, word))
-            if len(words) >= FEWEST_WORDS:
-                long_queries.append(Query(f"l-{topic.topic}-{number}", topic.topic, text, words, "train"))
-    return tuple(long_queries)
+    templates = list(enumerate((*LONGER_ABOUT_DOING, *LONGER_ABOUT_THING), start=1))
+    topics = (topic for topic in _topics() if topic.part == "train")
+    return tuple(query for topic in topics for query in _fill(templates, topic, topic.words, "l"))
 
 
 @cache

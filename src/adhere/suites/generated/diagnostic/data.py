@@ -113,10 +113,8 @@ def group_totals(rng: random.Random) -> Item:
 def merge_by_key(rng: random.Random) -> Item:
     """Draw an item: join two lists by a number and add up repeated rows of the second."""
     numbers = rng.sample(range(101, 999), 8)
-    member_ids, payment_ids = (
-        numbers[:6],
-        [*numbers[2:], *rng.sample(numbers[2:6], 3)],
-    )  # 2 never paid, 2 are not known, 3 paid twice
+    # Two never paid, two are not known, three paid twice.
+    member_ids, payment_ids = numbers[:6], [*numbers[2:], *rng.sample(numbers[2:6], 3)]
     people = list(zip(member_ids, rng.sample(NAMES, 6), strict=True))
     payments = [(number, rng.randint(11, 99)) for number in payment_ids]
     rng.shuffle(people)

@@ -15,11 +15,7 @@ import random
 from adhere.errors import AdhereError, UsageError
 from adhere.schema import Prompt, Turn, derive_seed
 from adhere.suites.base import Suite
-from adhere.suites.generated.diagnostic import constraint as diagnostic_templates_constraint
-from adhere.suites.generated.diagnostic import data as diagnostic_templates_data
-from adhere.suites.generated.diagnostic import format as diagnostic_templates_format
-from adhere.suites.generated.diagnostic import math as diagnostic_templates_math
-from adhere.suites.generated.diagnostic import string as diagnostic_templates_string
+from adhere.suites.generated.diagnostic import constraint, data, format, math, string  # noqa: A004 - categories
 from adhere.suites.generated.diagnostic.items import Item, Template
 from adhere.suites.generated.names import name_of, read_argument
 
@@ -31,12 +27,8 @@ SLICES = (
     "string-manipulation", "mathematical-operations", "data-processing", "format-conversion", "constraint-compliance",
 )  # fmt: skip
 TEMPLATES: tuple[Template, ...] = (
-    *diagnostic_templates_string.TEMPLATES,
-    *diagnostic_templates_math.TEMPLATES,
-    *diagnostic_templates_data.TEMPLATES,
-    *diagnostic_templates_format.TEMPLATES,
-    *diagnostic_templates_constraint.TEMPLATES,
-)
+    *string.TEMPLATES, *math.TEMPLATES, *data.TEMPLATES, *format.TEMPLATES, *constraint.TEMPLATES,
+)  # fmt: skip
 REDRAWS = 100
 
 
@@ -89,11 +81,8 @@ def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: A part of the argument is none of these.
     """
-    options = read_argument("diagnostic", argument, counts="items of each template")
-    default = PUBLIC_SEED if seed is None else seed
-    return diagnostic(
-        default if options.seed is None else options.seed, 1 if options.number is None else options.number
-    )
+    options = read_argument("diagnostic", argument, seed=seed, counts="items of each template")
+    return diagnostic(options.seed, 1 if options.number is None else options.number)
 
 
 def draw_items(template: Template, seed: int, count: int) -> list[Item]:

@@ -42,6 +42,11 @@ class Task(NamedTuple):
     answer: str
 
 
+def _one_line(needles: dict[str, float], question: str, answer: str, normaliser: str) -> Task:
+    """Return a task whose answer is one line, "Answer: " and `answer`."""
+    return Task(needles, question, [Labelled("Answer", answer, normaliser)], f"Answer: {answer}")
+
+
 class _HiddenFacts:
     """Draws the facts that a group hides; each method makes one task."""
 
@@ -57,12 +62,7 @@ class _HiddenFacts:
 
     def needle(self, depth: float) -> Task:
         question = f"What is the secret number of the {self.words[0]}?{_ONE}"
-        return Task(
-            {self._needle(0): depth},
-            question,
-            [Labelled("Answer", self.numbers[0], "number")],
-            f"Answer: {self.numbers[0]}",
-        )
+        return _one_line({self._needle(0): depth}, question, self.numbers[0], "number")
 
     def multi_needle(self) -> Task:
         places = (1, 2, 3, 4)
@@ -72,22 +72,17 @@ class _HiddenFacts:
             f"What are the secret numbers of {things}? Write one line, "
             '"Answer: " and the four numbers in this order, separated by commas.'
         )
-        return Task(
-            {self._needle(at): self.depths[at] for at in places},
-            question,
-            [Labelled("Answer", answer, "items")],
-            f"Answer: {answer}",
-        )
+        return _one_line({self._needle(at): self.depths[at] for at in places}, question, answer, "items")
 
     def multi_key(self) -> Task:
         needles = {self._needle(at): self.depths[at] for at in range(5, 17)}
         question = f"What is the secret number of the {self.words[9]}?{_ONE}"
-        return Task(needles, question, [Labelled("Answer", self.numbers[9], "number")], f"Answer: {self.numbers[9]}")
+        return _one_line(needles, question, self.numbers[9], "number")
 
     def pass_key(self) -> Task:
         key = self.numbers[17]
         needles = {f"The pass key is {key}. Remember it. {key} is the pass key.": self.depths[17]}
-        return Task(needles, f"What is the pass key?{_ONE}", [Labelled("Answer", key, "number")], f"Answer: {key}")
+        return _one_line(needles, f"What is the pass key?{_ONE}", key, "number")
 
     def tracking(self) -> Task:
         names = [f"{word.upper()}" for word in self.words[:8]]
@@ -104,7 +99,7 @@ class _HiddenFacts:
             f"Which variables have the value {self.numbers[18]} in the end? Write one line, "
             '"Answer: " and their names in alphabetical order, separated by commas.'
         )
-        return Task(needles, question, [Labelled("Answer", answer, "items")], f"Answer: {answer}")
+        return _one_line(needles, question, answer, "items")
 
     def counting(self) -> Task:
         visits = [name for name, count in zip(self.names, self.counts, strict=False) for _ in range(count)]
@@ -132,8 +127,7 @@ class _HiddenFacts:
             "Which four things are in the chests in the cellar of the town hall? Write one line, "
             '"Answer: " and the four words in alphabetical order, separated by commas.'
         )
-        answer = ", ".join(chest_words)
-        return Task({needle: self.depths[23]}, question, [Labelled("Answer", answer, "items")], f"Answer: {answer}")
+        return _one_line({needle: self.depths[23]}, question, ", ".join(chest_words), "items")
 
 
 def _item(rng: random.Random, tokens: int, name: str, task: Task, *, depth: str = "") -> Item:

@@ -68,10 +68,8 @@ def _wish(rng: random.Random, name: str) -> tuple[ToolCall, str]:
     good, room, number = rng.choice(GOODS), rng.choice(ROOMS), rng.randint(2, 20)
     arguments: dict[str, Json]
     if name == "set_timer":
-        arguments, words = (
-            {"minutes": number, "label": good},
-            f'set a timer of {number} minutes with the label "{good}"',
-        )
+        arguments = {"minutes": number, "label": good}
+        words = f'set a timer of {number} minutes with the label "{good}"'
     elif name == "set_temperature":
         arguments, words = {"room": room, "degrees": number + 6}, f"heat the {room} to {number + 6} degrees"
     elif name == "set_light":
@@ -79,10 +77,8 @@ def _wish(rng: random.Random, name: str) -> tuple[ToolCall, str]:
         arguments, words = {"room": room, "on": on}, f"turn the light in the {room} {'on' if on else 'off'}"
     elif name == "add_item":
         where = rng.choice(LISTS)
-        arguments, words = (
-            {"list": where, "item": good, "amount": number},
-            f'put {number} of "{good}" on the {where} list',
-        )
+        arguments = {"list": where, "item": good, "amount": number}
+        words = f'put {number} of "{good}" on the {where} list'
     elif name == "delete_list":
         owner, where = rng.choice(_NAMES), rng.choice(LISTS)
         arguments, words = {"owner": owner, "list": where}, f"delete {owner}'s {where} list"
@@ -91,10 +87,8 @@ def _wish(rng: random.Random, name: str) -> tuple[ToolCall, str]:
         arguments, words = {"to": to, "text": text}, f'send {to} the message "{text}"'
     elif name == "order_taxi":
         where, day = rng.choice(STREETS), rng.choice(DAYS)
-        arguments, words = (
-            {"address": where, "day": day, "hour": number},
-            f"order a taxi to {where} for {day} at {number}:00",
-        )
+        arguments = {"address": where, "day": day, "hour": number}
+        words = f"order a taxi to {where} for {day} at {number}:00"
     else:
         seconds = rng.randint(5, 120)
         arguments, words = {"seconds": seconds}, f"unlock the front door for {seconds} seconds"

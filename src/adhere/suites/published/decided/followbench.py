@@ -22,15 +22,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from adhere.constraints.published.followbench.table import ANSWERS, SUMMARIES, choices
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
 from adhere.suites.base import Suite
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import where
 
 FILES = ("content", "example", "format", "mixed", "situation", "style")
@@ -165,10 +166,7 @@ def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided_ids: set[str
             continue
         if None in path:
             raise SpecError(f"{file}: row {at}: example {number} lacks the level {path.index(None)} below it")
-        refs = tuple(
-            ConstraintRef(JUDGED, {"statement": _ADDED.format(before=path[one - 1], after=path[one])})
-            for one in range(1, level + 1)
-        )
+        refs = judged_refs(_ADDED.format(before=before, after=after) for before, after in pairwise(path))
         yield _make_prompt(group, row, refs)
 
 

@@ -1,7 +1,6 @@
-"""M-IFEval.
+"""M-IFEval: IFEval written anew in Spanish (115 prompts), French (235) and Japanese (172).
 
-IFEval written anew in Spanish (115 prompts), French (235) and Japanese (172), with instructions of each language. Its
-English file (`en_`, 541 prompts) has IFEval's kinds.
+Its instructions suit each language. Its English file (`en_`, 541 prompts) has IFEval's kinds.
 
 Official aggregation: as IFEval's. Spanish and Japanese words, and Japanese sentences, are counted with packages that
 `pip install 'adhere[mifeval]'` brings; without them they are undecided, and no rate is printed where a tenth is.

@@ -12,15 +12,14 @@ Source: Y. He et al., arXiv 2511.10507; facebookresearch/AdvancedIF.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling
+from adhere.schema import Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.published.judged.conversations import prompt_of_messages
-from adhere.suites.published.table import make_suite, need_path, note, read_rows
+from adhere.suites.published.rows import judged_refs
+from adhere.suites.published.table import loaded_json, make_suite, need_columns, need_path, note, read_rows
 
 
 def load(argument: str | None) -> Suite:
@@ -44,7 +43,7 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     rubrics = _load_cell(at, _load_cell(at, row, "prompt_metadata", dict), "rubrics", list)
     if not rubrics or not all(isinstance(one, str) and one.strip() for one in rubrics):
         raise SpecError(f"{at}: rubrics must be texts, and not empty")
-    refs = tuple(ConstraintRef(JUDGED, {"statement": f"The reply to this question is yes: {one}"}) for one in rubrics)
+    refs = judged_refs(f"The reply to this question is yes: {one}" for one in rubrics)
     tags = {"slice": str(row.get("benchmark_name") or "unnamed"), "profile": "judged"}
     return prompt_of_messages(at, str(number), messages, refs, source="advancedif", tags=tags)
 
@@ -53,12 +52,6 @@ def _load_cell(at: str, row: dict[str, Any], name: str, kind: type) -> Any:
     """Return a cell of type `kind`, read as JSON if it is text."""
     value = row.get(name)
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise SpecError(f"{at}: {name} is no JSON: {error}") from error
-    if not isinstance(value, kind):
-        raise SpecError(
-            f"{at}: {name} must be {'a list' if kind is list else 'an object'}. Is this another version of the file?"
-        )
+        return loaded_json(at, name, value, kind)
+    need_columns(at, row, {name: kind})
     return value

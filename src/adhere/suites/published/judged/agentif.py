@@ -77,12 +77,6 @@ def _ref(at: str, one: Any) -> ConstraintRef:
         return ConstraintRef("agentif:code", {"source": steps[0]["exec"], "rule": rule})
     if types[0] == "llm_conditional_check":
         condition = steps[0]["exec"].split("{response}")[0].strip()
-        return ConstraintRef(
-            JUDGED,
-            {
-                "statement": (
-                    f"Either the condition does not apply, or the rule is kept. Condition: {condition}\nRule: {rule}"
-                )
-            },
-        )
+        statement = f"Either the condition does not apply, or the rule is kept. Condition: {condition}\nRule: {rule}"
+        return ConstraintRef(JUDGED, {"statement": statement})
     return ConstraintRef(JUDGED, {"statement": f"The answer keeps this rule: {rule}"})

@@ -17,10 +17,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
+from adhere.schema import Prompt, Sampling, Turn
 from adhere.suites.base import Suite
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 PUBLISHED = {"final_release_1200.jsonl": {"tasks": 1200}}
@@ -69,9 +69,7 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
             *(f"{number}. {one}" for number, one in enumerate(instructions, start=1)),
         ]
     )
-    refs = tuple(
-        ConstraintRef(JUDGED, {"statement": f"The code keeps this instruction: {one}"}) for one in instructions
-    )
+    refs = judged_refs(f"The code keeps this instruction: {one}" for one in instructions)
     tags = {
         "slice": str(meta.get("item_set", "")),
         "task": str(meta.get("programming_language", "")),

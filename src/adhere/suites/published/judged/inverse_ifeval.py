@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
+from adhere.schema import Prompt, Sampling, Turn
 from adhere.suites.base import Suite
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"instruction_types": str, "prompt": str, "response_reference": str, "language": str}
@@ -43,5 +43,5 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
         raise SpecError(f"{at}: prompt and response_reference must not be empty")
     statement = f"The answer is right by this reference of an expert: {row['response_reference']}"
     tags = {"slice": row["instruction_types"], "language": row["language"], "profile": "judged"}
-    turn = Turn(row["prompt"], (ConstraintRef(JUDGED, {"statement": statement}),))
+    turn = Turn(row["prompt"], judged_refs([statement]))
     return Prompt(str(number), (turn,), source="inverse-ifeval", tags=tags)

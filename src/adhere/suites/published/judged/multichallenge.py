@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling
+from adhere.schema import Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.published.judged.conversations import prompt_of_messages
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"QUESTION_ID": str, "AXIS": str, "CONVERSATION": list, "TARGET_QUESTION": str, "PASS_CRITERIA": str}
@@ -43,6 +43,6 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     if row["PASS_CRITERIA"] not in {"YES", "NO"}:
         raise SpecError(f"{at}: PASS_CRITERIA is YES or NO, got {row['PASS_CRITERIA']!r}")
     statement = f"Asked about the answer: {row['TARGET_QUESTION']} The right reply is {row['PASS_CRITERIA'].lower()}."
-    refs = (ConstraintRef(JUDGED, {"statement": statement}),)
     tags = {"slice": row["AXIS"], "profile": "judged"}
+    refs = judged_refs([statement])
     return prompt_of_messages(at, row["QUESTION_ID"], row["CONVERSATION"], refs, source="multichallenge", tags=tags)

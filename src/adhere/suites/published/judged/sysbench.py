@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
+from adhere.schema import Prompt, Sampling, Turn
 from adhere.suites.base import Suite
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 ALIGNMENTS = ("align", "misalign")
@@ -82,9 +82,7 @@ def _turn(at: str, text: str, infos: dict[str, Any]) -> Turn:
             f"{at}: prompt_infos must have criteria and alignment ({' or '.join(ALIGNMENTS)}) "
             f"for the user message {text[:60]!r}"
         )
-    refs = []
-    for one in criteria.values():
-        if not isinstance(one, dict) or not isinstance(one.get("criteria_content"), str):
-            raise SpecError(f"{at}: a criterion of {text[:60]!r} has no criteria_content")
-        refs.append(ConstraintRef(JUDGED, {"statement": one["criteria_content"]}))
-    return Turn(text, tuple(refs))
+    statements = [one.get("criteria_content") if isinstance(one, dict) else None for one in criteria.values()]
+    if not all(isinstance(one, str) for one in statements):
+        raise SpecError(f"{at}: a criterion of {text[:60]!r} has no criteria_content")
+    return Turn(text, judged_refs(map(str, statements)))

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
+from adhere.schema import Prompt, Sampling, Turn
 from adhere.suites.base import Suite
+from adhere.suites.published.rows import judged_refs
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows, where
 
 MOST_CONSTRAINTS = 8
@@ -68,8 +68,6 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     statements = row["decomposition"]
     if not row["task"].strip() or not statements or not all(isinstance(one, str) and one.strip() for one in statements):
         raise SpecError(f"{at}: task and decomposition must be texts, and not empty")
-    refs = tuple(
-        ConstraintRef(JUDGED, {"statement": f"The answer satisfies this constraint: {one}"}) for one in statements
-    )
+    refs = judged_refs(f"The answer satisfies this constraint: {one}" for one in statements)
     tags = {"slice": f"{len(statements)} constraints", "profile": "judged"}
     return Prompt(row["conversation_id"], (Turn(row["task"], refs),), source="wildifeval", tags=tags)

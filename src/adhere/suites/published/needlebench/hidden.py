@@ -58,9 +58,7 @@ class Needles:
         random.Random(seed).shuffle(rows)
         needles: list[Needle] = []
         for name, needle in rows:
-            is_new = needle.subject not in {one.subject for one in needles} and needle.keyword not in {
-                one.keyword for one in needles
-            }
+            is_new = all(needle.subject != one.subject and needle.keyword != one.keyword for one in needles)
             if name == LANGUAGES[language] and is_new:
                 needles.append(needle)
             if len(needles) == count:

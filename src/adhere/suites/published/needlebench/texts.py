@@ -26,11 +26,9 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text."""
-        ...
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of tokens, with a replacement mark for a character that was cut."""
-        ...
 
 
 def tokenizer() -> Tokenizer:
