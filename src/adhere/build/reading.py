@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
+from adhere.constraints.kinds.shared.json_shape import texts
 from adhere.pipeline.intent.gate import dictates
 from adhere.pipeline.responding.others import Others
 from adhere.pipeline.responding.respond import Exchange, responds
@@ -87,7 +88,7 @@ def adds_filler(prompt: Prompt, original: str, edit: str) -> bool:
     """
     if any(dictates(ref) for ref in prompt.constraints):
         return False
-    rule_texts = [text for ref in prompt.constraints for text in _texts(dict(ref.params))]
+    rule_texts = [text for ref in prompt.constraints for text in texts(dict(ref.params))]
     rule_words = {word.lower() for text in rule_texts for word in words(text)}
     added_words = Counter(word.lower() for word in words(edit)) - Counter(word.lower() for word in words(original))
     return sum(count for word, count in added_words.items() if word not in rule_words) > _MOST_ADDED
@@ -133,7 +134,7 @@ def _is_whole(original_words: Sequence[str], bounds: Sequence[tuple[int, int]], 
 def _pieces(text: str) -> list[str]:
     value = _value(text)
     if value is not None:
-        return list(_texts(value))
+        return list(texts(value))  # a rule names the keys
     return [_ITEM.sub("", line, count=1) for line in text.splitlines() if line.strip()]
 
 
@@ -145,12 +146,3 @@ def _value(text: str) -> object | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the strings among the values of a JSON value; keys are left out, because a rule names them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)

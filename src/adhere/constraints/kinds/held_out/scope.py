@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from adhere.constraints.base import Choice, Constraint, Finding, Whole, kind, param
 from adhere.constraints.compose import draw_with_witness, mean_score
 from adhere.constraints.kinds.shared import edits
+from adhere.constraints.kinds.shared.json_shape import texts
 from adhere.constraints.nested import NestedRule, Ref, name_reason, run, unfit_for_parts
 from adhere.constraints.rule import MOST_SENTENCES, decide, plural, reject
 from adhere.schema import ConstraintRef
@@ -72,7 +73,7 @@ class _Scope(NestedRule):
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
         """Return the inner rule with "it" for the answer, unless a parameter of the rule mentions the answer."""
-        parameter_text = " ".join(_texts(self.constraint.params))
+        parameter_text = " ".join(texts(self.constraint.params))
         return {"rule": inner[0] if _THE_ANSWER.search(parameter_text) else _THE_ANSWER.sub(_it, inner[0])}
 
     def _own(self) -> Constraint | None:
@@ -309,12 +310,3 @@ def _join(unit: Unit, parts: Sequence[str]) -> str:
 def _it(match: re.Match[str]) -> str:
     word = "its" if match.group(1) else "it"
     return word.capitalize() if match.group()[0].isupper() else word
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a parameter."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)

@@ -17,6 +17,8 @@ from adhere.text.words import sentence_spans, words
 class _Without(HeldOut):
     """Is the base of the kinds that forbid listed words; `_instead` maps a word to its replacement ("": none)."""
 
+    order = 12
+    passing = ({}, "Cats sleep.")
     _pattern: ClassVar[re.Pattern[str]]
     _noun = ""
     _instead: ClassVar[dict[str, str]] = {}
@@ -53,7 +55,6 @@ class NoFirstPerson(_Without):
 
     id = "style:no_first_person"
     version = 3
-    order = 12
     phrasings = (
         "Do not use the first person (I, me, my, we, us, our).",
         "Write without any pronoun of the first person, singular or plural.",
@@ -61,7 +62,6 @@ class NoFirstPerson(_Without):
         "Stay impersonal: never refer to yourself and never say we.",
         "Pronouns of the first person, from I to ourselves, are not allowed.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "My cat sleeps.")
     _noun = "pronoun of the first person"
     # the country is no pronoun, and neither is a Roman number at the head of a line or of a war
@@ -74,7 +74,6 @@ class NoHedging(_Without):
 
     id = "style:no_hedging"
     version = 3
-    order = 12
     phrasings = (
         "Do not hedge: avoid words such as maybe, perhaps, might, could, probably, possibly, seems or generally.",
         'Be definite. Words like "perhaps", "might", "probably" or "somewhat" must not occur.',
@@ -82,7 +81,6 @@ class NoHedging(_Without):
         "State things plainly, without perhaps, possibly, apparently or any other hedge.",
         "No ifs and buts: hedges such as might, probably and generally are forbidden.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "Perhaps cats sleep.")
     _noun = "hedge"
     # "May" is the month
@@ -99,7 +97,6 @@ class NoFillers(_Without):
 
     id = "style:no_fillers"
     version = 2
-    order = 12
     phrasings = (
         "Avoid filler words such as very, really, just, quite, actually or basically.",
         'Do not use "very", "really", "just", "quite", "rather", "actually", "basically", "literally" or "simply".',
@@ -107,7 +104,6 @@ class NoFillers(_Without):
         "Cut empty words like very, quite, totally or basically.",
         "Fillers, for example just, really and literally, are forbidden in your answer.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "Cats really sleep.")
     _noun = "filler"
     _pattern = phrases.any_of((
@@ -126,7 +122,6 @@ class NoNegation(_Without):
 
     id = "style:no_negation"
     version = 2
-    order = 12
     phrasings = (
         'Do not use negations such as "not", "no", "never" or "don\'t".',
         "Say everything in the positive: no not, never, none, nothing, without or cannot.",
@@ -134,7 +129,6 @@ class NoNegation(_Without):
         "Write only affirmative sentences, without not, no, never and the like.",
         "Words that negate, from no to nowhere, must not occur in the answer.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "Cats never sleep.")
     _noun = "negation"
     _pattern = re.compile(
@@ -151,7 +145,6 @@ class NoToBe(_Without):
 
     id = "style:no_to_be"
     version = 3
-    order = 12
     phrasings = (
         'Do not use any form of the verb "to be" (am, is, are, was, were, be, been, being).',
         "Write in E-Prime: without is, are, was, were and every other form of to be.",
@@ -159,7 +152,6 @@ class NoToBe(_Without):
         "Find stronger verbs than to be; none of its forms may occur.",
         "Every form of to be, such as is, it's, were or being, is forbidden.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "Cats are asleep.")
     _noun = 'form of "to be"'
     # "7 am" is a time
@@ -192,7 +184,6 @@ class NoAdverbs(_Without):
 
     id = "style:no_ly_adverbs"
     version = 3
-    order = 12
     phrasings = (
         "Do not use adverbs that end in -ly.",
         "Write without a single adverb in -ly, such as quickly or usually.",
@@ -200,7 +191,6 @@ class NoAdverbs(_Without):
         'Avoid "usually", "really", "slowly" and all other adverbs with -ly at the end.',
         "No adverb with the ending -ly may occur in the answer.",
     )
-    passing = ({}, "Cats sleep.")
     failing = ({}, "Cats usually sleep.")
     _noun = "adverb in -ly"
     _pattern = re.compile(

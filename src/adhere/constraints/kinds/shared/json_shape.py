@@ -24,7 +24,7 @@ def parse(text: str) -> tuple[Any, str | None]:
     A repeated key, NaN and Infinity, a number of thousands of digits and brackets nested too deeply count as wrong.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), None
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=refuse_constant), None
     except json.JSONDecodeError as error:
         return None, f"not valid JSON: {error.msg} at position {error.pos}"
     except RecursionError:
@@ -40,8 +40,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _refuse(name: str) -> None:
+def refuse_constant(name: str) -> None:
+    """Raise a ValueError for NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(f"{name} is not JSON")
+
+
+def texts(value: object) -> Iterator[str]:
+    """Yield the strings among the values of a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts(inner)
 
 
 def depth(value: object, *, most: int = 1000) -> int:

@@ -63,6 +63,12 @@ def contains(text: str, phrase: str) -> bool:
     return first(text, phrase) is not None
 
 
+def write_without(*forbidden: str) -> str:
+    """Return a text that holds none of `forbidden`."""
+    candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
+    return next((text for text in candidates if not any(contains(text, phrase) for phrase in forbidden)), "zzz")
+
+
 def _earliest(text: str, phrase: str) -> int:
     """Return a place before which there is no occurrence; below 0 if there is none at all.
 

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.kinds.trained.data_json import KEYS, WHOLE, Data
+from adhere.constraints.kinds.trained.data_json import KEYS, Data
 from adhere.constraints.rule import accept, exactly, plural, quoted_list, reject
 from adhere.text.words import has_words, lines
 
@@ -30,8 +30,6 @@ class Csv(Data):
 
     id = "data:csv"
     version = 3
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer as CSV (comma-separated): a header with the columns {header}, then exactly {rows}, and nothing else.",
         "Your whole answer must be a CSV file with the columns {header} and {rows} below the header.",
@@ -89,8 +87,6 @@ class KeyValues(Data):
 
     id = "data:key_values"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         'Answer only with lines of the form "key: value"; the keys are {keys}, in this order, one line each.',
         "Your whole answer must be YAML with exactly these keys, in order and with a value on the same line: {keys}.",
@@ -151,8 +147,6 @@ class Xml(Data):
 
     id = "data:xml"
     version = 3
-    claims = WHOLE
-    order = 55
     phrasings = (
         (
             "Answer as XML: a <{root}> element that contains exactly {count} <{item}> element(s) with "

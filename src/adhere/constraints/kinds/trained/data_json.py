@@ -34,6 +34,9 @@ def _dump(value: object) -> str:
 class Data(Rule):
     """Is the base of the kinds whose whole answer is data."""
 
+    claims = WHOLE
+    order = 55
+
     def rules_out(self, literal: str) -> bool:
         return any(mark in literal for mark in '{}"<>')
 
@@ -81,8 +84,6 @@ class JsonArray(_Json):
 
     id = "data:json_array"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer with a JSON array of exactly {strings} and nothing else.",
         "Your whole answer must be a valid JSON list that holds {strings}, none of them empty.",
@@ -111,8 +112,6 @@ class JsonRecords(_Json):
 
     id = "data:json_records"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer with a JSON array of exactly {objects}; the keys of each are {keys}. Write nothing around it.",
         "Your whole answer must be valid JSON: an array of {objects}, every one with exactly these keys: {keys}.",
@@ -162,8 +161,6 @@ class JsonTypes(_Json):
 
     id = "data:json_types"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         (
             'Answer with a JSON object that has a string under "{text}", a number under "{number}" and a boolean '
@@ -224,8 +221,6 @@ class JsonEnum(_Json):
 
     id = "data:json_enum"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         'Answer with a JSON object: under "{key}" one of {values}, under "{text}" a string, and nothing else.',
         'Your whole answer must be JSON with exactly the keys "{key}" and "{text}"; "{key}" may only be {values}.',
@@ -276,8 +271,6 @@ class JsonNested(_Json):
 
     id = "data:json_nested"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         'Answer with a JSON object that has the single key "{outer}"; its value is an object with the keys {inner}.',
         'Your whole answer must be JSON: "{outer}" is the only outer key and contains an object with exactly {inner}.',
@@ -313,8 +306,6 @@ class JsonSchema(_Json):
 
     id = "data:json_schema"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer with JSON that matches this JSON Schema, and with nothing else: {schema}",
         "Your whole answer must be a JSON value that is valid under the schema {schema}",
@@ -374,8 +365,6 @@ class JsonDepth(Data):
 
     id = "data:json_depth"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer in pure JSON that is nested exactly {levels} levels deep (objects and arrays count as levels).",
         "Your whole answer must be valid JSON in which objects and arrays are nested {levels} levels deep.",
@@ -416,8 +405,6 @@ class JsonSortedKeys(Data):
 
     id = "data:json_sorted_keys"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer with a JSON object of at least {keys} in alphabetical order, and nothing else.",
         "Your whole answer must be a JSON object with {count} or more keys, sorted from A to Z.",
@@ -468,8 +455,6 @@ class JsonLines(Data):
 
     id = "data:json_lines"
     version = 2
-    claims = WHOLE
-    order = 55
     phrasings = (
         "Answer in JSON Lines: exactly {lines}, each a JSON object with the keys {keys}.",
         "Write {count} JSON objects, one per line and without an array around them; the keys of each are {keys}.",

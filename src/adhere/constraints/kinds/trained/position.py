@@ -9,7 +9,7 @@ from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.kinds.trained.position_pairs import say_phrase, share_a_word, write_without
+from adhere.constraints.kinds.trained.position_pairs import say_phrase, share_a_word
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
@@ -46,7 +46,7 @@ class _Position(Rule):
         return None if has_words(self.word) else f"word={self.word!r} must hold a letter or digit"
 
     def counter_witness(self) -> str:
-        return write_without(self.word)
+        return phrases.write_without(self.word)
 
     def literals(self) -> tuple[str, ...]:
         return (self.word,)
@@ -383,7 +383,7 @@ class OnlyLastSentence(_Position):
         yield edits.add_sentence(without, say_phrase(text, self.word))
 
     def witness(self) -> str:
-        return f"{write_without(self.word)} This is {self.word}."
+        return f"{phrases.write_without(self.word)} This is {self.word}."
 
     def fewest_words(self) -> int:
         return 5 + count_words(self.word)

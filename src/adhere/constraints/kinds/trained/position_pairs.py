@@ -19,12 +19,6 @@ def say_phrase(text: str, phrase: str) -> str:
     return edits.capitalise(pick(_SENTENCES, text, phrase).format(phrase))
 
 
-def write_without(*forbidden: str) -> str:
-    """Return a sentence that holds none of `forbidden`."""
-    candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
-    return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in forbidden)), "zzz")
-
-
 def share_a_word(one: Constraint, other: Constraint) -> bool:
     """Tell whether both constraints ask for the same word.
 
@@ -59,7 +53,7 @@ class _Pair(Rule):
         raise NotImplementedError
 
     def counter_witness(self) -> str:
-        return write_without(self.first, self.second)
+        return phrases.write_without(self.first, self.second)
 
     def literals(self) -> tuple[str, ...]:
         return (self.first, self.second)

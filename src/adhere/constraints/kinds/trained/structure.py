@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
+from adhere.constraints.kinds.shared.json_shape import refuse_constant
 from adhere.constraints.rule import Rule, accept, decide, exactly, plural, quoted_list, reject
 from adhere.text.parts import LINE_START, bullets, outside_code
 from adhere.text.words import has_words, word_lines
@@ -21,6 +22,7 @@ _NUMBER = re.compile(LINE_START + r"[ \t]*+(\d{1,4})[.)][ \t]++(?=[^\r\n]*[^\W_]
 class _LineCount(Rule):
     """Is the base of the kinds that ask for a number of lines of some sort."""
 
+    claims = frozenset({"shape", "wrap"})
     _unit = ""
     _marker = ""
     count: int
@@ -55,7 +57,6 @@ class Bullets(_LineCount):
 
     id = "structure:bullets"
     version = 2
-    claims = frozenset({"shape", "wrap"})
     order = 51
     phrasings = (
         "Answer with exactly {units}, one per line.",
@@ -84,7 +85,6 @@ class Numbered(_LineCount):
 
     id = "structure:numbered"
     version = 3
-    claims = frozenset({"shape", "wrap"})
     order = 51
     excludes = frozenset({"punctuation:no_periods"})
     phrasings = (
@@ -116,7 +116,6 @@ class Lines(_LineCount):
 
     id = "structure:lines"
     version = 3
-    claims = frozenset({"shape", "wrap"})
     order = 52
     phrasings = (
         "Write your answer on exactly {units}.",
@@ -277,7 +276,7 @@ def _says_something(item: object) -> bool:
 def _parse(body: str) -> tuple[_Pairs | None, str]:
     """Read `body` as one JSON object; return (members, ""), or (None, what is wrong)."""
     try:
-        value = json.loads(body, object_pairs_hook=_Pairs, parse_constant=_refuse)
+        value = json.loads(body, object_pairs_hook=_Pairs, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         return None, f"{error.msg} at position {error.pos}"
     except RecursionError:
@@ -285,7 +284,3 @@ def _parse(body: str) -> tuple[_Pairs | None, str]:
     except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
         return None, str(error)[:80]
     return (value, "") if isinstance(value, _Pairs) else (None, "another value")
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
