@@ -232,12 +232,11 @@ class SubsequenceRule(BlockRule):
 
     def _in_common(self, has: np.ndarray, texts: np.ndarray, items: np.ndarray) -> np.ndarray:
         """Return for each pair an upper bound of the number of the item's tokens that the text has."""
-        begins, ends = self._bag_begins[items], self._bag_begins[items + 1]
-        sizes = ends - begins
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        places = np.arange(int(sizes.sum())) - np.repeat(first - begins, sizes)
+        begins = self._bag_begins[items]
+        sizes = self._bag_begins[items + 1] - begins
+        places = join_ranges(begins, sizes)
         hits = has[np.repeat(texts, sizes), self._bag_numbers[places]] * self._bag_counts[places]
-        return np.add.reduceat(hits, first)
+        return np.add.reduceat(hits, np.cumsum(sizes) - sizes)
 
     def _classes(self, lengths: np.ndarray) -> np.ndarray:
         """Round each text's length down to one of few lengths; 0 for texts that match nothing."""
@@ -291,9 +290,7 @@ class _Prefixes(NamedTuple):
         """
         begins = self.begins[numbers]
         sizes = self.begins[numbers + 1] - begins
-        first = np.cumsum(sizes) - sizes
-        places = np.arange(int(sizes.sum())) - np.repeat(first - begins, sizes)
-        pairs = np.repeat(texts * len(self.enough), sizes) + self.owners[places]
+        pairs = np.repeat(texts * len(self.enough), sizes) + self.owners[join_ranges(begins, sizes)]
         counts = np.bincount(pairs, minlength=count * len(self.enough)).reshape(count, -1)
         texts_found, items_found = np.divmod(np.flatnonzero(counts >= self.enough), len(self.enough))
         return texts_found, items_found
@@ -304,6 +301,12 @@ def _slots(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
     keys, begins = token_keys(texts)
     slots = ((keys ^ (keys >> np.uint64(29))) * _MULTIPLIER) >> np.uint64(64 - _SLOT_BITS)
     return slots.view(np.int64), begins
+
+
+def join_ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the ranges that begin at `begins` and are `sizes` long, one after the other: (3, 9), (2, 1) is 3, 4, 9."""
+    first = np.cumsum(sizes) - sizes
+    return np.arange(int(sizes.sum())) - np.repeat(first - begins, sizes)
 
 
 def token_keys(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:

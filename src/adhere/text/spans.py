@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from adhere.text.repeats import FEWEST_TOKENS, BlockRule, Match, blank_out, token_keys
+from adhere.text.repeats import FEWEST_TOKENS, BlockRule, Match, blank_out, join_ranges, token_keys
 
 RUN = 4
 FEWEST = 5
@@ -82,7 +82,7 @@ class SpanRule(BlockRule):
         first = np.searchsorted(self._hashes, hashes)
         counts = np.searchsorted(self._hashes, hashes, side="right") - first
         hit = np.repeat(np.arange(len(hashes)), counts)
-        entry = np.arange(len(hit)) - np.repeat(np.cumsum(counts) - counts, counts) + first[hit]
+        entry = join_ranges(first, counts)
         items, starts = self._owners[entry].astype(np.int64), places[hit] - self._offsets[entry]
         rows = np.searchsorted(begins, places[hit], side="right") - 1
         text_numbers: dict[int, list[int]] = {}  # of each token of a text its number, 0 where no item has it

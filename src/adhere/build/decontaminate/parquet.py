@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,70 +41,58 @@ def decontaminate_parquet(
         SpecError: A column is missing, or a row has no text.
         MissingExtra: duckdb is not installed.
     """
+    with _connected(train, out) as (database, name):
+        names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
+        chosen = tuple(columns) or default_columns(dict.fromkeys(names))
+        for column in chosen:
+            if column not in names:
+                raise SpecError(f"{train}: no column {column!r}. Columns: {', '.join(names)}")
+        desk = Decontaminate(Settings(tuple(items), chosen, rule, "error", str(train)))
+        drop_counts: Counter[str] = Counter()
+        touched_items: set[int] = set()
+        rows = 0
+        database.execute("CREATE TABLE marks (keep BOOLEAN)")
+        with written_whole(drops) as write, progress.step("compare", None, "rows") as step:
+            for numbers, texts in _slices(database, train, name, chosen):
+                slice_drops, items_touched = desk.drops(numbers, texts)
+                dropped_rows = {drop.line for drop in slice_drops}
+                marks = [number not in dropped_rows for number in numbers]
+                database.execute("INSERT INTO marks SELECT unnest(?::BOOLEAN[])", [marks])
+                write(b"".join(encode(drop) + b"\n" for drop in slice_drops))
+                drop_counts.update(drop.against for drop in slice_drops)
+                touched_items |= items_touched
+                rows += len(texts)
+                step.advance(len(texts), f"{drop_counts.total():,} dropped")
+            if rows == 0:
+                raise UsageError(f"{train} has no rows")
+            temporary = out.with_name(f".{out.name}.part")
+            place = str(temporary).replace("'", "''")
+            # Row by row beside its mark: a column of the file may have any name, also that of duckdb's row number.
+            query = "SELECT train.* FROM read_parquet(?) AS train POSITIONAL JOIN marks WHERE marks.keep"
+            database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", [name])
+            temporary.replace(out)
+        with train.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return count_up(
+            desk.settings, rows=rows, drop_counts=dict(drop_counts), touched_items=sorted(touched_items), sha256=sha256
+        )
+
+
+@contextmanager
+def _connected(train: Path, out: Path) -> Iterator[tuple[Any, str]]:
+    """Yield a database of duckdb and its name of `train`; duckdb's errors become ours."""
     duckdb = need("duckdb", extra="parquet")
     if not train.is_file():
         raise UsageError(f"{train}: no such file")
     with glob_free(train) as name:
-        database = duckdb.connect()
         try:
-            return _decontaminate_table(
-                database, train, name, items, out=out, drops=drops, columns=columns, rule=rule, progress=progress
-            )
+            yield duckdb.connect(), name
         except duckdb.IOException as error:
             if out.parent.is_dir() and train.is_file():
                 raise ResourceError(f"Cannot read {train} or write {out}: {error}") from error
             raise
         except duckdb.Error as error:
             raise UsageError(f"{train} cannot be read as Parquet: {error}. Copy or make the file again") from error
-
-
-def _decontaminate_table(
-    database: Any,
-    train: Path,
-    name: str,
-    items: Sequence[TestItem],
-    *,
-    out: Path,
-    drops: Path,
-    columns: Sequence[str],
-    rule: Rule,
-    progress: Progress,
-) -> FileResult:
-    """Decontaminate a file that duckdb knows by `name`, in one pass."""
-    names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
-    chosen = tuple(columns) or default_columns(dict.fromkeys(names))
-    for column in chosen:
-        if column not in names:
-            raise SpecError(f"{train}: no column {column!r}. Columns: {', '.join(names)}")
-    desk = Decontaminate(Settings(tuple(items), chosen, rule, "error", str(train)))
-    drop_counts: Counter[str] = Counter()
-    touched_items: set[int] = set()
-    rows = 0
-    database.execute("CREATE TABLE marks (keep BOOLEAN)")
-    with written_whole(drops) as write, progress.step("compare", None, "rows") as step:
-        for numbers, texts in _slices(database, train, name, chosen):
-            slice_drops, items_touched = desk.drops(numbers, texts)
-            dropped_rows = {drop.line for drop in slice_drops}
-            marks = [number not in dropped_rows for number in numbers]
-            database.execute("INSERT INTO marks SELECT unnest(?::BOOLEAN[])", [marks])
-            write(b"".join(encode(drop) + b"\n" for drop in slice_drops))
-            drop_counts.update(drop.against for drop in slice_drops)
-            touched_items |= items_touched
-            rows += len(texts)
-            step.advance(len(texts), f"{drop_counts.total():,} dropped")
-        if rows == 0:
-            raise UsageError(f"{train} has no rows")
-        temporary = out.with_name(f".{out.name}.part")
-        place = str(temporary).replace("'", "''")
-        # Row by row beside its mark: a column of the file may have any name, also that of duckdb's row number.
-        query = "SELECT train.* FROM read_parquet(?) AS train POSITIONAL JOIN marks WHERE marks.keep"
-        database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", [name])
-        temporary.replace(out)
-    with train.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return count_up(
-        desk.settings, rows=rows, drop_counts=dict(drop_counts), touched_items=sorted(touched_items), sha256=sha256
-    )
 
 
 def _slices(database: Any, train: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:

@@ -296,13 +296,10 @@ def _spanish_word_count(text: Text) -> int:
     return len(spanish_words(_LINE_MARKS.sub("", text.raw).replace("\n", " ")))
 
 
-def _french_sentence_count(text: Text) -> int:
-    return len(french.sentence_spans(text.raw))
-
-
 def _french_sentences(values: Values) -> Check:
     name, more = _FRENCH[values["relation"]]
-    return words.check_count(_french_sentence_count, name, values["num_sentences"] + more, "sentences")
+    limit = values["num_sentences"] + more
+    return words.check_count(lambda text: len(french.sentence_spans(text.raw)), name, limit, "sentences")
 
 
 _SPANISH_RELATION = Param("string", choices=tuple(_SPANISH))

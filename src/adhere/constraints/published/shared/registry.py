@@ -239,7 +239,11 @@ def fill(
 ) -> PublishedConstraint:
     """Make a constraint of a kind and its parameters; see `modes.constraint`."""
     values = _validate(kind, params)
-    rng = None if random_seed is None else _make_rng(random_seed)
+    rng = None
+    if random_seed is not None:
+        import random  # most judging draws nothing
+
+        rng = random.Random(random_seed)
     reasons = []
     for name, param in kind.params.items():
         value = values.get(name)
@@ -254,12 +258,6 @@ def fill(
         undecided = Finding("undecided", reason if mode == "reference" else f"{reason}; fixed mode draws nothing")
         return PublishedConstraint(kind, values, lambda text: undecided, mode)  # noqa: ARG005
     return PublishedConstraint(kind, values, kind.compile(values), mode)
-
-
-def _make_rng(seed: int) -> random.Random:
-    import random
-
-    return random.Random(seed)
 
 
 def _validate(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
