@@ -98,5 +98,5 @@ def _text(value: Any) -> str | None:
 
 
 def without(call: ToolCall, redact: Any) -> ToolCall:
-    """Apply `redact` to every text of a call."""
+    """Return the call with `redact` applied to its fields as plain values (a dictionary)."""
     return convert(redact(msgspec.to_builtins(call)), ToolCall)

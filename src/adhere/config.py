@@ -115,7 +115,10 @@ def _structs(kind: Any) -> list[Any]:
 
 
 def locate(text: str, steps: list[str]) -> int:
-    """Return the line of a key, from 1; tables count in order, arrays of tables by index; 1 if it is not found."""
+    """Return the line of a key in a TOML text, from 1; 1 if the key is not found.
+
+    `steps` names the tables around the key, then the key; a number is an index in an array of tables.
+    """
     table = [step for step in steps[:-1] if step != "..."]
     leaf = steps[-1] if steps else ""
     counts: dict[str, int] = {}

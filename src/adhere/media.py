@@ -86,7 +86,7 @@ def read(source: str, *, base: Path = Path()) -> Media:
 
 
 def look_in(folder: Path) -> None:
-    """Look for stored media in `folder`, too."""
+    """Make `bytes_of` look for stored media in `folder`, too; a folder that does not exist is ignored."""
     if folder.is_dir():
         _folders[folder.resolve()] = None
 

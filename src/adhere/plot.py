@@ -1,6 +1,9 @@
 """Draws stored results as reports do: each picture is an SVG that a notebook shows and `save` writes.
 
-    from adhere import plot plot.forest("studies/quickstart").save("forest.svg") plot.kinds("runs/before", "runs/after")
+    from adhere import plot
+
+    plot.forest("studies/quickstart").save("forest.svg")
+    plot.kinds("runs/before", "runs/after")
 
 A study is its directory, its `result.json` or a StudyResult; a run its directory or a Run; a comparison is a result of
 `adhere.compare`.

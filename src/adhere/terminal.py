@@ -36,12 +36,12 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`plain(text)` with every run of white space made one space: fit for a table cell."""
+    """Return `plain(text)` with every run of white space made one space, fit for a table cell."""
     return " ".join(plain(text).split())
 
 
 def notebook_table(heading: str, rows: Mapping[str, str]) -> str:
-    """A heading and two columns as HTML, for a notebook: escaped, without hidden characters, scripts or requests."""
+    """Return a heading and two columns as HTML for a notebook, without scripts, requests or hidden characters."""
 
     def cell(text: str) -> str:
         return html.escape(one_line(text))
@@ -65,7 +65,7 @@ def show(what: str | bytes, *, err: bool = False) -> None:
 
 
 def json_text(document: bytes) -> str:
-    """A JSON document as text that a terminal cannot act on."""
+    """Return a JSON document as text that a terminal cannot act on: hidden characters are JSON escapes."""
     return "".join(
         _escape(char) if char != "\n" and unicodedata.category(char) in HIDDEN_CATEGORIES else char
         for char in document.decode("utf-8", "replace")
@@ -73,7 +73,10 @@ def json_text(document: bytes) -> str:
 
 
 def columns(*, least: int = 40, otherwise: int = 110) -> int:
-    """How wide a text may be: the terminal's width but at least `least`; `otherwise` where there is no terminal."""
+    """Return the columns that a text may have: the terminal's width, but at least `least`.
+
+    `otherwise` is the width where there is no terminal.
+    """
     return max(least, shutil.get_terminal_size((otherwise, 24)).columns)
 
 

@@ -582,7 +582,7 @@ def check_published(kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str
 
 
 def __getattr__(name: str) -> Any:
-    """The public fake endpoint and its models; they bring a web server, which only those pay for who ask."""
+    """Import `FakeEndpoint` or `FakeModel` when it is first used, because they bring a web server."""
     if name not in {"FakeEndpoint", "FakeModel"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from adhere.models.fake import endpoint as fake

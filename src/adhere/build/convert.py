@@ -60,7 +60,7 @@ def has_shape(table: str, shape: Shape) -> bool:
 
 
 def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
-    """Convert rows of a table (`sft`, `pairs`, `rl`) to another tool's shape; None if it has no such data.
+    """Convert rows of a table (`sft`, `pairs`, `rl`) to another tool's shape; None if the tool has none for it.
 
     Raises:
         UsageError: `convert_row` refuses a row; the message has its number.

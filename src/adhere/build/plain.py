@@ -39,7 +39,7 @@ DRAWN_PER_ROW = 4  # many answers of a small model are cut at the token limit: t
 
 
 def plain_prompts(prompts: Sequence[Prompt], texts: Callable[[Prompt], str]) -> list[Prompt]:
-    """Return each distinct query of `prompts`, without constraints; `texts` gives the query of a prompt."""
+    """Return a prompt without constraints for each distinct query of `prompts`; `texts` returns the query of one."""
     by_query = {texts(prompt): prompt for prompt in reversed(prompts)}
     return [
         msgspec.structs.replace(prompt, id=f"plain-{prompt.id}", turns=(Turn(text),))
@@ -133,9 +133,9 @@ def _usable_text(prompt: Prompt, answer: Response, *, shorten: bool) -> str | No
 
 
 def _nearest(rows: Sequence[SftRow], lengths: Sequence[int], tokens: Callable[[str], int]) -> list[SftRow]:
-    """Return for each length a different row: the longest length chooses first, the nearest row left.
+    """Return a different row for each of `lengths`, with about so many tokens.
 
-    Rows come in the order of `lengths`.
+    The longest length chooses first, each the nearest row that is unused. Rows come in the order of `lengths`.
     """
     unused = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
     chosen: dict[int, SftRow] = {}

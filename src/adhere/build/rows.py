@@ -36,8 +36,8 @@ class Limits(Record, frozen=True):
 class Item(NamedTuple):
     """Holds one prompt with everything made of it.
 
-    `dropped` counts by fault the passing answers, repaired ones too, that do not read as answers; `readable` counts the
-    others.
+    `dropped` counts, by fault, the passing answers (repaired ones too) that do not read as answers; `readable` counts
+    the passing answers that do.
     """
 
     prompt: Prompt

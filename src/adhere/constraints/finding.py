@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 
 class Fault(Finding):
-    """Is a Finding without an outcome, for a reason in the verifier or the machine.
+    """Is an undecided Finding whose cause is the verifier or the machine, whatever the text is.
 
     The verifier raised, took too long, or returned something else than a Finding.
     """
@@ -43,9 +43,9 @@ class Fault(Finding):
 
 
 class FinalFailure(Finding):
-    """Is a failure that no loose variant can turn into a pass.
+    """Is a failure that the loose view does not judge again.
 
-    Without some lines or stars there is only less to count.
+    The loose variants of a text lack some of its lines or its stars, and this failure cannot become a pass by that.
     """
 
     __slots__ = ()

@@ -88,7 +88,7 @@ _not_here: set[type] = set()
 
 
 def is_needed() -> bool:
-    """Tell whether this thread could not end a call into C."""
+    """Tell whether this is not the main thread: in such a thread nothing can end a call into C."""
     return threading.current_thread() is not threading.main_thread()
 
 

@@ -9,7 +9,8 @@
         clock.stop()
         ...                      no verdict
     except BaseException:
-        clock.stop() raise
+        clock.stop()
+        raise
 
 The limit is on the processor time of the thread, so that a busy machine changes no verdict. A verifier that only waits
 (it sleeps, or asks a network) is stopped after WAIT_S. Starting and stopping cost a fifth of a microsecond: they only

@@ -2,10 +2,10 @@
 
 Rows go in. Rows that go on, rows that do not (with the reason), and counts come out.
 
-step = Decontaminate(settings)                     built from a small spec, in whatever process runs it
-step.sort(block)                                   lines in, everything out: what files and shards run
-step(rows), step(arrow_table)                      a batch in, a batch out
-ds.map_batches(Decontaminate, fn_constructor_args=(settings,), batch_format="pyarrow", concurrency=4)    Ray Data
+    step = Decontaminate(settings)                     built from a small spec, in whatever process runs it
+    step.sort(block)                                   lines in, everything out: what files and shards run
+    step(rows), step(arrow_table)                      a batch in, a batch out
+    ds.map_batches(Decontaminate, fn_constructor_args=(settings,), batch_format="pyarrow", concurrency=4)    Ray Data
 """
 
 from __future__ import annotations

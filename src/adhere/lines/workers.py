@@ -34,7 +34,10 @@ def cores() -> int:
 
 
 class Shard(NamedTuple):
-    """Names the part `number` (from 1) of `of` parts, dealt in turn, which one of several processes does."""
+    """Names part `number` (from 1) of `of` parts of some items, which are dealt to the parts in turn.
+
+    Each of several processes does one part.
+    """
 
     number: int = 1
     of: int = 1

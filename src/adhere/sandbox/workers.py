@@ -85,7 +85,7 @@ class DeadWorker(Exception):
 
 
 class Worker:
-    """Runs one waiting process.
+    """Starts one process that waits for calls, and sends calls to it.
 
     Args:
         hash_seed: PYTHONHASHSEED of the interpreter.

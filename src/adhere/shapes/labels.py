@@ -123,7 +123,9 @@ def read_literal(text: str | bytes) -> Any:
 
 
 def label_of(label: Any, where: str) -> Any:
-    """Return a row's label, ground truth or info, read if it is a text, and unwrapped if a list of one.
+    """Return a row's label: parsed if it is a text, its only item if it is a list of one, else unchanged.
+
+    A label may also be called ground truth or info.
 
     Raises:
         UsageError: The label is a text, and neither JSON nor a Python literal.

@@ -34,11 +34,11 @@ Item = TypeVar("Item")
 def do_each(
     work: Callable[[Item], object], items: Sequence[Item], *, engine: EngineName, jobs: int, logs: str, purpose: str
 ) -> Iterator[Item]:
-    """Do every piece, and yield it once it is done; only `ray` yields in the order in which pieces end.
+    """Run `work` on every item, and yield each item once that is done, in order; `ray` yields as they end.
 
     Args:
-        work: The work, picklable.
-        items: The pieces, picklable, and few enough to be sent one by one.
+        work: The work on one item, picklable.
+        items: The pieces of work, picklable, and few enough to be sent one by one.
         engine: The engine that does the work.
         jobs: Number of processes on this machine; an existing cluster decides for itself.
         logs: Folder of datatrove's logs and completions.
@@ -67,14 +67,16 @@ def do_each(
 def on_ray(
     work: Callable[[Item], object], more: Callable[[int], Sequence[Item]], *, jobs: int = 1, gpus: float = 0
 ) -> Iterator[Item]:
-    """Do pieces as Ray's tasks, and yield each once it is done. A dead node's pieces are done elsewhere.
+    """Run `work` on items as Ray's tasks, and yield each item once that is done.
+
+    The items of a node that dies are done elsewhere.
 
     Args:
-        work: The work, picklable.
-        more: Returns at most so many pieces that can be done now and were not given before; called again whenever a
-            piece is done.
+        work: The work on one item, picklable.
+        more: Called with a number whenever an item is done; returns at most so many items that can be done now and were
+            not returned before.
         jobs: Number of cores of a Ray that is started here; an existing cluster has its own.
-        gpus: GPUs that each piece needs.
+        gpus: GPUs that each item needs.
 
     Raises:
         AdhereError: `work` raises it.

@@ -5,12 +5,10 @@ steps.
 
 | step | rows in | rows out |
 |---|---|---|
-| `Judge(suite, settings)` | answers: `response`, and `key` or `prompt` | a verdict a constraint
-(`verify.rows.VerdictRow`) |
+| `Judge(suite, settings)` | answers: `response`, and `key` or `prompt` | a `verify.rows.VerdictRow` a constraint |
 | `Decontaminate(settings)` | training rows | those that repeat no test item, untouched |
 | `Transform(spec)` | rows of a table | what the transform makes of them |
-| `Score(spec)` | `completion`, `instruction_id_list`, `kwargs` | the same with `score`, in [0, 1], or null where it is
-undecided |
+| `Score(spec)` | `completion`, `instruction_id_list`, `kwargs` | the same with `score`, null where undecided |
 | `Draw(spec)` | `prompt`: a text or messages | a row an answer: `key`, `draw`, `prompt`, `response`, `status` |
 """
 

@@ -116,7 +116,7 @@ def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: flo
 
 
 def notes(manifest: Manifest, kind: type[Any]) -> Iterator[tuple[ShardDone, Any]]:
-    """Yield the notes of every block, each with its shard's record, in the order of the files."""
+    """Yield (the shard's record, note) for the note of every block, read as `kind`, in the order of the files."""
     for record in manifest.shards:
         for note in record.notes:
             yield record, convert(note, kind)

@@ -106,9 +106,9 @@ def _number(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[list[i
 
 
 def is_near(common: int, shorter: int) -> bool:
-    """Tell whether `common` tokens in order make two texts near-duplicates, if the shorter has `shorter` tokens.
+    """Tell whether two texts with `common` tokens in common, in order, are near-duplicates.
 
-    The shorter one has `shorter`.
+    `shorter` is the number of tokens of the shorter text.
     """
     return common >= FEWEST_TOKENS and 5 * common >= 3 * shorter
 
@@ -211,7 +211,7 @@ class SubsequenceRule(BlockRule):
         rows = np.repeat(np.arange(len(lengths)), lengths)
         has = np.zeros((len(lengths), self._size), dtype=bool)  # (text, token)
         has[rows, numbers] = True
-        has[:, 0] = False
+        has[:, 0] = False  # 0 stands for every token that no item has
         flat = np.flatnonzero(has)
         rows, columns = np.divmod(flat, self._size)
         classes = self._classes(lengths)
@@ -249,8 +249,8 @@ class SubsequenceRule(BlockRule):
     def _prefix(self, length: int) -> _Prefixes:
         """Return the rarest tokens of every item, for texts of at least `length` tokens.
 
-        Such a text that matches has `n` tokens in common with the item, so of its rarest `m - n + k` it has at least
-        `k`. A token is counted as often as both have it, which can only add pairs.
+        A text that matches an item of `m` tokens has at least `n` of them. So of any `m - n + k` of them it has at
+        least `k`, and so of the rarest. A token is counted as often as both have it, which can only add pairs.
         """
         if length not in self._prefixes:
             numbers, owners = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
@@ -267,9 +267,10 @@ class SubsequenceRule(BlockRule):
 
 
 class _Prefixes(NamedTuple):
-    """Holds, for each token, the items that have it among their rarest, and how many of these a text must share.
+    """Holds, for texts of one class of length, which items have each token among their rarest.
 
-    And how many of those a text must have.
+    The items of token `t` are `owners[begins[t]:begins[t + 1]]`; `is_used[t]` tells whether there are any. `enough[i]`
+    is how many of item `i`'s rarest tokens a text must have.
     """
 
     begins: np.ndarray
@@ -305,8 +306,8 @@ def _slots(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 def join_ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the ranges that begin at `begins` and are `sizes` long, one after the other: (3, 9), (2, 1) is 3, 4, 9."""
-    first = np.cumsum(sizes) - sizes
-    return np.arange(int(sizes.sum())) - np.repeat(first - begins, sizes)
+    shifts = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return shifts + np.arange(len(shifts))
 
 
 def token_keys(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ def ends_sentences(text: str) -> bool:
 
 
 def letters_beyond_ascii(text: str) -> Iterator[re.Match[str]]:
-    """Return a match for each letter other than A to Z and the ordinals ª and º."""
+    """Return the matches, one for each letter that is neither ASCII nor one of the ordinals ª and º."""
     return (hit for hit in _BEYOND_ASCII.finditer(text) if is_letter(hit.group()))
 
 

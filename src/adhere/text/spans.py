@@ -64,7 +64,7 @@ class SpanRule(BlockRule):
         bits = min(26, max(12, len(chosen).bit_length() + 4))
         self._shift = np.uint64(64 - bits)
         self._table = np.zeros(1 << bits, dtype=bool)
-        self._table[self._hashes >> self._shift] = True
+        self._table[self._hashes >> self._shift] = True  # by a hash's highest bits
 
     @property
     def memory_bytes(self) -> int:
@@ -77,6 +77,7 @@ class SpanRule(BlockRule):
         nearest: list[Match | None] = [None] * len(texts)
         hashes, places, begins, numbers = _runs(texts)
         has_slot = self._has_slot[numbers]
+        # Of the runs that an item may have: where they stand in the sorted index, once for each item that has them.
         likely = np.flatnonzero(self._table[hashes >> self._shift])
         hashes, places = hashes[likely], places[likely]
         first = np.searchsorted(self._hashes, hashes)
@@ -138,7 +139,7 @@ def _runs(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     for offset in range(1, RUN):
         total += keys[offset : offset + n] * _ODD[offset]
     total = (total ^ (total >> np.uint64(29))) * _ODD[0]
-    inside = np.ones(n, dtype=bool)
+    inside = np.ones(n, dtype=bool)  # whether all tokens of a run are of one text
     for begin in begins[1:-1]:
         inside[max(0, begin - RUN + 1) : begin] = False
     places = np.flatnonzero(inside)

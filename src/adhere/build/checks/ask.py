@@ -35,7 +35,7 @@ class Function(NamedTuple):
 
 
 def function_request(instruction: str) -> str:
-    """Return the request for one function."""
+    """Return the request that has a model write one function, which checks answers to an instruction."""
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
         f"Write a Python function {FUNCTION}(response) that gets the answer as a str and returns True if the answer "
@@ -45,7 +45,10 @@ def function_request(instruction: str) -> str:
 
 
 def cases_request(instruction: str) -> str:
-    """Return the request for some cases; the functions are not shown."""
+    """Return the request that has a model write answers to an instruction, each with whether it keeps it.
+
+    The functions are not shown.
+    """
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
         f"Write {CASES} short answers on different topics: {CASES // 2} that keep the rule and {CASES // 2} that "
@@ -55,7 +58,7 @@ def cases_request(instruction: str) -> str:
 
 
 def meaning_request(function: Function) -> str:
-    """Return the request to say in one sentence what a function checks; the instruction is not shown."""
+    """Return the request that has a model say in one sentence what a function checks; the instruction is not shown."""
     return (
         f"Here is a Python function that checks an answer:\n```python\n{function.source}\n```\n"
         "Say in one sentence, as an instruction to a writer, what an answer must do to pass. Write only that sentence."

@@ -93,7 +93,9 @@ def examine(
     echo: bool = True,
     call: Run = run_in_sandbox,
 ) -> tuple[Survivor | None, list[DroppedPart]]:
-    """Choose the functions of one instruction by its cases; None if no check is left, with all that was dropped.
+    """Choose the functions that check one instruction, by its cases.
+
+    Return (the check, or None if none is left; everything that was dropped).
 
     Args:
         instruction: The rule that the functions check.
@@ -300,7 +302,7 @@ class _Examination:
 
 
 def mutants(text: str, seed: int) -> list[str]:
-    """Return small and large changes of an answer, few of which keep any given rule."""
+    """Return changed versions of an answer, in other case, order or length; few of them keep any given rule."""
     rng = random.Random(derive_seed(seed, text))
     words = text.split()
     shuffled = rng.sample(words, len(words))

@@ -1,8 +1,10 @@
 """The areas of data that the Qwen2.5 report names, as far as programs can make and judge them.
 
-Source: arXiv 2412.15115, section 4.1. [[areas]]
-area = "coding"
-count = 40
+Source: arXiv 2412.15115, section 4.1.
+
+    [[areas]]
+    area = "coding"
+    count = 40
 
 An area is a family of our generated suites drawn from a seed of its own, with that family's verifier, or our queries
 with constraints of one sort. What is trained on an area is no longer held out from the suite of that name: report

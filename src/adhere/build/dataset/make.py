@@ -60,7 +60,7 @@ class JudgedPrompt(NamedTuple):
 def build_dataset(
     spec: DataSpec, model: Model, directory: Path, *, judge: Model | None = None, progress: Progress | None = None
 ) -> Card:
-    """Build a data set; a killed build that is started again asks nothing twice.
+    """Build a data set and return its card; a killed build that is started again asks nothing twice.
 
     Args:
         spec: What DATA.toml says.

@@ -20,13 +20,16 @@ Table = Sequence[Mapping[str, Any]]
 
 
 def query_stage(query_pool: QueryPool) -> Stage:
-    """Count the usable queries of those found."""
+    """Return the stage of the queries: those found, and those that can be used."""
     out = {why: count for why, count, _ in query_pool.left_out}
     return Stage("queries", "queries", len(query_pool.queries) + sum(out.values()), len(query_pool.queries), out)
 
 
 def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[str]) -> Stage:
-    """Count the prompts that were made of those asked for."""
+    """Return the stage of the prompts: those asked for, and those that could be made.
+
+    `hopeless` holds the ids of the queries with which no prompt could be made.
+    """
     count = sum(area.count for area in spec.areas) or spec.queries.count
     shortfall = count - len(prompts)
     out = {f"without new constraints that go together ({len(hopeless)} queries)": shortfall}
@@ -34,7 +37,7 @@ def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[s
 
 
 def clean_stage(prompts: Sequence[Prompt], clean: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
-    """Count the prompts that repeat no test item."""
+    """Return the stage of decontamination: all prompts, and those that repeat no test item."""
     out = Counter(f"like an item of {drop.against}" for drop in drops)
     return Stage("decontamination", "prompts", len(prompts), len(clean), dict(out))
 

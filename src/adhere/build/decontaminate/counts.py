@@ -12,9 +12,10 @@ from adhere.schema import Json, Record
 
 
 class Against(Record, frozen=True):
-    """Counts for one suite: rows dropped for one of its items (the nearest), and items that cost a row.
+    """Counts, for one suite, the rows that were dropped because they repeat one of its items, and these items.
 
-    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with any row.
+    A row counts in `dropped` for the suite of its nearest item only. `touched` counts the items that cost a row; with
+    the n-gram rule, every item that shares 13 tokens in a row with any row.
     """
 
     suite: str

@@ -41,7 +41,7 @@ def decontaminate_parquet(
         SpecError: A column is missing, or a row has no text.
         MissingExtra: duckdb is not installed.
     """
-    with _connected(train, out) as (database, name):
+    with _connection(train, out) as (database, name):
         names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
         chosen = tuple(columns) or default_columns(dict.fromkeys(names))
         for column in chosen:
@@ -79,7 +79,7 @@ def decontaminate_parquet(
 
 
 @contextmanager
-def _connected(train: Path, out: Path) -> Iterator[tuple[Any, str]]:
+def _connection(train: Path, out: Path) -> Iterator[tuple[Any, str]]:
     """Yield a database of duckdb and its name of `train`; duckdb's errors become ours."""
     duckdb = need("duckdb", extra="parquet")
     if not train.is_file():

@@ -4,7 +4,7 @@ What is compared:
 
 * **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split
   itself is broken, and so does a shared topic: both are *overlaps*, which fail the report.
-* **Near-duplicates**, by the subsequence rule (`rules.py`). The training prompt is *dropped*. The rule is applied
+* **Near-duplicates**, by the subsequence rule (`text.repeats`). The training prompt is *dropped*. The rule is applied
   twice: to query parts, and to whole prompts. In whole prompts a match can also come from the constraint sentences,
   which are templates; such a training prompt is dropped as well, because a drop costs little. `rule` says which of the
   two matched. A text of fewer than 13 tokens can never match; short queries are what the exact comparison is for.

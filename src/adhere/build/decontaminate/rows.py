@@ -80,7 +80,7 @@ class BlockMatches(Record, frozen=True):
 
 
 class Decontaminate(Step):
-    """Drops rows that repeat a test item; the note of a block is `BlockMatches`."""
+    """Drops rows that repeat a test item; each block's note (`SortedBlock.note`) is a BlockMatches."""
 
     kind = "decontaminate"
 

@@ -134,7 +134,7 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
 
 
 def pairs_of(rows: Sequence[Row], settings: Settings, size: int) -> Iterator[list[tuple[int, Row]]]:
-    """Yield groups of `size` (number, row), in a seeded order; the last group may be smaller."""
+    """Yield the rows in groups of `size`, each as (number from 1, row), in a seeded order; the last may be smaller."""
     order = list(enumerate(rows, start=1))
     settings.rng("order").shuffle(order)
     for start in range(0, len(order), size):

@@ -26,13 +26,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
         if len(new_constraints) == options["count"]:
             break
         for _ in range(options["draws"]):
-            one = kind.draw(rng, words=topic_words(answer))
-            if keeps(answer, [one]) and not any(conflict(one, other) for other in [*row_constraints, *new_constraints]):
-                new_constraints.append(one)
+            drawn = kind.draw(rng, words=topic_words(answer))
+            if keeps(answer, [drawn]) and not any(conflict(drawn, c) for c in [*row_constraints, *new_constraints]):
+                new_constraints.append(drawn)
                 break
     if not new_constraints:
         raise UnfitRow("its answer keeps none of the constraints that were drawn")
-    sentences = [one.describe(rng.randrange(len(one.phrasings) - 1)) for one in new_constraints]
+    sentences = [c.describe(rng.randrange(len(c.phrasings) - 1)) for c in new_constraints]
     prompt = with_text(row["prompt"], " ".join([text_of(row["prompt"]), *sentences]))
     new_row = with_constraints({**row, "prompt": prompt}, [*row_constraints, *new_constraints])
     if not keeps(answer, [*row_constraints, *new_constraints]):

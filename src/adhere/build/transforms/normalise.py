@@ -16,7 +16,10 @@ from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 
 
 def normal(text: str) -> str:
-    """Return the text in the form that the module describes."""
+    r"""Return the text in NFC, without blanks at line ends, and with at most one empty line in a row.
+
+    Line breaks become `\n`; blanks at both ends of the text go.
+    """
     lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 

@@ -74,32 +74,32 @@ def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
 
 def with_constraints(row: Row, row_constraints: Sequence[Constraint]) -> Row:
     """Return a copy of the row with these constraints in its columns."""
-    refs = [one.ref() for one in row_constraints]
+    refs = [constraint.ref() for constraint in row_constraints]
     return {**row, "instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
 
 
 def keeps(text: str, row_constraints: Sequence[Constraint]) -> bool:
     """Tell whether the judge passes every constraint on `text`; False without constraints."""
-    verdicts = judge_text(text, [one.ref() for one in row_constraints], ("strict",))
+    verdicts = judge_text(text, [constraint.ref() for constraint in row_constraints], ("strict",))
     return {verdict.outcome for verdict in verdicts} == {"pass"}
 
 
-def breaks(text: str, one: Constraint) -> bool:
+def breaks(text: str, constraint: Constraint) -> bool:
     """Tell whether the judge fails a constraint on `text`."""
-    return judge_text(text, [one.ref()], ("strict",))[0].outcome == "fail"
+    return judge_text(text, [constraint.ref()], ("strict",))[0].outcome == "fail"
 
 
-def sentence_in(prompt: str, one: Constraint) -> str:
+def sentence_in(prompt: str, constraint: Constraint) -> str:
     """Return the sentence in which a prompt asks for a constraint.
 
     Raises:
         UnfitRow: The prompt holds no wording of the constraint.
     """
-    for number in range(len(one.phrasings)):
-        sentence = one.describe(number)
+    for number in range(len(constraint.phrasings)):
+        sentence = constraint.describe(number)
         if sentence in prompt:
             return sentence
-    raise UnfitRow(f"its prompt says {one.id} in no wording of ours")
+    raise UnfitRow(f"its prompt says {constraint.id} in no wording of ours")
 
 
 def without(prompt: str, sentence: str) -> str:

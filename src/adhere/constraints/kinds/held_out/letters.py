@@ -22,7 +22,7 @@ def _starts(word: str) -> str:
 
 @kind
 class Avoid(HeldOut):
-    """The letter does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
+    """The letter, small or capital, does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
 
     id = "letters:avoid"
     version = 2
@@ -62,7 +62,10 @@ class Avoid(HeldOut):
 
 @kind
 class AtLeastLetter(HeldOut):
-    """The letter occurs at least `count` times. With ("s", 2): "Cats sleep." passes, "Cats run." fails."""
+    """The letter, small or capital, occurs at least `count` times.
+
+    With ("s", 2): "Cats sleep." passes, "Cats run." fails.
+    """
 
     id = "letters:at_least"
     version = 2
@@ -92,7 +95,7 @@ class AtLeastLetter(HeldOut):
 
 @kind
 class FirstLetter(HeldOut):
-    """The first word begins with the letter. With "c": "Cats sleep." passes, "The cats sleep." fails."""
+    """The first word begins with the letter, in either case. With "c": "Cats run." passes, "The cats run." fails."""
 
     id = "letters:first"
     version = 2
@@ -124,7 +127,10 @@ class FirstLetter(HeldOut):
 
 @kind
 class Alliteration(HeldOut):
-    """At least `count` words begin with the letter. With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails."""
+    """At least `count` words begin with the letter, in either case.
+
+    With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails.
+    """
 
     id = "letters:alliteration"
     version = 2
@@ -157,7 +163,7 @@ class Alliteration(HeldOut):
 
 @kind
 class EverySentence(HeldOut):
-    """Every sentence begins with the letter.
+    """Every sentence begins with the letter, in either case.
 
     With "c": "Cats sleep. Cows too." passes, "Cats sleep. Dogs too." fails.
     """

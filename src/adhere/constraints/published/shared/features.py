@@ -126,7 +126,7 @@ class Text:
 
     @lazy
     def lower_finds_ascii(self) -> bool:
-        """Whether a lower-cased ASCII word in `lower` is found as by `re.IGNORECASE` in `raw`."""
+        """Whether searching `lower` for a lower-cased ASCII word finds what `re.IGNORECASE` finds in `raw`."""
         raw = self.raw
         return raw.isascii() or not any(character in raw for character in _ASCII_LIKE)
 

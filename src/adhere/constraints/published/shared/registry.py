@@ -61,8 +61,8 @@ def is_never_drawn(_value: Json, _params: Mapping[str, Json]) -> bool:
 class Param(NamedTuple):
     """Describes a published parameter.
 
-    `choices` are all values that the published code accepts (others make it raise). Without a `required` one it raises
-    too. `is_drawn` tells for which values (None: absent) it draws another one at random, and `draw` draws it.
+    `choices` are all values that the published code accepts; others make it raise, and so does the lack of a `required`
+    parameter. `is_drawn` tells for which values (None: absent) it draws another one at random, and `draw` draws it.
     """
 
     type: Literal["integer", "number", "string", "strings", "pairs"]
