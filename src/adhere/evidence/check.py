@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
+
 from adhere.errors import UsageError
 from adhere.evidence.checks.arithmetic import arithmetic_checks
 from adhere.evidence.checks.authors import Authors
@@ -25,9 +27,7 @@ from adhere.evidence.checks.hypotheses import (
     find_profile_rotations,
     find_rotations,
     find_swaps,
-    find_unexplained,
     lanes,
-    run_all,
 )
 from adhere.evidence.checks.invariants import absent_models, invariant_checks
 from adhere.evidence.checks.reconcile import Comparison, comparisons
@@ -105,7 +105,8 @@ def gather(documents: list[Document]) -> Evidence:
     authors = {document.name: Authors(document) for document in documents}
     evidence.compared, equalities = comparisons(values, means, authors)
     evidence.checks += equalities
-    run_all(evidence.checks)
+    for check in evidence.checks:
+        check.failed = not check.holds(as_printed)
     _leave_what_follows(evidence.checks)
     evidence.rotations = find_rotations(evidence.sheets, evidence.checks)
     evidence.rotations += find_profile_rotations(evidence.sheets, evidence.rotations)
@@ -194,7 +195,7 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
     conflicts += [_rotation_conflict(evidence, rotation) for rotation in evidence.rotations]
     for group in lanes(evidence.swaps).values():
         conflicts += [_swap_conflict(evidence, swap, len(group)) for swap in group]
-    conflicts += _check_conflicts(evidence, find_unexplained(evidence.checks))
+    conflicts += _check_conflicts(evidence, [check for check in evidence.checks if check.is_open])
     for sheet in evidence.sheets:
         for text in absent_models(sheet):
             lines = [sheet.table.caption_line or sheet.table.line, sheet.table.line]
@@ -205,8 +206,6 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
 
 def _number(conflicts: list[Conflict]) -> list[Conflict]:
     """Sort conflicts, most serious first and then by place, and number them: the same documents give the same ids."""
-    import msgspec
-
     sorted_conflicts = sorted(
         conflicts, key=lambda c: (_SEVERITY_ORDER[c.severity], c.type, c.documents[:1], c.lines[:1], c.message)
     )
@@ -226,8 +225,7 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 ) -> Conflict:
     values = list({value.id: value for value in values}.values())
     kind = "cross_document" if kind == "cross_table" else kind  # a document may contradict itself in two tables
-    places = [Source(value.document, value.line) for value in values] + list(sources)
-    places = list(dict.fromkeys(places))
+    places = list(dict.fromkeys([*(Source(value.document, value.line) for value in values), *sources]))
     return Conflict(
         id="",
         type=kind,
@@ -249,23 +247,17 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
         if check.doubt:
             doubted_checks[check.subjects[1].document, check.subjects[1].table.index].append(check)
         else:
-            conflicts.append(
-                _conflict(
-                    evidence, check.kind, check.severity, check.subjects, check.message(as_printed), check.sources
-                )
-            )
+            text = check.message(as_printed)
+            conflicts.append(_conflict(evidence, check.kind, check.severity, check.subjects, text, check.sources))
     for pair in doubted_checks.values():
         one, other = pair[0].subjects
         text = (
             f"{one.table.name} and {other.table.name} print different numbers in places that are labelled alike, "
             f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
         )
-        conflicts.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:1])))
+        sources = [Source(value.document, value.line) for value in pair[0].subjects]
+        conflicts.append(_conflict(evidence, pair[0].kind, "info", (), text, sources))
     return conflicts
-
-
-def _sources(checks: Sequence[Check]) -> list[Source]:
-    return [Source(value.document, value.line) for check in checks for value in check.subjects]
 
 
 def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:

@@ -53,12 +53,8 @@ def examine(
         findings = findings_of(evidence)
     panel = None
     if reviewers:
-        models = open_reviewers(reviewers)
-        try:
+        with open_reviewers(reviewers) as models:
             panel = review(findings, models)
-        finally:
-            for model in models:
-                model.close()
     return Examination(
         findings,
         answer(loaded_question, evidence) if loaded_question else None,

@@ -272,13 +272,7 @@ def _size(text: str) -> float:
 def _by_size(series: ModelName, contrast: Contrast, measure: Measure, evidence: Evidence) -> dict[str, list[Value]]:
     values_by_size: dict[str, list[Value]] = {}
     for value in evidence.values():
-        if (
-            value.model is None
-            or value.benchmark is None
-            or value.role != "score"
-            or value.setting
-            or not value.is_firm
-        ):
+        if value.model is None or value.role != "score" or value.setting or not value.is_firm:
             continue
         if value.model.tuning != contrast.tuning or not _is_measure(value, measure):
             continue
@@ -390,7 +384,7 @@ def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
         with_interval = [effect for effect in chosen if effect.finds]
         for measure in dict.fromkeys(effect.measure for effect in chosen):
             of_measure = [effect for effect in chosen if effect.measure == measure]
-            sizes = ", ".join(f"{effect.size} {_range(effect)}" for effect in of_measure)
+            sizes = ", ".join(f"{effect.size} {difference_text(effect, between=' to ')}" for effect in of_measure)
             clear = [effect.size for effect in with_interval if effect.measure == measure and effect.finds == "higher"]
             text = f"{measure}: {contrast.treatment} minus {contrast.control}, in points: {sizes}."
             if any(effect.finds for effect in of_measure):
@@ -414,16 +408,17 @@ def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
     return lines
 
 
-def _range(effect: Effect) -> str:
+def difference_text(effect: Effect, *, between: str) -> str:
+    """Write an effect as `+13.5`, or both ends with `between` between them; a dash if there is no difference."""
     if effect.low_effect is None or effect.high_effect is None:
         return "–"
-    low, high = _format_signed(effect.low_effect), _format_signed(effect.high_effect)
-    return low if low == high else f"{low} to {high}"
+    return between.join(dict.fromkeys(map(signed, (effect.low_effect, effect.high_effect))))
 
 
-def _format_signed(number: float) -> str:
-    """Write a number with its sign and one decimal, or two if one does not show it exactly."""
-    digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
+def signed(number: float, digits: int | None = None) -> str:
+    """Write a number with its sign and `digits` decimals; None: with one, or two if one does not show it exactly."""
+    if digits is None:
+        digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
     return f"{number:+.{digits}f}".replace("-", "−")
 
 

@@ -8,10 +8,11 @@ averaged away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
-from adhere.errors import AdhereError
 from adhere.evidence.findings import Conflict, Findings
 from adhere.evidence.panel import Ballot, Panel, Vote
 from adhere.models.base import Model, Request
@@ -40,18 +41,14 @@ def review(findings: Findings, models: Sequence[Model], *, seed: int = 0, most: 
     for ballot in ballots:
         if ballot.vote is not None:
             by_conflict.setdefault(ballot.conflict, []).append(ballot.vote)
-    pairs = equal = 0
-    for votes in by_conflict.values():
-        for index, vote in enumerate(votes):
-            for other in votes[index + 1 :]:
-                pairs, equal = pairs + 1, equal + (vote == other)
+    are_equal = [one == other for votes in by_conflict.values() for one, other in itertools.combinations(votes, 2)]
     return Panel(
         reviewers=tuple(model.name for model in models),
         ballots=tuple(ballots),
         asked=len(ballots),
         valid=sum(ballot.vote is not None for ballot in ballots),
-        agreement=equal / pairs if pairs else None,
-        pairs=pairs,
+        agreement=sum(are_equal) / len(are_equal) if are_equal else None,
+        pairs=len(are_equal),
     )
 
 
@@ -107,19 +104,18 @@ def _ballot(reviewer: str, conflict: str, replies: Sequence[tuple[Reply | None, 
     return Ballot(conflict, reviewer, first.vote, votes, first.reason)
 
 
-def open_reviewers(names: Sequence[str]) -> list[Model]:
-    """Open the models by name.
+@contextmanager
+def open_reviewers(names: Sequence[str]) -> Iterator[list[Model]]:
+    """Open models by name for a `with` block, and close them after it.
 
     Raises:
         AdhereError: A name is unknown or an engine is missing.
     """
     from adhere.models.catalog import open_model
 
-    models: list[Model] = []
-    try:
-        models.extend(open_model(name) for name in names)
-    except AdhereError:
-        for model in models:
-            model.close()
-        raise
-    return models
+    with ExitStack() as opened:
+        models = []
+        for name in names:
+            models.append(open_model(name))
+            opened.callback(models[-1].close)
+        yield models

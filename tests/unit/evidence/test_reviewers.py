@@ -78,5 +78,5 @@ def test_a_failed_call_is_recorded(findings: Findings) -> None:
 
 
 def test_an_unknown_reviewer_is_refused() -> None:
-    with pytest.raises(UnknownName):
-        open_reviewers(["scripted/fixed:x", "nowhere/model"])
+    with pytest.raises(UnknownName), open_reviewers(["scripted/fixed:x", "nowhere/model"]):
+        pass

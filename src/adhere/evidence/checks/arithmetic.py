@@ -199,14 +199,14 @@ def _near_mean(axis: _Axis, position: int) -> list[Check]:
     A failure is a warning, since the average may be weighted.
     """
     members, is_trimmed = next(iter(_compositions(axis, position)), ((), True))
-    lines = [line for line in axis.lines if {position, *members} <= line.numbers.keys()]
+    complete_lines = list(_complete_lines(axis, position, members))
     label = axis.labels[position].strip(" .").lower()
-    if is_trimmed or len(members) < LEAST_MEMBERS or len(lines) != 1 or label not in _PLAIN_AVERAGES:
+    if is_trimmed or len(members) < LEAST_MEMBERS or len(complete_lines) != 1 or label not in _PLAIN_AVERAGES:
         return []
-    average, values = lines[0].numbers[position].printed, [lines[0].numbers[member].printed for member in members]
+    line, average, values = complete_lines[0]
     if abs(average.value - _sum_or_mean(values, is_sum=False)) > NEAR_MEAN:
         return []
-    check = _aggregate_check(lines[0], position, members, is_sum=False)
+    check = _aggregate_check(line, position, members, is_sum=False)
     check.severity = "warning"
     return [check]
 
@@ -222,18 +222,13 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
     if is_trimmed or len(members) < 3:
         return []
     checks = []
-    for line in axis.lines:
-        if position not in line.numbers or any(member not in line.numbers for member in members):
-            continue
-        values = [line.numbers[member].printed for member in members]
+    for line, aggregate, values in _complete_lines(axis, position, members):
         total = _sum_or_mean(values, is_sum=True)
         # A row called `count` is none of the scores, and yet a part of the whole.
         parts = [value.printed for at, value in line.numbers.items() if axis.roles[at] != "aggregate"]
-        if _off(line.numbers[position].printed, parts, is_sum=True) <= 0:
+        if _off(aggregate, parts, is_sum=True) <= 0:
             continue
-        if all(value.decimals == 0 for value in values) and abs(
-            line.numbers[position].printed.value - total
-        ) < 0.1 * abs(total):
+        if not any(value.decimals for value in values) and abs(aggregate.value - total) < 0.1 * abs(total):
             checks.append(_aggregate_check(line, position, members, is_sum=True))
     return checks
 
@@ -254,38 +249,39 @@ def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], boo
     group = axis.groups[position]
     same = tuple(p for p in scores if group and axis.groups[p] == group)
     natural = [same, left, right, tuple(scores), tuple(p for p in aggregates if p < position)]
-    trimmed = [run[n_cut:] for run in (same, left, right) for n_cut in (1, 2)] + [
-        run[:-n_cut] for run in (same, left, right) for n_cut in (1, 2)
-    ]
-    compositions: list[tuple[tuple[int, ...], bool]] = []
-    for run, is_trimmed in [*((run, False) for run in natural), *((run, True) for run in trimmed)]:
-        if 2 <= len(run) <= MAX_MEMBERS and run not in [members for members, _ in compositions]:
-            compositions.append((run, is_trimmed))
-    return compositions
+    cuts = (slice(1, None), slice(2, None)), (slice(None, -1), slice(None, -2))
+    trimmed = [run[cut] for at_one_end in cuts for run in (same, left, right) for cut in at_one_end]
+    is_trimmed = dict.fromkeys(natural, False) | {run: True for run in trimmed if run not in natural}
+    return [(run, cut) for run, cut in is_trimmed.items() if 2 <= len(run) <= MAX_MEMBERS]
 
 
-def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> tuple[int, int]:
-    hits = trials = 0
+def _complete_lines(
+    axis: _Axis, position: int, members: tuple[int, ...]
+) -> Iterator[tuple[_Line, PrintedNumber, list[PrintedNumber]]]:
+    """Yield the lines with a number at `position` and at all `members`: the line, that number, the members' numbers."""
     places = {position, *members}
     for line in axis.lines:
         if places <= line.numbers.keys():
-            values = [line.numbers[member].printed for member in members]
-            if not any(value.value for value in values):
-                continue  # any weights give 0
+            yield line, line.numbers[position].printed, [line.numbers[member].printed for member in members]
+
+
+def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> tuple[int, int]:
+    """Count the lines whose aggregate is formed of `members` as supposed, and all lines that could show it."""
+    hits = trials = 0
+    for _, aggregate, values in _complete_lines(axis, position, members):
+        if any(value.value for value in values):  # of zeros any weights give 0
             trials += 1
-            hits += _off(line.numbers[position].printed, values, is_sum=is_sum) <= 0
+            hits += _off(aggregate, values, is_sum=is_sum) <= 0
     return hits, trials
 
 
 def _cancels(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> bool:
     """Tell whether exactly two lines fail, by the same amount in opposite directions."""
     gaps, tolerance = [], 0.0
-    for line in axis.lines:
-        if position in line.numbers and all(member in line.numbers for member in members):
-            aggregate, values = line.numbers[position].printed, [line.numbers[member].printed for member in members]
-            if _off(aggregate, values, is_sum=is_sum) > 0:
-                gaps.append(aggregate.value - _sum_or_mean(values, is_sum=is_sum))
-                tolerance += 2 * aggregate.half
+    for _, aggregate, values in _complete_lines(axis, position, members):
+        if _off(aggregate, values, is_sum=is_sum) > 0:
+            gaps.append(aggregate.value - _sum_or_mean(values, is_sum=is_sum))
+            tolerance += 2 * aggregate.half
     return len(gaps) == 2 and abs(sum(gaps)) <= tolerance + EPSILON
 
 
@@ -539,17 +535,14 @@ def _beside_check(value: Value, base: Value) -> Check:
 def _share(axis: _Axis, position: int) -> list[Check]:
     """Check a column of shares against a column of counts: share = count / total, the total printed or summed."""
     lines = [line for line in axis.lines if position in line.numbers]
+    roles = axis.sheet.row_roles if axis.word == "row" else []
+    total_lines = {index for index, role in enumerate(roles) if role == "aggregate"}
     for counts in range(len(axis.labels)):
         rows = [line for line in lines if counts in line.numbers and counts != position]
         if len(rows) < 3 or any(line.numbers[counts].printed.decimals for line in rows):
             continue
-        is_total = (
-            [axis.sheet.row_roles[line.index] == "aggregate" for line in rows]
-            if axis.word == "row"
-            else [False] * len(rows)
-        )
-        parts = [line for line, total in zip(rows, is_total, strict=True) if not total]
-        printed_total = next((line.numbers[counts] for line, total in zip(rows, is_total, strict=True) if total), None)
+        parts = [line for line in rows if line.index not in total_lines]
+        printed_total = next((line.numbers[counts] for line in rows if line.index in total_lines), None)
         total = (
             printed_total.printed.value if printed_total else sum(line.numbers[counts].printed.value for line in parts)
         )

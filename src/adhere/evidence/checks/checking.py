@@ -34,11 +34,9 @@ class Check:
 
     `subjects` are the numbers that are wrong if the check fails (the average, not its members); `others` take part.
     `holds` reads every number through its argument, so that a hypothesis can put other numbers in their place.
-    `sources` are lines
-    besides those of the numbers: a caption, a sentence. `weight` is what removing the failure counts for a hypothesis:
-    0 for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses no number: the two tables
-    seem to measure different things. A hypothesis may still explain such a failure. `absorbed` says that something
-    explains it.
+    `sources` are lines besides those of the numbers: a caption, a sentence. `doubt` says why a failure accuses no
+    number: the two tables seem to measure different things. A hypothesis may still explain such a failure. `failed`
+    says that it does not hold for the numbers as printed, `absorbed` that something explains the failure.
     """
 
     kind: ConflictType
@@ -48,7 +46,6 @@ class Check:
     message: Callable[[Read], str]
     severity: Severity = "error"
     sources: tuple[Source, ...] = ()
-    weight: float = 1.0
     doubt: str = ""
     failed: bool = field(default=False, init=False)
     absorbed: bool = field(default=False, init=False)
@@ -58,10 +55,10 @@ class Check:
         """Every number that takes part."""
         return self.subjects + self.others
 
-    def run(self) -> bool:
-        """Tell whether the check holds for the numbers as printed, and remember a failure."""
-        self.failed = not self.holds(as_printed)
-        return not self.failed
+    @property
+    def is_open(self) -> bool:
+        """Whether the check failed and nothing explains the failure yet."""
+        return self.failed and not self.absorbed
 
 
 def as_printed(value: Value) -> PrintedNumber:

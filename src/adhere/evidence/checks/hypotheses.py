@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from adhere.evidence.checks.checking import Check, Read, as_printed, exchange, replace_numbers
-from adhere.evidence.claims.printed import PrintedNumber
+from adhere.evidence.checks.checking import Check, Read, exchange, replace_numbers
+from adhere.evidence.claims.printed import EPSILON, PrintedNumber
 from adhere.evidence.claims.values import Sheet, Value
 
 _FAR, _NEAR = 10.0, 5.0
@@ -71,7 +71,7 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
     swaps: dict[tuple[int, int], Swap] = {}
     trials = 0
     for check in checks:
-        if not check.failed or check.absorbed:
+        if not check.is_open:
             continue
         if trials > MAX_TRIALS:
             break
@@ -121,15 +121,13 @@ def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> S
     removed_checks, open_checks = [], []
     for check in own_checks:
         if check.holds(number_at):
-            if check.failed and not check.absorbed:
+            if check.is_open:
                 removed_checks.append(check)
         elif (check.kind == "arithmetic" and len(check.others) > 2) or (
             check.kind == "invariant" and check.severity == "warning"
         ):
             open_checks.append(check)  # an average or a bound may need the exchanges of other rows as well
-        elif check.weight and check.kind != "emphasis":
-            # Marks may have moved with their numbers, and sentences that order models may be loose: neither speaks
-            # against.
+        elif check.kind != "emphasis":  # marks may have moved with their numbers
             return None
     if not removed_checks:
         return None
@@ -146,7 +144,7 @@ def _weight(removed_checks: Sequence[Check]) -> int:
 
     Conflicts of marks, and of tables that measure different things, prove little and are not counted.
     """
-    return sum(bool(check.weight) and check.kind != "emphasis" and not check.doubt for check in removed_checks)
+    return sum(check.kind != "emphasis" and not check.doubt for check in removed_checks)
 
 
 def _is_exact(value: Value, other: Value) -> bool:
@@ -251,7 +249,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
             mine = [value for value in check.values if (value.document, value.table.index) == own]
             if len(mine) == 1:
                 expectations[mine[0].column].append((mine[0], check))
-    failing = sum(check.failed and not check.absorbed for group in expectations.values() for _, check in group)
+    failing = sum(check.is_open for group in expectations.values() for _, check in group)
     if failing < LEAST_ROTATED:
         return None
     columns = [c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] != "attribute"]
@@ -269,7 +267,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     number_at = _move_columns(sheet, moves)
     # Sums and marks inside the table do not depend on what its columns are called.
     equalities = [check for check in checks if check.kind in _EQUALITIES]
-    removed_checks = [check for check in equalities if check.failed and not check.absorbed and check.holds(number_at)]
+    removed_checks = [check for check in equalities if check.is_open and check.holds(number_at)]
     broken_checks = [check for check in equalities if not check.failed and not check.holds(number_at)]
     after = [_count_met(sheet, group, moves.get(column, column)) for column, group in expectations.items()]
     still, total = sum(unmet for _, unmet in after), sum(map(sum, after))
@@ -366,7 +364,7 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
         f"rows, the one under {sheet.column_labels[average_columns[0]]!r} in {hits[average_columns[0]]}"
     )
     number_at = _move_columns(sheet, moves)
-    removed_checks = tuple(check for check in checks if check.failed and not check.absorbed and check.holds(number_at))
+    removed_checks = tuple(check for check in checks if check.is_open and check.holds(number_at))
     return Rotation(sheet, moves, removed_checks, evidence, _column_values(sheet, moves))
 
 
@@ -378,7 +376,7 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
         return False
     mean = sum(member.value for member in members) / len(members)
     tolerance = target.printed.half + sum(member.half for member in members) / len(members)
-    return abs(target.printed.value - mean) <= tolerance + 1e-9
+    return abs(target.printed.value - mean) <= tolerance + EPSILON
 
 
 # ── headers of sets that only their authors have ──
@@ -412,7 +410,7 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
     return rotations
 
 
-def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 -- one comparison, read in one go
+def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:
     columns = [c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] == "score"]
     theirs = {
         (v.model.key, v.benchmark.key): v.printed.value
@@ -431,45 +429,30 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 --
     if len(rows) < 3:
         return None
 
-    def distance(row: int, numbers: dict[int, float], shift: int) -> float:
-        total = 0.0
-        for column, number in numbers.items():
-            value = sheet.value(row, columns[(columns.index(column) + shift) % len(columns)])
-            total += min(abs(value.printed.value - number), _FAR) if value else _FAR
-        return total
+    def gap(row: int, column: int, number: float) -> float:
+        value = sheet.value(row, column)
+        return min(abs(value.printed.value - number), _FAR) if value else _FAR
 
-    sums = {shift: sum(distance(row, numbers, shift) for row, numbers in rows) for shift in range(len(columns))}
-    best = min(sums, key=lambda shift: sums[shift])
+    # By shift of the header: for each row, how far its numbers are from those of the other document.
+    turned = [
+        {c: columns[(at + shift) % len(columns)] for at, c in enumerate(columns)} for shift in range(len(columns))
+    ]
+    gaps = [
+        [[gap(row, moves[column], number) for column, number in numbers.items()] for row, numbers in rows]
+        for moves in turned
+    ]
+    sums = [sum(map(sum, by_row)) for by_row in gaps]
+    best = min(range(len(columns)), key=lambda shift: sums[shift])
     if best == 0 or sums[best] > 0.75 * sums[0]:
         return None
-    nearer = sum(distance(row, numbers, best) < distance(row, numbers, 0) for row, numbers in rows)
-    if nearer < len(rows):
+    if any(sum(now) >= sum(before) for now, before in zip(gaps[best], gaps[0], strict=True)):
         return None
     cells = sum(len(numbers) for _, numbers in rows)
-    moves = {column: columns[(index + best) % len(columns)] for index, column in enumerate(columns)}
-
-    def near(shift: int) -> int:
-        count = 0
-        for row, numbers in rows:
-            for column, number in numbers.items():
-                value = sheet.value(row, columns[(columns.index(column) + shift) % len(columns)])
-                count += value is not None and abs(value.printed.value - number) <= _NEAR
-        return count
-
+    before, now = (sum(one <= _NEAR for row in gaps[shift] for one in row) for shift in (0, best))
+    moves = turned[best]
     evidence = (
         f"of {cells} cells that {other.document.name}, {other.table.name} prints for the same {len(rows)} models "
-        f"under the same headings, {near(0)} are within {_NEAR:g} points as printed and {near(best)} "
+        f"under the same headings, {before} are within {_NEAR:g} points as printed and {now} "
         "with the header turned"
     )
     return Rotation(sheet, moves, (), evidence, _column_values(sheet, moves), is_certain=False)
-
-
-def find_unexplained(checks: Iterable[Check]) -> list[Check]:
-    """Return the failed checks that no hypothesis accounts for."""
-    return [check for check in checks if check.failed and not check.absorbed]
-
-
-def run_all(checks: Iterable[Check]) -> None:
-    """Run every check on the numbers as printed."""
-    for check in checks:
-        check.failed = not check.holds(as_printed)

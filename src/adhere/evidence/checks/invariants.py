@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from adhere.evidence.checks.checking import Check, Read, Source, as_printed, show_number
 from adhere.evidence.claims.names import ceiling_of, is_length, looks_like_model, model_name
-from adhere.evidence.claims.printed import EPSILON, agree, number_of
+from adhere.evidence.claims.printed import EPSILON, PrintedNumber, agree, number_of
 from adhere.evidence.claims.values import Sheet, Value
 
 _NO_CHANGE = (
@@ -70,14 +70,8 @@ def _no_change(sheet: Sheet) -> list[Check]:
     for value in sheet.values():
         if value.model is None or value.benchmark is None or not value.is_firm or value.role != "score":
             continue
-        length = next(
-            (
-                label
-                for label in (value.benchmark.variant, value.column_label.split()[-1] if value.column_label else "")
-                if is_length(label)
-            ),
-            "",
-        )
+        labels = (value.benchmark.variant, *value.column_label.split()[-1:])
+        length = next(filter(is_length, labels), "")
         number = number_of(length) if length else None
         if number is None or number.magnitude > limit:
             continue
@@ -123,10 +117,13 @@ def _check_ceilings(sheet: Sheet) -> list[Check]:
     return checks
 
 
+def _is_at_most(number: PrintedNumber, limit: PrintedNumber) -> bool:
+    return number.value <= limit.value + max(number.half, limit.half) + EPSILON
+
+
 def _bound_check(value: Value, ceiling: Value) -> Check:
     def holds(number_at: Read) -> bool:
-        number, limit = number_at(value), number_at(ceiling)
-        return number.value <= limit.value + max(number.half, limit.half) + EPSILON
+        return _is_at_most(number_at(value), number_at(ceiling))
 
     def message(number_at: Read) -> str:
         return (
@@ -154,8 +151,7 @@ def _loose(sheet: Sheet) -> list[Check]:
 
 def _loose_check(strict: Value, loose: Value) -> Check:
     def holds(number_at: Read) -> bool:
-        number, limit = number_at(strict), number_at(loose)
-        return number.value <= limit.value + max(number.half, limit.half) + EPSILON
+        return _is_at_most(number_at(strict), number_at(loose))
 
     def message(number_at: Read) -> str:
         return (
@@ -259,10 +255,7 @@ def _active_check(active_size: Value, whole: Value, *, is_dense: bool) -> Check:
         return a.magnitude <= b.magnitude + EPSILON and b.magnitude - a.magnitude <= tolerance
 
     def message(number_at: Read) -> str:
-        a, b = (
-            f"{show_number(number_at(active_size))}{number_at(active_size).unit}",
-            f"{show_number(number_at(whole))}{number_at(whole).unit}",
-        )
+        a, b = (f"{show_number(number)}{number.unit}" for number in (number_at(active_size), number_at(whole)))
         why = "a dense model uses all of its parameters" if is_dense else "active parameters are part of all parameters"
         return f"{active_size.place}: {a} active of {b} parameters in all, but {why}"
 

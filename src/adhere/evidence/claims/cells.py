@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adhere.evidence.claims.context import Context, setting_of
+from adhere.evidence.claims.context import Context, part_benchmark, row_setting, setting_of
 from adhere.evidence.claims.elsewhere import Elsewhere
 from adhere.evidence.claims.layout import Layout
 from adhere.evidence.claims.names import (
@@ -66,7 +66,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     below: list[str] = []
     if layout.models_in == "rows":
         role = row_role if row_role in {"attribute", "delta", "share"} and not about.benchmark else column_role
-        model_text, benchmark_path, setting = about.model, path, context.row_setting(row_label, sheet.row_models[r])
+        model_text, benchmark_path, setting = about.model, path, row_setting(row_label, sheet.row_models[r])
         if context.of_corner:
             benchmark_path, setting = [context.corner], " ".join(filter(None, [setting, setting_of(" ".join(path))]))
         if about.benchmark:
@@ -137,7 +137,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
             and metric_in(part_setting)
             and not metric_name(part_setting)[1]
         ):
-            own, part_setting = context.part(own, part_setting)
+            own, part_setting = part_benchmark(own, part_setting)
         if own is not None and part.number.unit.startswith("/"):
             own = own._replace(metric="correct", n=None, has_scale=False)  # `197/200` counts what was right
         values.append(
@@ -323,11 +323,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if role_of(text) == "aggregate" or (role_of(labels[-1]) == "aggregate" and not name.is_known):
         is_special = SPECIAL_AVERAGE.search(text) or context.special
         weight = f"{is_special.group().lower()}, " if is_special else ""
-        over = (
-            f"{context_benchmark.name}: " * bool(context_benchmark) + context.composition(sheet, section)
-            if context_benchmark
-            else context.composition(sheet, section)
-        )
+        over = (f"{context_benchmark.name}: " if context_benchmark else "") + context.composition(sheet, section)
         return name._replace(key="average", variant=f"{weight}of {over}" if over else ""), above, guesses
     if sheet.is_private:
         label = f"in-house {context.language}".strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Literal
 
@@ -82,14 +83,12 @@ class Context:
         # What labels mean, once for all the cells that they stand beside.
         self.models: dict[tuple[str, Tuning, bool], tuple[ModelName | None, str, str]] = {}
         self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], tuple[str, ...]]] = {}
-        self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
         texts = [*(label for path in layout.paths for label in path), *names]
         self._has_arrows = any(map(has_arrow, texts))
         self._labels = frozenset(without_pictures(path[-1]) for path in layout.paths[layout.first :] if path)
         self._said: dict[int, frozenset[str]] = {}
         self._row_said: dict[tuple[str, ...], frozenset[str]] = {}
-        self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
         """Split the labels over a column into the model's name, the labels above it, and the labels below it."""
@@ -112,24 +111,6 @@ class Context:
             self._row_said[labels] = said_of(*(one for one in labels if not looks_like_model(without_pictures(one))))
         hints = self._said[c] | self._row_said[labels]
         return direction_of(hints=hints) if hints else "higher"
-
-    def part(self, benchmark: BenchmarkName, label: str) -> tuple[BenchmarkName, str]:
-        """Return the benchmark of one of several values of a cell, with the metric that `label` names.
-
-        The second part is the label itself if it is another word than the metric (`EM`), else empty.
-        """
-        if (benchmark, label) not in self._parts:
-            metric = metric_name(label)[0]
-            variant = "" if "/" in benchmark.variant else benchmark.variant
-            rest = "" if metric.lower() == label.lower() else label
-            self._parts[benchmark, label] = (benchmark._replace(metric=metric, variant=variant), rest)
-        return self._parts[benchmark, label]
-
-    def row_setting(self, label: str, model: str) -> str:
-        """Return what the label of a row adds to the model that it continues."""
-        if (label, model) not in self._settings:
-            self._settings[label, model] = row_setting(label, model)
-        return self._settings[label, model]
 
     def model(self, label: str, own: Tuning = "") -> ModelName:
         """Return the model that a label of this table names; `own` is the tuning stated elsewhere in its row."""
@@ -177,10 +158,8 @@ def _tuning(table: Table) -> tuple[Tuning, str]:
 
 
 def _tuned_names(caption: str) -> frozenset[str]:
-    keys = set()
-    for word in re.findall(r"[A-Za-z][\w.+-]*-(?:Instruct|Chat|IT)\b", caption):
-        keys.add(model_name(word).key)
-    return frozenset(keys)
+    words = re.findall(r"[A-Za-z][\w.+-]*-(?:Instruct|Chat|IT)\b", caption)
+    return frozenset(model_name(word).key for word in words)
 
 
 def setting_of(text: str) -> str:
@@ -189,6 +168,18 @@ def setting_of(text: str) -> str:
     return "" if setting.lower() in DEFAULT_SETTINGS or is_role("delta", setting) else setting
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def part_benchmark(benchmark: BenchmarkName, label: str) -> tuple[BenchmarkName, str]:
+    """Return the benchmark of one of several values of a cell, with the metric that `label` names.
+
+    The second part is the label itself if it is another word than the metric (`EM`), else empty.
+    """
+    metric = metric_name(label)[0]
+    variant = "" if "/" in benchmark.variant else benchmark.variant
+    return benchmark._replace(metric=metric, variant=variant), "" if metric.lower() == label.lower() else label
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def row_setting(label: str, model: str) -> str:
     """Return what a row's label says besides its model: `+ YARN` gives `+YARN`, `w/o DCA` gives `without DCA`."""
     rest = label.removeprefix(model)

@@ -69,11 +69,8 @@ def coverage_of(sheet: Sheet) -> Coverage:
     shares = _rows_of_shares(sheet)
     if not lost_cells:
         return Coverage(n_printed, n_read, shares)
-    examples = ", ".join(lost_cells[:MAX_NAMED]) + (
-        f" and {len(lost_cells) - MAX_NAMED} more" if len(lost_cells) > MAX_NAMED else ""
-    )
     n_cells = n_read + len(lost_cells)
-    message = f"{sheet.table.name}: {len(lost_cells)} of {n_cells} cells were not read as numbers: {examples}"
+    message = f"{sheet.table.name}: {len(lost_cells)} of {n_cells} cells were not read as numbers: {_first(lost_cells)}"
     return Coverage(n_printed, n_read, f"{message}; {shares}" if shares else message)
 
 
@@ -108,10 +105,12 @@ def _lost_as_texts(sheet: Sheet) -> str:
     ]
     if len(lost_cells) < LEAST_NUMBERS:
         return ""
-    examples = ", ".join(lost_cells[:MAX_NAMED]) + (
-        f" and {len(lost_cells) - MAX_NAMED} more" if len(lost_cells) > MAX_NAMED else ""
-    )
+    examples = _first(lost_cells)
     return f"{sheet.table.name}: no cell was read as a number, though {len(lost_cells)} begin like one: {examples}"
+
+
+def _first(cells: list[str]) -> str:
+    return ", ".join(cells[:MAX_NAMED]) + (f" and {len(cells) - MAX_NAMED} more" if len(cells) > MAX_NAMED else "")
 
 
 def _why_nothing(sheet: Sheet, values: list[Value]) -> str:

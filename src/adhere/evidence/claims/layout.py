@@ -136,7 +136,7 @@ def _labels_over(table: Table) -> list[list[str]]:
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
     paths = [
         path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
-        for path in map(_or_blank, paths)
+        for path in (path or [""] for path in paths)
     ]
     _spell_out(paths)
     for path in paths:
@@ -292,10 +292,6 @@ def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
     return once if sum(label in once for label in scores) > max(1, len(scores) / 2) else frozenset()
 
 
-def _or_blank(path: list[str]) -> list[str]:
-    return path or [""]
-
-
 def _path(texts: list[str]) -> list[str]:
     path: list[str] = []
     for text in texts:
@@ -367,11 +363,7 @@ def _tells_rows_apart(table: Table, column: int) -> bool:
 
 
 def _head_kind(path: list[str]) -> Kind | Literal[""]:
-    for label in reversed(path):
-        kind = label_kind(label)
-        if kind:
-            return kind
-    return ""
+    return next(filter(None, map(label_kind, reversed(path))), "")
 
 
 def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
@@ -484,25 +476,20 @@ def named_in(text: str, names: frozenset[str]) -> list[str]:
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     """Set the model of a table of benchmarks, if its corner, caption or heading names the one model it is about."""
     data = layout.paths[layout.first :]
+    rows = [clean_label(text) for text in _column(table, layout.names)]
     known_columns = _share_of_names([path[-1:] for path in data])
-    known_rows = _share_of_names([[clean_label(text)] for text in _column(table, layout.names)])
+    known_rows = _share_of_names([[label] for label in rows])
     # `Dataset | DER | JER` below `Scores with the x-vector model`, or classes above `macro avg`.
-    is_of_sets = (
-        label_kind(corner) in {"benchmarks", "categories"}
-        or are_classes([clean_label(text) for text in _column(table, layout.names)])
-    ) and share(data, lambda path: is_metric(path[-1])) > 0.5
+    is_of_sets = label_kind(corner) in {"benchmarks", "categories"} or are_classes(rows)
+    is_of_sets = is_of_sets and share(data, lambda path: is_metric(path[-1])) > 0.5
     if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return
     corner_model = _MODEL_WORD.sub(" ", corner).strip(" :-")
     places = [("the corner of the table", [corner_model] if looks_like_model(corner_model) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
-        places.append(
-            (
-                "its caption",
-                [_without_kind(match["name"] or match["first"]) for match in _MODEL_SAID.finditer(table.caption)],
-            )
-        )
+        said = [_without_kind(match["name"] or match["first"]) for match in _MODEL_SAID.finditer(table.caption)]
+        places.append(("its caption", said))
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, models in places:
         if len(models) == 1:
@@ -511,11 +498,7 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
             return
         if models:
             break
-    labels = (
-        [path[-1] if path else "" for path in data]
-        if known_rows > known_columns
-        else [clean_label(text) for text in _column(table, layout.names)]
-    )
+    labels = [path[-1] if path else "" for path in data] if known_rows > known_columns else rows
     if (
         max(known_columns, known_rows) >= 0.5
         and not is_of_sets
@@ -614,16 +597,13 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
     """
     at = next((i for i in range(len(path)) if looks_like_model(path[i])), None)
     if at is None:
-        at = next(
-            (
-                i
-                for i in range(len(path) - 1, -1, -1)
-                if role_of(path[i]) == "score"
-                and label_kind(path[i]) in {"", "models"}
-                and not (_is_remark(path[i]) or (is_metric(path[i]) and not all(map(is_metric, path))))
-            ),
-            0,
-        )
+        may_be_model = [
+            role_of(label) == "score"
+            and label_kind(label) in {"", "models"}
+            and not (_is_remark(label) or (is_metric(label) and not all(map(is_metric, path))))
+            for label in path
+        ]
+        at = max((i for i, is_possible in enumerate(may_be_model) if is_possible), default=0)
     below = path[at + 1 :]
     name = path[at]
     if at and _SIZE_PIECE.fullmatch(name):

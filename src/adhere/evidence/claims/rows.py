@@ -59,6 +59,10 @@ def _numbers(cell: Cell) -> list[PrintedNumber]:
     return [part.number for part in cell.parts if part.number]
 
 
+def _numbers_below(table: Table, c: int) -> list[PrintedNumber]:
+    return [number for row in table.rows for cell in row.cells[c : c + 1] for number in _numbers(cell)]
+
+
 def row_role(label: str, layout: Layout, row: Row) -> Role:
     """Tell what the numbers of a row are."""
     numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
@@ -144,11 +148,8 @@ def _beside_shares(table: Table, layout: Layout) -> frozenset[int]:
 
     `Runs`, `Passed` and `Accuracy` of each model, in whatever language.
     """
-    columns = {
-        c: numbers
-        for c in range(layout.first, len(layout.paths))
-        if len(numbers := [n for row in table.rows for cell in row.cells[c : c + 1] for n in _numbers(cell)]) > 2
-    }
+    numbers_by_column = {c: _numbers_below(table, c) for c in range(layout.first, len(layout.paths))}
+    columns = {c: numbers for c, numbers in numbers_by_column.items() if len(numbers) > 2}
     if layout.models_in != "rows" or not any(all(n.unit == "%" for n in numbers) for numbers in columns.values()):
         return frozenset()
     bare = (c for c, numbers in columns.items() if all(map(_is_bare, numbers)))
@@ -170,7 +171,7 @@ def _counts(table: Table, c: int) -> bool:
 
     Most of its numbers have a scale letter (`275B`), or a split has hundreds of items.
     """
-    numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
+    numbers = _numbers_below(table, c)
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
     is_set = len(head) == 1 and head.isalpha() and all(map(_is_bare, numbers))  # `N`, `t`
     # `15.898` beside `261`: the point parts thousands.

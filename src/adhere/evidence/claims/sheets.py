@@ -114,6 +114,8 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
     That is a group, a section, a second label, or their order.
     """
     ticks = ticks_of(sheet.table, layout)
+    label_columns = [c for c in range(len(layout.kinds)) if c != layout.names and c not in ticks]
+    label_columns.sort(key=lambda c: layout.kinds[c] in {"shots", "metric", "size", "tuning"})  # these tell least
     groups: dict[Hashable, list[Value]] = defaultdict(list)
     scores = [value for value in sheet.values() if value.role not in {"attribute", "share"}]
     for value in printed_again(scores, lambda value: value.key and (value.key, value.shots)):
@@ -124,13 +126,7 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
             continue
         choices: list[tuple[int | None, list[str]]] = [(None, [sheet.table.rows[v.row].section for v in same])]
         choices += [(None, [parts_in_use(sheet.table.rows[v.row], ticks) for v in same])] if ticks else []
-        others = [
-            c
-            for c, kind in enumerate(layout.kinds)
-            if c != layout.names and kind not in {"shots", "metric", "size", "tuning"}
-        ]
-        others += [c for c, kind in enumerate(layout.kinds) if kind in {"shots", "metric", "size", "tuning"}]
-        choices += [(c, [label_above(sheet.table, v.row, c) for v in same]) for c in others if c not in ticks]
+        choices += [(c, [label_above(sheet.table, v.row, c) for v in same]) for c in label_columns]
         choices += [(None, [v.row_label for v in same]), (None, [v.column_label for v in same])]
         details = [[] for _ in same]  # type: list[list[str]]
         for c, texts in choices:

@@ -36,11 +36,6 @@ class Cell(NamedTuple):
         """The number of a cell with one value; else None."""
         return self.parts[0].number if len(self.parts) == 1 else None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing at all is printed in the cell (a dash is something)."""
-        return not self.text.strip()
-
 
 class Row(NamedTuple):
     """Holds a row below the header; `section` is the last section row above it (`Coding Tasks`)."""

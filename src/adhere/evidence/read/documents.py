@@ -25,9 +25,8 @@ def read_document(path: Path, *, name: str = "") -> Document:
     """Read the document at `path` (`-`: standard input), under `name` (by default the file's name without its ending).
 
     Raises:
-        UsageError: The file is absent, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or
-        of a
-            format that is not read; or `path` is an address.
+        UsageError: The file is absent, a directory, empty, larger than 64 MiB, binary, or an encrypted or damaged PDF;
+            or `path` is an address.
     """
     if str(path) == "-":
         return _from_stdin(name)
@@ -66,7 +65,10 @@ def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md
     """Read bytes as `read_document` reads a file; `suffix` is the ending of the file's name."""
     where = path or name
     if data.startswith(b"%PDF-") or suffix == ".pdf":
-        return _pdf(data, name, where)
+        blocks, problems = pdf_blocks(data, where)
+        document = Document(name, where, "pdf", [], problems=[Problem(name, 1, message) for message in problems])
+        read_pdf_document(document, blocks)
+        return document
     text, problem = _decode(data, where)
     kind = _kind(data, suffix)
     lines = text.removesuffix("\n").split("\n")
@@ -124,11 +126,3 @@ def _decode(data: bytes, where: str) -> tuple[str, str]:
 
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _pdf(data: bytes, name: str, where: str) -> Document:
-    blocks, problems = pdf_blocks(data, where)
-    document = Document(name, where, "pdf", [])
-    document.problems += [Problem(name, 1, message) for message in problems]
-    read_pdf_document(document, blocks)
-    return document

@@ -64,21 +64,14 @@ def examine_statements(
         raise UsageError(f"{len(statements)} statements; up to {MOST_STATEMENTS} are read at a time. Split the report.")
     splitting = None
     if splitter is not None:
-        (model,) = open_reviewers([splitter])
-        try:
+        with open_reviewers([splitter]) as (model,):
             statements, splitting = split(statements, model)
-        finally:
-            model.close()
     read_sources = Sources.of(read_all(sources))
     assessments = [with_confidence(judge(statement, read_sources)) for statement in statements]
     reviews = None
     if reviewers:
-        models = open_reviewers(reviewers)
-        try:
+        with open_reviewers(reviewers) as models:
             assessments, reviews = review(assessments, read_sources, models)
-        finally:
-            for model in models:
-                model.close()
     contradictions = [item for document in documents for item in _against_itself(document)]
     return Statements(
         tuple(assessments),

@@ -189,8 +189,6 @@ def _told_apart(mentions: list[Mention]) -> list[Mention]:
     clear_mentions = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
     spans = {axis: {(m.start, m.end) for m in clear_mentions if m.axis == axis} for axis in ("row", "column")}
     twice = spans["row"] & spans["column"]
-    if twice and spans["row"] - twice:
-        clear_mentions = [m for m in clear_mentions if m.axis == "column" or (m.start, m.end) not in twice]
-    elif twice and spans["column"] - twice:
-        clear_mentions = [m for m in clear_mentions if m.axis == "row" or (m.start, m.end) not in twice]
-    return clear_mentions
+    # Of such a piece the axis that has other labels gives its label up, the rows first.
+    axis = next((axis for axis in ("row", "column") if spans[axis] - twice), "")
+    return [m for m in clear_mentions if m.axis != axis or (m.start, m.end) not in twice]

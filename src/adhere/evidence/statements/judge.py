@@ -163,22 +163,13 @@ def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:
     sentence = wording(text)
     table_readings = sorted(readings(sentence, sources.grids), key=lambda reading: -reading.exactness)
     matches = [match(sentence, passage, sources.rarity) for passage in sources.search.best(text)]
+    # Of the many numbers of a table's row only the labels tell which is meant, and `cells` reads these.
     matches = [
-        _of_row(passage_match)
-        if passage_match.passage.kind == "row" and passage_match.kind != "words"
-        else passage_match
-        for passage_match in matches
+        m._replace(standing="near", kind="words") if m.passage.kind == "row" and m.kind != "words" else m
+        for m in matches
     ]
     matches.sort(key=lambda passage_match: (_ORDER[passage_match.standing], -passage_match.score))
     return _verdict(statement, sentence, table_readings, matches, sources)
-
-
-def _of_row(passage_match: Match) -> Match:
-    """Mark a match with a row of a table as uncertain.
-
-    Of the row's many numbers only the labels tell which is meant, and `cells` reads these.
-    """
-    return passage_match._replace(standing="near", kind="words")
 
 
 def _verdict(

@@ -42,6 +42,10 @@ _WORD_LIKE = re.compile(r"(?:ly|ing|ed|ion|ions|ers|ors|ity|ally|most|both|few)$
 _FROM_TO = re.compile(r"\bfrom\b.{1,80}\bto\b", re.IGNORECASE)
 
 
+Token = tuple[int, int, str]
+"""A word with the places where it begins and ends."""
+
+
 class Match(NamedTuple):
     """Says how far one passage supports a statement.
 
@@ -169,10 +173,11 @@ class _Comparison:
     def _is_exchanged(self) -> bool:
         """Tell whether a list has another word than the passage's: `schools, health and …` for `schools, law and …`."""
         for own, theirs in self._changes():
-            before, _, behind = self.sentence.text.partition(own[0])
+            word = own[0][2]
+            before, _, behind = self.sentence.text.partition(word)
             is_listed = _MEMBER.search(before) or _LISTED.match(behind)
-            is_new = not any(_has(stem(own[0]), text) for text in (self.source, self.near))
-            if len(own) == len(theirs) == 1 and is_listed and is_new and not own[0][0].isdigit():
+            is_new = not any(_has(stem(word), text) for text in (self.source, self.near))
+            if len(own) == len(theirs) == 1 and is_listed and is_new and not word[0].isdigit():
                 return True
         return False
 
@@ -181,19 +186,20 @@ class _Comparison:
         unsure = [stem(n.text) for n in self.sentence.names if not n.is_sure and not _WORD_LIKE.search(n.text)]
         return any(all(word not in t.stems for t in (self.source, self.near, self.around)) for word in unsure)
 
-    def _changes(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield the words of a statement that repeats the passage, and the passage's words, where they differ."""
+    def _changes(self) -> Iterator[tuple[Sequence[Token], Sequence[Token]]]:
+        """Yield up to three words of the statement, and those that the passage has in their place.
+
+        Yields nothing unless the statement otherwise repeats the passage.
+        """
         if self.ordered >= REPEATED:
-            one, other = ([stem(token) for _, _, token in text.tokens] for text in (self.sentence, self.source))
-            for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+            for tag, a, b, c, d in _matcher(self.sentence, self.source).get_opcodes():
                 if tag == "replace" and b - a <= 3 and d - c <= 3:
-                    own, theirs = self.sentence.tokens[a:b], self.source.tokens[c:d]
-                    yield [token for _, _, token in own], [token for _, _, token in theirs]
+                    yield self.sentence.tokens[a:b], self.source.tokens[c:d]
 
     def _turned(self) -> str:
         """Return the word for which a statement that repeats the passage has its opposite; empty if there is none."""
         for own, theirs in self._changes():
-            for word, other in itertools.product(own, theirs):
+            for (_, _, word), (_, _, other) in itertools.product(own, theirs):
                 if are_opposites(word, other):
                     return f"“{other}” instead of “{word}”"
         return ""
@@ -232,9 +238,8 @@ class _Comparison:
 
     def _instead(self, number: Quantity) -> Quantity | None:
         """Return the number that the passage has in place of `number`: the same unit, similar words; None if none."""
-        used_numbers = [
-            o for o in self.source.numbers if any(agrees(own, o) for own in self.numbers if own is not number)
-        ]
+        others = [own for own in self.numbers if own is not number]
+        used_numbers = [o for o in self.source.numbers if any(agrees(own, o) for own in others)]
         own = _around(number, self.sentence)
         best: tuple[float, Quantity] | None = None
         for other in self.source.numbers:
@@ -256,16 +261,13 @@ class _Comparison:
 
     def _other_name(self, name: Name) -> str:
         """Return the passage's name in place of `name`, if the statement otherwise repeats the passage; else empty."""
-        if self.ordered < REPEATED or _COMPARES.search(self.sentence.text) or not name.start:
+        if _COMPARES.search(self.sentence.text) or not name.start:
             return ""
-        one = [stem(token) for _, _, token in self.sentence.tokens]
-        other = [stem(token) for _, _, token in self.source.tokens]
-        at = next(place for place, (start, _, _) in enumerate(self.sentence.tokens) if start >= name.start)
-        for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-            if tag == "replace" and a <= at < b and b - a <= 3 and d - c <= 3:
-                begin, end = self.source.tokens[c][0], self.source.tokens[d - 1][1]
-                if any(begin <= theirs.start < end and theirs.is_sure for theirs in self.source.names):
-                    return self.source.text[begin:end]
+        first = next(token for token in self.sentence.tokens if token[0] >= name.start)
+        for own, theirs in self._changes():
+            begin, end = theirs[0][0], theirs[-1][1]
+            if first in own and any(begin <= other.start < end and other.is_sure for other in self.source.names):
+                return self.source.text[begin:end]
         return ""
 
     def _is_swapped(self) -> bool:
@@ -292,11 +294,8 @@ class _Comparison:
         if self.ordered >= 0.8:
             return False
         for number in self.numbers:
-            alike = [
-                o
-                for o in self.source.numbers
-                if _is_alike(number, o) and number.noun and stem(o.noun) == stem(number.noun)
-            ]
+            noun = stem(number.noun)
+            alike = [o for o in self.source.numbers if noun and _is_alike(number, o) and stem(o.noun) == noun]
             own = [o for o in alike if agrees(number, o)]
             if len(alike) > 1 and own and len(self.numbers) < len(alike):
                 words = self.sentence.stems
@@ -321,11 +320,14 @@ def _has(word: str, text: Wording) -> bool:
 
 def _in_order(sentence: Wording, source: Wording) -> float:
     """Return the share of a statement's words that a passage has in the same order."""
-    one, other = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
-    if not one:
+    if not sentence.tokens:
         return 0.0
-    blocks = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) / len(one)
+    return sum(block.size for block in _matcher(sentence, source).get_matching_blocks()) / len(sentence.tokens)
+
+
+def _matcher(sentence: Wording, source: Wording) -> difflib.SequenceMatcher[str]:
+    one, other = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
+    return difflib.SequenceMatcher(None, one, other, autojunk=False)
 
 
 def _same_noun(one: Quantity, other: Quantity) -> bool:
@@ -372,6 +374,6 @@ def _behind(number: Quantity, text: Wording) -> list[str]:
 def _around(number: Quantity, text: Wording) -> set[str]:
     """Return the stems of the words around a number."""
     at = next((place for place, (start, _, _) in enumerate(text.tokens) if start >= number.start), len(text.tokens))
-    near: Sequence[tuple[int, int, str]] = text.tokens[max(0, at - _NEAR) : at + _NEAR + 1]
+    near: Sequence[Token] = text.tokens[max(0, at - _NEAR) : at + _NEAR + 1]
     words: Iterable[str] = (part for _, _, token in near for part in re.split(r"[-/]", token))
     return {stem(word) for word in words if stem(word) in text.stems}

@@ -169,20 +169,9 @@ def _with_unit(text: str, match: re.Match[str], value: float, half: float, unit:
         unit, end = "%", unit_match.end()
     elif unit_match and unit_match["times"]:
         unit, end = "times", unit_match.end()
-    elif singular in _SECONDS:
-        unit, end, value, half = (
-            "s",
-            unit_match.end() if unit_match else end,
-            value * _SECONDS[singular],
-            half * _SECONDS[singular],
-        )
-    elif word in _BYTES:
-        unit, end, value, half = (
-            "bytes",
-            unit_match.end() if unit_match else end,
-            value * _BYTES[word],
-            half * _BYTES[word],
-        )
+    elif unit_match and (singular in _SECONDS or word in _BYTES):
+        size = _SECONDS[singular] if singular in _SECONDS else _BYTES[word]
+        unit, end, value, half = "s" if singular in _SECONDS else "bytes", unit_match.end(), value * size, half * size
     elif unit != "times":
         noun = _noun(text[end : end + 60])
     if re.search(r"[$€£]\s?$", before):

@@ -7,6 +7,7 @@ agree and its quotation stands in a passage letter for letter; passages are mate
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -113,10 +114,9 @@ def sources_quote(passage: Passage) -> Quote:
 
 def _kappa(by_statement: dict[int, list[Opinion]]) -> tuple[float | None, int]:
     """Return Cohen's kappa of pairs of reviewers (supported, or anything else), and the number of pairs."""
-    table = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
-    for opinions in by_statement.values():
-        for one, other in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2):
-            table[one.verdict == "supported", other.verdict == "supported"] += 1
-    return cohens_kappa(table[True, True], table[True, False], table[False, True], table[False, False]), sum(
-        table.values()
+    table = Counter(
+        (one.verdict == "supported", other.verdict == "supported")
+        for opinions in by_statement.values()
+        for one, other in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2)
     )
+    return cohens_kappa(*(table[one, other] for one in (True, False) for other in (True, False))), table.total()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from adhere.evidence.checks.against_runs import ClaimTest
 from adhere.evidence.panel import Panel
-from adhere.evidence.question import Answer, Effect, Place
+from adhere.evidence.question import Answer, Effect, Place, difference_text, signed
 from adhere.report.pieces.numbers import DASH, decimal
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.terminal import one_line
@@ -23,14 +23,8 @@ def answer_text(answer: Answer, *, width: int = 100) -> str:
     lines += [paragraph(note, width=width, label="–", hang=2) for note in _notes(answer.effects)]
     lines += ["", paragraph(answer.refused, width=width, label="✗", hang=2), ""]
     for confounder in answer.confounders:
-        lines.append(
-            paragraph(
-                confounder.name if confounder.lines else f"{confounder.name}: no sentence names it",
-                width=width,
-                label="~",
-                hang=2,
-            )
-        )
+        name = confounder.name if confounder.lines else f"{confounder.name}: no sentence names it"
+        lines.append(paragraph(name, width=width, label="~", hang=2))
         lines += [
             paragraph(f"{line.document}:{line.line}: “{_cut(line.text)}”", width=width, indent=6)
             for line in confounder.lines[:2]
@@ -55,20 +49,16 @@ def _values(places: Sequence[Place]) -> str:
 
 def difference(effect: Effect) -> str:
     """Format a difference as `+13.5`, or with both ends if documents differ."""
-    if effect.low_effect is None or effect.high_effect is None:
-        return DASH
-    low, high = _sign(effect.low_effect), _sign(effect.high_effect)
-    return low if low == high else f"{low} … {high}"
+    return difference_text(effect, between=" … ")
 
 
 def interval(effect: Effect) -> str:
-    """Format an interval as `+7.8 … +19.2`."""
-    return DASH if effect.low is None or effect.high is None else f"{_sign(effect.low, 1)} … {_sign(effect.high, 1)}"
+    """Format an interval as `+7.8 … +19.2`; a dash without one."""
+    return _interval(effect.low, effect.high)
 
 
-def _sign(number: float, digits: int | None = None) -> str:
-    decimals = digits if digits is not None else 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
-    return f"{number:+.{decimals}f}".replace("-", "−")
+def _interval(low: float | None, high: float | None) -> str:
+    return DASH if low is None or high is None else f"{signed(low, 1)} … {signed(high, 1)}"
 
 
 def _notes(effects: Sequence[Effect]) -> list[str]:
@@ -147,8 +137,8 @@ def runs_text(tests: Sequence[ClaimTest], *, width: int = 100) -> str:
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
     for item in tests:
         measured_text = decimal(item.measured)
-        gap = DASH if item.difference is None else _sign(round(item.difference, 1), 1)
-        reach = DASH if item.low is None or item.high is None else f"{_sign(item.low, 1)} … {_sign(item.high, 1)}"
+        gap = DASH if item.difference is None else signed(round(item.difference, 1), 1)
+        reach = _interval(item.low, item.high)
         rows.append([item.claim, item.metric, f"{item.printed:g}", measured_text, gap, reach, item.standing])
     lines = [heading("Against our own Runs"), text_table(rows, width=width, left=2)]
     reasons = dict.fromkeys(f"{item.run}: {item.reason}" for item in tests)

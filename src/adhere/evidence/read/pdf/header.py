@@ -76,13 +76,7 @@ def header_rows(table: PageTable) -> list[list[str]]:
 def _place_texts(table: PageTable) -> None:
     """Place a whole text that stands over one column in that column: `All AUROC` over numbers narrower than `All`."""
     for line in to_lines(table.header):
-        texts: list[list[Word]] = []
-        for word in line.words:
-            if texts and word.left - texts[-1][-1].right < 0.5 * word.size:
-                texts[-1].append(word)
-            else:
-                texts.append([word])
-        for text in texts:
+        for text in _close_words(line.words, 0.5):
             places = {place_of(word, table) for word in text}
             near = [c for c, column in enumerate(table.columns) if _offset(text, column) < 0.3 * text[0].size]
             below = [word for word in table.header if word.top > text[0].bottom - 0.3 * text[0].size]
@@ -90,6 +84,17 @@ def _place_texts(table: PageTable) -> None:
             # Over several names below it, it groups them; over three columns and more, it is several names.
             if len(places) == 2 and len(near) == 1 and len(names) < 2:
                 table.placed |= {id(word): len(table.labels) + 1 + near[0] for word in text}
+
+
+def _close_words(words: list[Word], reach: float) -> list[list[Word]]:
+    """Group the words of a line that follow each other within `reach` times their size."""
+    texts: list[list[Word]] = []
+    for word in words:
+        if texts and word.left - texts[-1][-1].right < reach * word.size:
+            texts[-1].append(word)
+        else:
+            texts.append([word])
+    return texts
 
 
 def _offset(text: list[Word], column: tuple[float, float]) -> float:
@@ -147,14 +152,8 @@ def _covers(
 
 def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
     """Join the words of a header line that follow closely, except where each names a single column."""
-    texts: list[list[Word]] = []
-    for word in words:
-        if texts and word.left - texts[-1][-1].right < 0.6 * word.size:
-            texts[-1].append(word)
-        else:
-            texts.append([word])
     parts: list[list[Word]] = []
-    for text in texts:
+    for text in _close_words(words, 0.6):
         names = {place: [*own] for place, own in groupby(text, lambda word: place_of(word, table))}
         columns = ((own, table.columns[place - len(table.labels) - 1]) for place, own in names.items())
         is_apart = all(abs(middle_of(own) - (left + right) / 2) < 0.5 * text[0].size for own, (left, right) in columns)

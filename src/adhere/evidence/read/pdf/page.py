@@ -64,7 +64,7 @@ class PageLine:
     def text(self) -> str:
         """The line's words; with two spaces between words that stand farther apart than a space."""
         pieces = [self.words[0].text]
-        for before, word in zip(self.words, self.words[1:], strict=False):
+        for before, word in pairwise(self.words):
             pieces += ["  " if word.left - before.right > 0.8 * word.size else " ", word.text]
         return "".join(pieces)
 
@@ -138,6 +138,14 @@ class Block(NamedTuple):
     page: int = 0
 
 
+def rules_by_width(rules: list[Rule]) -> list[list[Rule]]:
+    """Group rules that begin and end at the same places, to 3 points."""
+    alike: dict[tuple[int, int], list[Rule]] = {}
+    for rule in rules:
+        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
+    return list(alike.values())
+
+
 def without_doubles(tops: list[float]) -> list[float]:
     """Return the places of rules, a double rule once (the lower)."""
     places: list[float] = []
@@ -207,8 +215,8 @@ def _find_remarks(words: list[Word]) -> set[int]:
 
 def is_prose(line: PageLine) -> bool:
     """Tell whether a line is running text: many words, none far from the word before."""
-    gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
-    return len(line.words) >= 8 and (not gaps or max(gaps) < 0.7 * line.words[0].size)
+    gaps = (after.left - before.right for before, after in pairwise(line.words))
+    return len(line.words) >= 8 and max(gaps) < 0.7 * line.words[0].size
 
 
 def middle_of(text: list[Word]) -> float:

@@ -15,6 +15,7 @@ from adhere.evidence.read.pdf.page import (
     Word,
     find_numbers,
     lines_between,
+    rules_by_width,
     to_lines,
 )
 
@@ -54,10 +55,7 @@ def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
     Empty if there is none: three rules of one width must stand to the right of text with a straight right edge, and the
     table must have a caption of its own.
     """
-    alike: dict[tuple[int, int], list[Rule]] = {}
-    for rule in rules:
-        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
-    for group in (group for group in alike.values() if len(group) >= 3):
+    for group in (group for group in rules_by_width(rules) if len(group) >= 3):
         tops = [rule.top for rule in group]
         left, top, bottom = min(rule.left for rule in group), min(tops), max(tops)
         near = [word for word in words if top - 2 < (word.top + word.bottom) / 2 < bottom + 2]

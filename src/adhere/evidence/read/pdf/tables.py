@@ -20,6 +20,7 @@ from adhere.evidence.read.pdf.page import (
     is_prose,
     lines_between,
     middle_of,
+    rules_by_width,
     without_doubles,
 )
 
@@ -39,7 +40,7 @@ def _is_row(line: PageLine) -> bool:
     values = len(numbers) + sum(is_absent(word.text) for word in line.words)
     if not numbers or values < 2:
         return False
-    apart = sum(b.left - a.right > 0.6 * b.size for a, b in zip(line.words, line.words[1:], strict=False))
+    apart = sum(after.left - before.right > 0.6 * after.size for before, after in pairwise(line.words))
     last = line.words[-LEAST_AT_END:]
     if len(last) < len(line.words) and all(word in numbers or is_absent(word.text) for word in last):
         return True  # narrow columns behind the longest name
@@ -51,11 +52,8 @@ def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
 
     Returns, for each such set, the second rule (under the header) and the place of the last.
     """
-    alike: dict[tuple[int, int], list[Rule]] = {}
-    for rule in rules:
-        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
     bands = []
-    for group in alike.values():
+    for group in rules_by_width(rules):
         tops = without_doubles([rule.top for rule in group])
         if len(tops) >= 3:
             bands.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
@@ -118,9 +116,12 @@ def _begins_body(lines: list[PageLine], at: int, columns: Sequence[tuple[float, 
 def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, rules: list[Rule]) -> bool:
     """Tell whether a rule from `left` to `right` ends the rows above a line, with a wide gap below the rule."""
     lowest = line.top - 1.2 * above.height
-    return above.bottom - 2 < lowest and any(
-        above.bottom - 2 <= rule.top < lowest and rule.left <= left + 2 and rule.right >= right - 2 for rule in rules
-    )
+    return any(above.bottom - 2 <= rule.top < lowest for rule in _reaching(rules, left, right))
+
+
+def _reaching(rules: list[Rule], left: float, right: float) -> list[Rule]:
+    """Return the rules that reach from `left` to `right`, each end to 2 points."""
+    return [rule for rule in rules if rule.left <= left + 2 and rule.right >= right - 2]
 
 
 def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
@@ -157,7 +158,7 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
     """Return the first line below the header's rule, for headers that hold numbers themselves (`GPT-4o 0513`)."""
     left = min(line.words[0].left for line in lines[first : first + 3])
     right = max(w.right for w in lines[first].words)
-    wide = without_doubles([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
+    wide = without_doubles([rule.top for rule in _reaching(rules, left, right)])
     above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
     # Short rules at one height reach over the table together.
     ends = {round(rule.top): rule.right for rule in sorted(rules, key=lambda rule: rule.right)}
@@ -179,8 +180,8 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
 
 def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
     """Tell whether a rule is the first of a table: a caption stands between it and the rule before."""
-    left, right = columns[0][0] + 2, columns[-1][1] - 2
-    before = (r.top for r in rules if r.left <= left and r.right >= right and r.top < rule.top - 4)
+    over = _reaching(rules, columns[0][0], columns[-1][1])
+    before = (other.top for other in over if other.top < rule.top - 4)
     between = lines_between(lines, max(before, default=rule.top), rule.top)
     return any(CAPTION.match(line.text) for line in between)
 
@@ -201,10 +202,8 @@ def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float
 
     Rows of words (`Architecture`) may stand above the rows of numbers.
     """
-    left, right = columns[0][0], columns[-1][1]
-    wide = without_doubles(
-        [r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
-    )
+    over = _reaching(rules, columns[0][0], columns[-1][1])
+    wide = without_doubles([rule.top for rule in over if rule.top <= lines[first].top + 2])
     reach = MAX_HEADER_LINES * 2 * lines[first].height
     near = [top for top in wide if lines[first].top - top < reach]
     while len(near) >= 2 and first > 0 and lines[first - 1].top >= near[-1] - 2:
@@ -236,11 +235,8 @@ def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: li
 
 def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> Rule | None:
     """Return the rule over all columns that a line stands right under; None if there is none."""
-    left, right = columns[0][0], columns[-1][1]
-    return next(
-        (r for r in rules if r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height),
-        None,
-    )
+    over = _reaching(rules, columns[0][0], columns[-1][1])
+    return next((rule for rule in over if 0 <= line.top - rule.top < 1.5 * line.height), None)
 
 
 def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
@@ -310,8 +306,8 @@ def _header(
     lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]
 ) -> tuple[list[Word], int]:
     """Return the words above the first row of numbers that belong to the table, and the index of their first line."""
-    left, right = columns[0][0], columns[-1][1]
-    reaching = [r for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
+    over = _reaching(rules, columns[0][0], columns[-1][1])
+    reaching = [rule for rule in over if rule.top <= lines[first].top + 2]
     # Short rules below the labels of groups that touch each other reach over all numbers, but not over the names.
     names = min(line.words[0].left for line in lines[first : first + 3]) + lines[first].height
     full = [rule for rule in reaching if rule.left <= names]
