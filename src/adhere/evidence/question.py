@@ -412,10 +412,10 @@ def difference_text(effect: Effect, *, between: str) -> str:
     """Write an effect as `+13.5`, or both ends with `between` between them; a dash if there is no difference."""
     if effect.low_effect is None or effect.high_effect is None:
         return "–"
-    return between.join(dict.fromkeys(map(signed, (effect.low_effect, effect.high_effect))))
+    return between.join(dict.fromkeys(map(format_signed, (effect.low_effect, effect.high_effect))))
 
 
-def signed(number: float, digits: int | None = None) -> str:
+def format_signed(number: float, digits: int | None = None) -> str:
     """Write a number with its sign and `digits` decimals; None: with one, or two if one does not show it exactly."""
     if digits is None:
         digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2

@@ -73,24 +73,12 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "percent": numbers.percent,
-        "points": numbers.points,
-        "percent_interval": numbers.percent_interval,
-        "points_interval": numbers.points_interval,
-        "count": numbers.count,
-        "plural": numbers.plural,
-        "decimal": numbers.decimal,
-        "p_value": numbers.p_value,
-        "reason_of": reason_of,
-        "sentence": sentence,
-        "guard_cells": guard_cells,
-        "heat": _heat,
-        "level": level,
-        "mark_hidden": mark_hidden,
-        "meter": meter,
-        "explained": words,
-    }
+    formats = (
+        numbers.percent, numbers.points, numbers.percent_interval, numbers.points_interval, numbers.count,
+        numbers.plural, numbers.decimal, numbers.p_value, reason_of, sentence, guard_cells, level, mark_hidden, meter,
+    )  # fmt: skip
+    environment.filters |= {function.__name__: function for function in formats}
+    environment.filters |= {"heat": _heat, "explained": words}
     return environment
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from adhere.evidence.checks.against_runs import ClaimTest
 from adhere.evidence.panel import Panel
-from adhere.evidence.question import Answer, Effect, Place, difference_text, signed
+from adhere.evidence.question import Answer, Effect, Place, difference_text, format_signed
 from adhere.report.pieces.numbers import DASH, decimal
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.terminal import one_line
@@ -58,7 +58,7 @@ def interval(effect: Effect) -> str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return DASH if low is None or high is None else f"{signed(low, 1)} … {signed(high, 1)}"
+    return DASH if low is None or high is None else f"{format_signed(low, 1)} … {format_signed(high, 1)}"
 
 
 def _notes(effects: Sequence[Effect]) -> list[str]:
@@ -137,7 +137,7 @@ def runs_text(tests: Sequence[ClaimTest], *, width: int = 100) -> str:
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
     for item in tests:
         measured_text = decimal(item.measured)
-        gap = DASH if item.difference is None else signed(round(item.difference, 1), 1)
+        gap = DASH if item.difference is None else format_signed(round(item.difference, 1), 1)
         reach = _interval(item.low, item.high)
         rows.append([item.claim, item.metric, f"{item.printed:g}", measured_text, gap, reach, item.standing])
     lines = [heading("Against our own Runs"), text_table(rows, width=width, left=2)]

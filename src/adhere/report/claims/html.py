@@ -70,8 +70,14 @@ class ShownConflict(NamedTuple):
     classes: str
 
 
+class _Place(NamedTuple):
+    table: int
+    row: int
+    column: int
+
+
 class Group(NamedTuple):
-    """Holds the conflicts of one type."""
+    """Holds the conflicts of one type: what `members` shows, and the numbers of all conflicts and of errors."""
 
     kind: str
     words: str
@@ -88,7 +94,8 @@ def claims_html(examination: Examination) -> str:
     conflicts_by_model = Counter(
         model
         for conflict in findings.conflicts
-        for model in {by_id[name].model for name in conflict.claims if name in by_id and by_id[name].model}
+        for model in dict.fromkeys(by_id[name].model for name in conflict.claims if name in by_id)
+        if model
     )
     models = {model: f"m{number}" for number, (model, _) in enumerate(conflicts_by_model.most_common(MAX_MODELS))}
     groups = []
@@ -96,15 +103,8 @@ def claims_html(examination: Examination) -> str:
         members = [conflict for conflict in findings.conflicts if conflict.type == kind]
         if members:
             shown_conflicts = tuple(_show_conflict(alike, by_id, grids, models) for alike in _alike(members, by_id))
-            groups.append(
-                Group(
-                    kind,
-                    words,
-                    shown_conflicts,
-                    len(members),
-                    sum(conflict.severity == "error" for conflict in members),
-                )
-            )
+            errors = sum(conflict.severity == "error" for conflict in members)
+            groups.append(Group(kind, words, shown_conflicts, len(members), errors))
     by_status = Counter(claim.status for claim in findings.claims)
     checked_claims = [claim for claim in findings.claims if claim.status != "unsupported"]
     guesses = Counter(guess for claim in findings.claims for guess in claim.guesses)
@@ -138,17 +138,18 @@ def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list
     """
     groups: dict[tuple[str, object], list[Conflict]] = {}
     for conflict in conflicts:
-        columns = [_column(claims[name]) for name in conflict.claims if name in claims]
-        is_in_tables = columns and None not in columns
+        own_claims = [claims[name] for name in conflict.claims if name in claims]
+        columns = [(claim.document, place.table, place.column) for claim in own_claims if (place := _place(claim))]
+        is_in_tables = columns and len(columns) == len(own_claims)
         key = frozenset(columns) if is_in_tables else conflict.id
         groups.setdefault((conflict.severity, key), []).append(conflict)
     return list(groups.values())
 
 
-def _column(claim: Claim) -> tuple[str, str, str] | None:
-    """Return document, table and column of a printed number; None for one in a sentence."""
-    place = _PLACE.search(claim.id)
-    return (claim.document, place["table"], place["column"]) if place else None
+def _place(claim: Claim) -> _Place | None:
+    """Return where a claim's number stands, by the claim's id; None for a number in a sentence."""
+    match = _PLACE.search(claim.id)
+    return _Place(*map(int, match.groups())) if match else None
 
 
 def _show_conflict(
@@ -179,9 +180,8 @@ def _grids(claims: Sequence[Claim]) -> Grids:
     """Return the claims of every table, by (document, table), then by (row, column)."""
     grids: Grids = defaultdict(lambda: defaultdict(list))
     for claim in claims:
-        place = _PLACE.search(claim.id)
-        if place:
-            grids[claim.document, int(place["table"])][int(place["row"]), int(place["column"])].append(claim)
+        if place := _place(claim):
+            grids[claim.document, place.table][place.row, place.column].append(claim)
     return grids
 
 
@@ -189,9 +189,8 @@ def _tables(claims: Sequence[Claim], grids: Grids) -> tuple[ShownTable, ...]:
     """Return the tables with a conflict's cells, these cells marked."""
     bad: dict[tuple[str, int], set[tuple[int, int]]] = defaultdict(set)
     for claim in claims:
-        place = _PLACE.search(claim.id)
-        if place:
-            bad[claim.document, int(place["table"])].add((int(place["row"]), int(place["column"])))
+        if place := _place(claim):
+            bad[claim.document, place.table].add((place.row, place.column))
     return tuple(_table(grids[key], cells) for key, cells in list(bad.items())[:MAX_SHOWN_TABLES])
 
 

@@ -39,6 +39,8 @@ _SUMMARY = (
     "refused", "timed out", "other errors", "missing", "why no rank", "stored in", "floor", "floor's answerer",
 )  # fmt: skip
 
+_COLOURS = {"pass": "#b7e1cd", "partial": "#fce8b2", "fail": "#f4c7c3"}
+
 
 def write_leaderboard_xlsx(sweep: Sweep | None, board: Leaderboard, path: Path, *, most_rows: int = MOST_ROWS) -> None:
     """Write the workbook; whoever reads `path` sees the old file or the whole new one.
@@ -63,7 +65,7 @@ class _Workbook:
         self.formats = formats_of(workbook)
         self.colours = {
             name: workbook.add_format({"bg_color": colour, "font_color": "#202020"})
-            for name, colour in (("pass", "#b7e1cd"), ("partial", "#fce8b2"), ("fail", "#f4c7c3"))
+            for name, colour in _COLOURS.items()
         }
 
     def fill(self) -> None:
@@ -111,21 +113,10 @@ class _Workbook:
                     *area, {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look}
                 )
             return
-        sheet.conditional_format(
-            *area,
-            {
-                "type": "3_color_scale",
-                "min_type": "num",
-                "mid_type": "num",
-                "max_type": "num",
-                "min_value": 0,
-                "mid_value": 0.5,
-                "max_value": 1,
-                "min_color": "#f4c7c3",
-                "mid_color": "#fce8b2",
-                "max_color": "#b7e1cd",
-            },
-        )
+        scale: dict[str, object] = {"type": "3_color_scale"}
+        for end, value, look in (("min", 0, "fail"), ("mid", 0.5, "partial"), ("max", 1, "pass")):
+            scale |= {f"{end}_type": "num", f"{end}_value": value, f"{end}_color": _COLOURS[look]}
+        sheet.conditional_format(*area, scale)
 
     def _summary(self) -> None:
         sheet = self._sheet("Model Summary")
@@ -167,15 +158,8 @@ class _Workbook:
         for test, number in left_out.items():
             sheets[test].filter()
             if number:
-                sheets[test].add(
-                    [
-                        (
-                            f"{number:,} more answers are in the store (adhere report SWEEP): "
-                            f"this sheet shows {share:,} of each model"
-                        )
-                    ],
-                    default="note",
-                )
+                more = f"{number:,} more answers are in the store (adhere report SWEEP)"
+                sheets[test].add([f"{more}: this sheet shows {share:,} of each model"], default="note")
 
 
 def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
@@ -249,22 +233,13 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
         ]
     settings += [("coverage that a rank takes", board.min_coverage), ("confidence of intervals", board.confidence)]
     for suite in board.suites:
-        settings += _leaves(
-            f"suite {suite.name}",
-            {
-                "version": suite.version,
-                "sha256": suite.sha256,
-                "prompts": suite.n_prompts,
-                "draws": suite.draws,
-                "limit": suite.limit,
-                "mode": suite.mode,
-                "sampling": msgspec.to_builtins(suite.sampling),
-                "easiest": suite.easiest,
-                "median": suite.median,
-                "hardest": suite.hardest,
-                "resolvable difference": suite.resolvable,
-            },
-        )
+        facts = {
+            "version": suite.version, "sha256": suite.sha256, "prompts": suite.n_prompts, "draws": suite.draws,
+            "limit": suite.limit, "mode": suite.mode, "sampling": msgspec.to_builtins(suite.sampling),
+            "easiest": suite.easiest, "median": suite.median, "hardest": suite.hardest,
+            "resolvable difference": suite.resolvable,
+        }  # fmt: skip
+        settings += _leaves(f"suite {suite.name}", facts)
     for engine in {encode(row.engine): row.engine for row in board.rows}.values():
         settings += _leaves("engine", msgspec.to_builtins(engine))
     if sweep is not None:

@@ -5,6 +5,8 @@ An undefined number (None) is always `DASH`; the text next to it gives the reaso
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from adhere.text.words import plural_of
 
 DASH = "–"
@@ -39,6 +41,20 @@ def percent_interval(low: float | None, high: float | None) -> str:
 def points_interval(low: float | None, high: float | None) -> str:
     """Format an interval in percentage points: `−2.0…+4.4`."""
     return DASH if low is None or high is None else f"{points(low)}…{points(high)}"
+
+
+class _Estimate(Protocol):
+    @property
+    def difference(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def points_and_interval(estimate: _Estimate) -> str:
+    """Format a difference of rates with its interval, in percentage points: `+1.2 (−2.0…+4.4)`."""
+    return f"{points(estimate.difference)} ({points_interval(estimate.low, estimate.high)})"
 
 
 def count(value: int | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adhere.report.page import render
-from adhere.report.pieces.numbers import count, p_value, percent, points, points_interval
+from adhere.report.pieces.numbers import count, p_value, percent, points, points_and_interval, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.study.starts import parts_chart
 from adhere.study.outcome.result import Contrast, DrawnResult
@@ -23,11 +23,11 @@ def drawn_text(result: DrawnResult, *, width: int = 100) -> str:
         "",
         paragraph(f"{result.rule}. Here: {result.because}. {result.decides}".strip(), width=width),
         "",
-        text_table([list(CONTRASTS), *contrast_rows(result)], width=width, left=1),
+        text_table([CONTRASTS, *contrast_rows(result)], width=width),
         "",
-        text_table([list(SEEDS), *seed_rows(result)], width=width, left=1),
+        text_table([SEEDS, *seed_rows(result)], width=width),
         "",
-        text_table([list(KINDS), *kind_rows(result)], width=width, left=1),
+        text_table([KINDS, *kind_rows(result)], width=width),
         "",
         paragraph(limits(result), width=width),
     ]
@@ -112,9 +112,7 @@ def seed_rows(result: DrawnResult) -> list[list[str]]:
 
 def kind_rows(result: DrawnResult) -> list[list[str]]:
     """Return a row for each kind: both arms, and the overall difference without the kind."""
-    without = {
-        one.kind: f"{points(one.difference)} ({points_interval(one.low, one.high)})" for one in result.kinds_left_out
-    }
+    without = {one.kind: points_and_interval(one) for one in result.kinds_left_out}
     return [
         [
             one.kind, ", ".join(map(str, one.seeds)), count(one.n_prompts), percent(one.rate_treatment),

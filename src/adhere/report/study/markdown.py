@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from adhere.report.pieces.glossary import COULD_FIND
-from adhere.report.pieces.numbers import count, decimal, p_value, percent, percent_interval, points, points_interval
+from adhere.report.pieces.numbers import count, p_value, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
 from adhere.report.pieces.wording import level, noun_of, sentence, verb_of
@@ -80,10 +80,10 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         "## Given up for it?",
-        _table(["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], view.guard_rows(result)),
+        _table(view.GUARD_HEADINGS, view.guard_rows(result)),
         *(
             ["What every arm forgot of plain English:",
-                _table(["arm", "perplexity", "start", "worse by", "interval", "outcome"], view.tax_rows(result))]
+                _table(view.TAX_HEADINGS, view.tax_rows(result))]
             if result.tax
             else []
         ),
@@ -114,18 +114,7 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         "## Cost",
-        _table(
-            ["arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB"],
-            [
-                [
-                    cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),
-                    count(cost.tokens_generated),
-                    count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes),
-                    decimal(cost.peak_memory_gb),
-                ]
-                for cost in result.arm_costs
-            ],
-        ),
+        _table(view.COST_HEADINGS, view.cost_rows(result)),
         "## Threats to validity",
         _list(threats(result)),
         (f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "

@@ -6,7 +6,7 @@ forgot.
 
 from __future__ import annotations
 
-from adhere.report.pieces.numbers import count, percent, plural, points, points_interval
+from adhere.report.pieces.numbers import count, percent, plural, points, points_and_interval, points_interval
 from adhere.study.outcome.result import KindsLeftOut, LostKind, StudyResult, SuiteFound
 
 PART_HEADINGS = ("prompts that ask for", "prompts", "arm", "seeds", "passed", "sound")
@@ -46,10 +46,9 @@ def lost_whole_sentence(result: StudyResult) -> str:
         f"{percent(lost_whole.below, digits=0)} of the prompts in: {counts}."
     )
     if lost_whole.share is not None and lost_whole.count(primary.treatment) + lost_whole.count(primary.control):
-        rest = points_interval(lost_whole.low, lost_whole.high)
         text += (
             f" Such cells carry {percent(lost_whole.share, digits=0)} of the difference over all these cells; "
-            f"over the others it is {points(lost_whole.difference)} ({rest})."
+            f"over the others it is {points_and_interval(lost_whole)}."
         )
     return text
 
@@ -95,7 +94,7 @@ def parts_lines(result: StudyResult) -> list[str]:
                 None,
             )
             over = (
-                f" (difference {points(difference.difference)} ({points_interval(difference.low, difference.high)}))"
+                f" (difference {points_and_interval(difference)})"
                 if difference is not None and difference.difference is not None
                 else ""
             )

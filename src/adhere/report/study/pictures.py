@@ -8,7 +8,7 @@ from statistics import fmean
 from markupsafe import Markup
 
 from adhere.report.pieces.charts import WIDE, Bar, Difference, Mark, Spot, bars, forest, marks, nice_top, scatter
-from adhere.report.pieces.numbers import count, percent, percent_interval, points, points_interval, significant
+from adhere.report.pieces.numbers import count, percent, percent_interval, points_and_interval, significant
 from adhere.report.study.view import ArmRows, ContrastRow, SliceScores, kind_table, tone_of
 from adhere.study.outcome.result import StudyResult
 
@@ -132,7 +132,7 @@ def growth_charts(result: StudyResult) -> list[Markup]:
                 continue
             base = gain.rate_control
             low, high = (None if end is None else max(0.0, base + end) for end in (gain.low, gain.high))
-            text = f"{points(gain.difference)} ({points_interval(gain.low, gain.high)}) · {count(amount)} {unit}"
+            text = f"{points_and_interval(gain)} · {count(amount)} {unit}"
             label = f"{point.method} × {point.budget}"
             spots.append(
                 Spot(label, amount / 1000, base + gain.difference, low, high, text, tone_of(result, point.method))

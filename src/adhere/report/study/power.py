@@ -72,7 +72,7 @@ def power_text(
     lines = [heading("How many seeds and prompts?"), ""]
     lines.append(paragraph(source_sentence([parts for parts, _ in tables], own=own, is_guess=is_guess), width=width))
     for parts, rows in tables:
-        lines += ["", f"  {parts.name}", text_table([list(HEADINGS), *power_rows(rows)], width=width, left=0)]
+        lines += ["", f"  {parts.name}", text_table([HEADINGS, *power_rows(rows)], width=width, left=0)]
     return "\n".join([*lines, "", paragraph(NOTE, width=width)]) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from adhere.report.pieces.numbers import count, p_value, percent, plural, points, points_interval
+from adhere.report.pieces.numbers import count, p_value, percent, plural, points, points_and_interval, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import sentence
 from adhere.study.outcome.answer import Disagreement, Reproduction, StartsReproduction
@@ -58,14 +58,9 @@ def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
         f"  sign flips over seeds: p {p_value(reproduction.sign_flip_p)}",
     ]
     if kinds and kinds.difference is not None:
-        lines.append(
-            f"  kinds as a sample of kinds: {points(kinds.difference)} "
-            f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
-        )
-    if one := reproduction.sound:
-        lines.append(
-            f"  were only sound answers counted: {points(one.difference)} ({points_interval(one.low, one.high)})"
-        )
+        lines.append(f"  kinds as a sample of kinds: {points_and_interval(kinds)}, p {p_value(kinds.p_value)}")
+    if reproduction.sound:
+        lines.append(f"  were only sound answers counted: {points_and_interval(reproduction.sound)}")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from adhere.report.page import render
 from adhere.report.pieces.charts import Difference, forest
-from adhere.report.pieces.numbers import count, p_value, points, points_interval
+from adhere.report.pieces.numbers import count, p_value, points, points_and_interval, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import effect, reason_of
 from adhere.study.outcome.result import Contrast, StartsResult
@@ -26,7 +26,7 @@ def starts_text(result: StartsResult, *, width: int = 100) -> str:
         "",
         paragraph(result.holds, width=width),
         "",
-        text_table([list(HEADINGS), *start_rows(result)], width=width, left=2),
+        text_table([HEADINGS, *start_rows(result)], width=width, left=2),
         *(paragraph(between_sentence(one), width=width) for one in result.between),
         *further_lines(result, width=width),
     ]
@@ -56,7 +56,7 @@ def further_lines(result: StartsResult, *, width: int) -> list[str]:
     for label, *values in further_rows(result):
         names = [*(one.start for one in result.starts), "all together"]
         lines += ["", paragraph(label, width=width)]
-        lines.append(text_table([list(pair) for pair in zip(names, values, strict=True)], width=width, left=2))
+        lines.append(text_table([*zip(names, values, strict=True)], width=width, left=2))
     return lines
 
 
@@ -73,9 +73,7 @@ def further_rows(result: StartsResult) -> list[list[str]]:
 
 
 def _brief(one: Contrast) -> str:
-    if one.difference is None:
-        return "not measured"
-    return f"{points(one.difference)} ({points_interval(one.low, one.high)})"
+    return "not measured" if one.difference is None else points_and_interval(one)
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:
@@ -114,7 +112,7 @@ def parts_chart(parts: Sequence[tuple[str, Contrast]], together: Contrast, *, na
             one.difference,
             one.low,
             one.high,
-            f"{points(one.difference)} ({points_interval(one.low, one.high)})",
+            points_and_interval(one),
             effect(one).direction,
             one.minimum_detectable,
             label == "all together",

@@ -144,7 +144,7 @@ def _contrasts(result: StudyResult, width: int) -> str:
 def _alike(result: StudyResult, width: int) -> str:
     if not result.alike:
         return ""
-    rows = text_table([list(view.ALIKE_HEADINGS), *view.alike_rows(result)], width=width, left=3)
+    rows = text_table([view.ALIKE_HEADINGS, *view.alike_rows(result)], width=width, left=3)
     sentences = [
         paragraph(text, width=width, hang=2) for text in (registered_sentence(result), draws_sentence(result)) if text
     ]
@@ -154,31 +154,23 @@ def _alike(result: StudyResult, width: int) -> str:
 def _growth(result: StudyResult, width: int) -> str:
     if result.growth is None:
         return ""
-    rows = text_table([list(view.GROWTH_HEADINGS), *view.growth_rows(result)], width=width)
+    rows = text_table([view.GROWTH_HEADINGS, *view.growth_rows(result)], width=width)
     return "\n".join([heading(f"Does it grow? (gain over {one_line(result.growth.reference)}, points)"), rows])
 
 
 def _guards(result: StudyResult, width: int) -> str:
-    rows = [["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], *view.guard_rows(result)]
+    rows = [view.GUARD_HEADINGS, *view.guard_rows(result)]
     lines = [heading(f"Given up for it? ({result.verdict.primary.name}; tests of non-inferiority)")]
     lines.append(text_table(rows, width=width) if result.guards else "  Nothing was measured.")
     if result.tax:
-        tax = [["arm", "perplexity", "start", "worse by", "interval", "outcome"], *view.tax_rows(result)]
+        tax = [view.TAX_HEADINGS, *view.tax_rows(result)]
         lines += ["", "  What every arm forgot of plain English:", text_table(tax, width=width)]
     if result.forgotten:
-        rows = [list(FORGOTTEN_HEADINGS), *forgotten_rows(result)]
-        lines += [
-            "",
-            "  What every arm lost of the kinds that the start keeps (points):",
-            text_table(rows, width=width),
-        ]
+        forgotten = text_table([FORGOTTEN_HEADINGS, *forgotten_rows(result)], width=width)
+        lines += ["", "  What every arm lost of the kinds that the start keeps (points):", forgotten]
     if result.traps:
-        lines += [
-            "",
-            "  The letter alone:",
-            text_table([list(view.TRAP_HEADINGS), *view.trap_rows(result.traps)], width=width),
-        ]
-        lines.append(paragraph(view.TRAPS_NOTE, width=width, hang=2))
+        traps = text_table([view.TRAP_HEADINGS, *view.trap_rows(result.traps)], width=width)
+        lines += ["", "  The letter alone:", traps, paragraph(view.TRAPS_NOTE, width=width, hang=2)]
     if result.matched:
         lines += ["", "  Equal compute, measured:"]
         lines += [paragraph(view.matched_sentence(one), width=width, label="·", hang=4) for one in result.matched]
@@ -193,7 +185,7 @@ def _sides(result: StudyResult, width: int) -> str:
         heading("Not worse at the rest? (other harnesses' items; tests of non-inferiority)"),
         paragraph(view.sides_line(result), width=width, label="rest", hang=6),
         "",
-        text_table([list(SIDE_HEADINGS), *(side_row(side) for side in tests)], width=width),
+        text_table([SIDE_HEADINGS, *(side_row(side) for side in tests)], width=width),
         *(paragraph(reason, width=width, hang=2) for reason in side_reasons(tests)),
         "",
         paragraph(view.sides_what(result), width=width, hang=2),
@@ -204,21 +196,13 @@ def _sides(result: StudyResult, width: int) -> str:
 def _tuning(result: StudyResult, width: int) -> str:
     if result.tuning is None:
         return ""
-    rows = [list(view.TRIAL_HEADINGS), *(list(row.cells) for row in view.trial_rows(result))]
+    rows = [view.TRIAL_HEADINGS, *(row.cells for row in view.trial_rows(result))]
     sentences = [paragraph(text, width=width, label="·", hang=2) for text in view.tuning_sentences(result)]
     return "\n".join([heading("Tuning: every trial"), *sentences, "", text_table(rows, width=width, left=3)])
 
 
 def _ledger(result: StudyResult, width: int) -> str:
-    rows = [["arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB"]]
-    rows += [
-        [
-            cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),
-            count(cost.tokens_generated), count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes),
-            decimal(cost.peak_memory_gb),
-        ]
-        for cost in result.arm_costs
-    ]  # fmt: skip
+    rows = [view.COST_HEADINGS, *view.cost_rows(result)]
     table = text_table(rows, width=width) if result.arm_costs else "  No arm was trained."
     return f"{heading(f'Cost (whole study: {view.minutes_words(result)})')}\n{table}"
 

@@ -14,6 +14,7 @@ from adhere.report.pieces.numbers import (
     percent_interval,
     plural,
     points,
+    points_and_interval,
     points_interval,
 )
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
@@ -82,9 +83,7 @@ class ContrastRow(NamedTuple):
         contrast = self.contrast
         if contrast.difference is None:
             return points(None)
-        if contrast.low is None:
-            return f"{points(contrast.difference)} (no interval)"
-        return f"{points(contrast.difference)} ({points_interval(contrast.low, contrast.high)})"
+        return f"{points(contrast.difference)} (no interval)" if contrast.low is None else points_and_interval(contrast)
 
 
 class RateTable(NamedTuple):
@@ -295,6 +294,9 @@ def changes_of(result: StudyResult) -> list[str]:
     ]
 
 
+GUARD_HEADINGS = ("guard", "treatment", "control", "worse by", "interval", "margin", "outcome")
+
+
 def guard_rows(result: StudyResult) -> list[list[str]]:
     """Return name, both values, how much worse, interval, margin and outcome of each guard."""
     rows = []
@@ -402,8 +404,8 @@ def hangs_on_sentence(result: StudyResult) -> str:
     else:
         parts.append(
             f"With the {plural(kinds.n_kinds, 'kind')} of constraint as a sample of kinds "
-            f"({plural(kinds.n_prompts, 'prompt')} that ask for one): {points(kinds.difference)} "
-            f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}."
+            f"({plural(kinds.n_prompts, 'prompt')} that ask for one): {points_and_interval(kinds)}, "
+            f"p {p_value(kinds.p_value)}."
         )
     return " ".join(parts)
 
@@ -440,8 +442,8 @@ def suites_line(result: StudyResult) -> str:
 
 def _change(one: Contrast) -> str:
     return (
-        f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
-        f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
+        f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points_and_interval(one)}, "
+        f"Holm p {p_value(one.p_adjusted)}"
     )
 
 
@@ -565,6 +567,9 @@ def contamination_rows(result: StudyResult) -> dict[str, object]:
     return {_CONTAMINATION.get(name, name.replace("_", " ")): value for name, value in contamination.items()}
 
 
+TAX_HEADINGS = ("arm", "perplexity", "start", "worse by", "interval", "outcome")
+
+
 def tax_rows(result: StudyResult) -> list[list[str]]:
     """Return each arm's perplexity of plain text, the start model's, how much worse it is, and the interval."""
     return [
@@ -573,6 +578,23 @@ def tax_rows(result: StudyResult) -> list[list[str]]:
             percent_interval(one.low, one.high), one.outcome,
         ]
         for one in result.tax
+    ]  # fmt: skip
+
+
+COST_HEADINGS = (
+    "arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB",
+)  # fmt: skip
+
+
+def cost_rows(result: StudyResult) -> list[list[str]]:
+    """Return a row with the costs of each arm at each seed."""
+    return [
+        [
+            cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),
+            count(cost.tokens_generated), count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes),
+            decimal(cost.peak_memory_gb),
+        ]
+        for cost in result.arm_costs
     ]  # fmt: skip
 
 

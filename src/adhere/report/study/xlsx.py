@@ -132,7 +132,7 @@ def _contrasts(result: StudyResult) -> list[list[Value]]:
         "difference", "low", "high", "gained", "lost", "p_value", "p_adjusted", "minimum_detectable", "coverage",
         "method", "reason",
     )  # fmt: skip
-    return [list(names)] + [[getattr(contrast, name) for name in names] for contrast in result.contrasts]
+    return _fields(names, result.contrasts)
 
 
 def _seeds(result: StudyResult) -> list[list[Value]]:
@@ -149,7 +149,7 @@ def _seeds(result: StudyResult) -> list[list[Value]]:
 def _guards(result: StudyResult) -> list[list[Value]]:
     names = ("name", "treatment", "control", "value_treatment", "value_control", "worse", "low", "high", "margin",
         "outcome")  # fmt: skip
-    return [list(names)] + [[getattr(guard, name) for name in names] for guard in [*result.guards, *result.tax]]
+    return _fields(names, [*result.guards, *result.tax])
 
 
 def _sides(result: StudyResult) -> list[list[Value]]:
@@ -157,14 +157,11 @@ def _sides(result: StudyResult) -> list[list[Value]]:
         "task", "harness", "score", "unit", "n", "left_out", "value_a", "value_b", "worse", "low", "high", "margin",
         "outcome", "needed", "reason",
     )  # fmt: skip
-    sides = result.sides
-    if sides is None:
+    if result.sides is None:
         return [list(names)]
-    rows: list[list[Value]] = [list(names)]
-    rows += [[getattr(side, name) for name in names] for side in sides.tests]
+    rows = _fields(names, result.sides.tests)
     rows += [[], ["checkpoint", "is called"]]
-    rows += [[label, ", ".join(models)] for label, models in sides.models.items()]
-    return rows
+    return rows + [[label, ", ".join(models)] for label, models in result.sides.models.items()]
 
 
 def _tuning(result: StudyResult) -> list[list[Value]]:
@@ -179,7 +176,7 @@ def _tuning(result: StudyResult) -> list[list[Value]]:
 def _arm_costs(result: StudyResult) -> list[list[Value]]:
     names = ("arm", "seed", "prompts", "answers_generated", "tokens_generated", "tokens_trained", "petaflops",
         "minutes", "peak_memory_gb")  # fmt: skip
-    return [list(names)] + [[getattr(cost, name) for name in names] for cost in result.arm_costs]
+    return _fields(names, result.arm_costs)
 
 
 def _stage_costs(result: StudyResult) -> list[list[Value]]:
@@ -188,7 +185,12 @@ def _stage_costs(result: StudyResult) -> list[list[Value]]:
         "tokens_trained", "tokens_processed", "tokens_scored", "petaflops", "minutes", "minutes_generating",
         "peak_memory_gb",
     )  # fmt: skip
-    return [list(names)] + [[getattr(cost, name) for name in names] for cost in result.stage_costs]
+    return _fields(names, result.stage_costs)
+
+
+def _fields(names: Sequence[str], records: Sequence[object]) -> list[list[Value]]:
+    """Return the names as headings, then a row with these fields of each record."""
+    return [list(names), *([getattr(record, name) for name in names] for record in records)]
 
 
 def _settings(result: StudyResult) -> list[list[Value]]:

@@ -22,7 +22,7 @@ from adhere.study.outcome.result import Contrast
 from adhere.terminal import one_line
 
 _LEFT_OUT = 2
-"""Heading of the column of prompts without a verdict in one of the runs, shown if there are any."""
+"""Index of the column `left out`: prompts without a verdict in one of the runs. It is shown if there are any."""
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
@@ -65,13 +65,8 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
     lines += ["", text_table(rows, width=width)]
     methods = dict.fromkeys(contrast.method for contrast in contrasts if contrast.method)
     if methods:
-        lines += [
-            "",
-            paragraph(
-                f"Intervals: {'; '.join(methods)}. {COULD_FIND}: the difference it could find with 80 % power.",
-                width=width,
-            ),
-        ]
+        how = f"Intervals: {'; '.join(methods)}. {COULD_FIND}: the difference it could find with 80 % power."
+        lines += ["", paragraph(how, width=width)]
     if comparison.sides:
         lines += ["", *_sides(comparison, width)]
     return "\n".join(lines)
@@ -99,23 +94,19 @@ def _equal_length(estimate: EqualLength) -> str:
 
 def _sides(comparison: Comparison, width: int) -> list[str]:
     """Return the answer to "better at following, not worse at the rest", then each side task."""
-    rows = [list(SIDE_HEADINGS), *(side_row(side) for side in comparison.sides)]
-    lines = [
+    how = (
+        f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: "
+        "above. Points for rates, per cent for perplexities (lower is better). Scores: "
+        f"{side_scores(comparison.sides)}."
+    )
+    return [
         paragraph(sides_sentence(comparison), width=width, label="rest", hang=6),
         "",
-        text_table(rows, width=width),
-    ]
-    lines += [paragraph(reason, width=width, hang=2) for reason in side_reasons(comparison.sides)]
-    lines += [
+        text_table([SIDE_HEADINGS, *map(side_row, comparison.sides)], width=width),
+        *(paragraph(reason, width=width, hang=2) for reason in side_reasons(comparison.sides)),
         "",
-        paragraph(
-            f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: "
-            "above. Points for rates, per cent for perplexities (lower is better). Scores: "
-            f"{side_scores(comparison.sides)}.",
-            width=width,
-        ),
+        paragraph(how, width=width),
     ]
-    return lines
 
 
 def sides_sentence(comparison: Comparison) -> str:

@@ -12,8 +12,8 @@ from adhere.verify.traps import TrapScore
 
 
 def arms_text(arms: Sequence[ArmTraps], *, width: int = 100) -> str:
-    """Return a row for each arm of a study."""
-    return text_table([list(TRAP_HEADINGS), *trap_rows(arms)], width=width)
+    """Return a table of the traps that the stored answers of each arm of a study take."""
+    return text_table([TRAP_HEADINGS, *trap_rows(arms)], width=width)
 
 
 def traps_text(trap_score: TrapScore, *, width: int = 100) -> str:
@@ -26,11 +26,8 @@ def traps_text(trap_score: TrapScore, *, width: int = 100) -> str:
             f"{count(trap_score.passing_taken or 0)} of {count(trap_score.passing)} that keep every instruction do"
         )
     if trap_score.by_trap:
-        lines.append(
-            text_table(
-                [["trap", "answers"], *([trap, count(n)] for trap, n in trap_score.by_trap.items())], width=width
-            )
-        )
+        rows = [[trap, count(n)] for trap, n in trap_score.by_trap.items()]
+        lines.append(text_table([["trap", "answers"], *rows], width=width))
     if trap_score.by_step:
         rows = [[str(one.step), count(one.answers), count(one.taken)] for one in trap_score.by_step]
         lines.append(text_table([["step", "answers", "take a trap"], *rows], width=width))
