@@ -36,9 +36,8 @@ class SessionInfo(Record, frozen=True):
     """Describes a session that was read.
 
     `calls` counts its calls, `unread` its lines that could not be read. `rules_version` says how the version of the
-    rules
-    that the session was told is known: `git`, `session`, or `unknown`. `task` names the task, `solved` says whether it
-    was solved (None: the log does not say), `told` counts the rules with a check that the session was told.
+    rules that the session was told is known: `git`, `session`, or `unknown`. `task` names the task, `solved` says
+    whether it was solved (None: the log does not say), `told` counts the rules with a check that the session was told.
     """
 
     session: str

@@ -49,8 +49,8 @@ class Versions:
         self._name = path.name
 
     def absent(self, rule: Rule, session: Session) -> str:
-        """Say why a rule did not hold in a session; empty: it held, or this is unknown."""
-        text = self._text(session)
+        text = self._told(session)
+        text = text if text is not None else self._by_git(session)
         if text is None or not rule.quote or _bare(rule.quote) in _bare(text):
             return ""
         if rule.file and Path(rule.file).name != self._name:
@@ -58,14 +58,9 @@ class Versions:
         return f"it was not in {self._name} when the session began"
 
     def source(self, session: Session) -> str:
-        """Say how the rules of a session are known: `session`, `git` or `unknown`."""
         if self._told(session) is not None:
             return "session"
         return "git" if self._by_git(session) is not None else "unknown"
-
-    def _text(self, session: Session) -> str | None:
-        text = self._told(session)
-        return text if text is not None else self._by_git(session)
 
     def _told(self, session: Session) -> str | None:
         """Return the rule file as the session read it whole; None if the log does not show that."""

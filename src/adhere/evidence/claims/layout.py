@@ -488,8 +488,8 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     places = [("the corner of the table", [corner_model] if looks_like_model(corner_model) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
-        said = [_without_kind(match["name"] or match["first"]) for match in _MODEL_SAID.finditer(table.caption)]
-        places.append(("its caption", said))
+        captioned = [_without_kind(match["name"] or match["first"]) for match in _MODEL_SAID.finditer(table.caption)]
+        places.append(("its caption", captioned))
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, models in places:
         if len(models) == 1:

@@ -148,32 +148,31 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
 def _apart(check: Check, text: str) -> list[Check]:
     """Return a check for each command or file that is required, where a statement joins them by `and`."""
     name = MUST_FIELDS.get(type(check), "")
-    event = getattr(check, name) if name else None
-    field = next(
-        (one for one in ("command", "reads", "edits") if event is not None and len(getattr(event, one)) > 1), ""
-    )
     is_joined = re.search(r"`,? (?:and|then|and then|\+) `|`, `", text) and " or `" not in text
-    if (
-        not field
-        or not is_joined
-        or event is None
-        or any(one.startswith(("!", "**/")) for one in getattr(event, field))
-    ):
+    if not name or not is_joined:
         return [check]
-    return [replace(check, **{name: replace(event, **{field: (one,)})}) for one in getattr(event, field)]
+    event = getattr(check, name)
+    field = next((one for one in ("command", "reads", "edits") if len(getattr(event, one)) > 1), "")
+    names = getattr(event, field) if field else ()
+    if not names or any(one.startswith(("!", "**/")) for one in names):
+        return [check]
+    return [replace(check, **{name: replace(event, **{field: (one,)})}) for one in names]
 
 
 def _core(text: str) -> str:
     """Return a statement without its reason and without what to do instead; code stays whole."""
-    masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
-    tail = _TAIL.search(masked, 1)
+    tail = _TAIL.search(_masked(text), 1)
     return (text[: tail.start()] if tail else text).strip()
+
+
+def _masked(text: str) -> str:
+    """Return a text, as long as before, with every letter of its code replaced by x."""
+    return re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
 
 
 def _without_brackets(text: str) -> str:
     """Return a text without its parts in round brackets, except in code and except `(not …)`."""
-    masked = re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
-    for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", masked))):
+    for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", _masked(text)))):
         if bracket.start():
             text = text[: bracket.start()] + text[bracket.end() :]
     return text
@@ -181,32 +180,18 @@ def _without_brackets(text: str) -> str:
 
 def _readings(one: Statement) -> Iterator[str]:
     """Yield the texts to look for a check in: the statement without labels, joined with its lead where that forbids."""
-    text = _core(
-        re.sub(
-            r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*",
-            "",
-            one.text,
-            flags=re.IGNORECASE,
-        )
-    )
+    label = r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*"
+    text = _core(re.sub(label, "", one.text, flags=re.IGNORECASE))
     text = re.sub(r"^\W*?(?=[\w`\"“])", "", text, count=1)
     lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", phrase) for phrase in (one.lead, one.heading))
-    lead = lead or (
-        title
-        if re.fullmatch(_BARRING_TITLE, title, re.IGNORECASE) or re.fullmatch(_ASKING_TITLE, title, re.IGNORECASE)
-        else ""
-    )
+    is_telling = re.fullmatch(f"{_BARRING_TITLE}|{_ASKING_TITLE}", title, re.IGNORECASE)
+    lead = lead or (title if is_telling else "")
     is_barred = re.match(r"(?:never|do not|don't|avoid|must not|mustn't)\b", text, re.IGNORECASE)
     if re.fullmatch(_ASKING_TITLE, lead, re.IGNORECASE):
         yield f"Ask before {text[0].lower()}{text[1:]}"
         return
-    if (
-        lead
-        and re.match(
-            rf"(?:you )?(?:{_BARRING_TITLE}|never|do not|don't|avoid|must not|must never)\b", lead, re.IGNORECASE
-        )
-        and not is_barred
-    ):
+    barring = rf"(?:you )?(?:{_BARRING_TITLE}|never|do not|don't|avoid|must not|must never)\b"
+    if re.match(barring, lead, re.IGNORECASE) and not is_barred:
         is_verb = re.search(
             r"(?:edit|modify|touch|change|run|use|commit)(?: these| the following| any of these)?(?: \w+ly)?$",
             re.split(r"\s+[-–—]\s+", lead)[0],

@@ -145,8 +145,7 @@ def _sort(machine: Machine, words: list[str], stdin: str) -> str:
 
 @_command("grep", "rg", "egrep")
 def _grep(machine: Machine, words: list[str], stdin: str) -> str:
-    letters, values, rest = options_of(words, "e")
-    pattern, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
+    letters, pattern, paths = _pattern_of(words)
     if " F" in letters or "F" in letters:
         pattern = re.escape(pattern)
     if _is_costly(pattern):
@@ -173,6 +172,12 @@ def _grep(machine: Machine, words: list[str], stdin: str) -> str:
     if not lines:
         raise ShellError("")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _pattern_of(words: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Split the words of grep or sed into letters of options, the pattern or program, and the paths."""
+    letters, values, rest = options_of(words, "e")
+    return (letters, values["e"], rest) if "e" in values else (letters, "".join(rest[:1]), rest[1:])
 
 
 def _is_costly(pattern: str) -> bool:
@@ -234,8 +239,7 @@ COMMANDS.update(cp=partial(_copy, keep=True), mv=partial(_copy, keep=False))
 
 @_command("sed")
 def _sed(machine: Machine, words: list[str], stdin: str) -> str:
-    letters, values, rest = options_of(words, "e")
-    program, paths = (values["e"], rest) if "e" in values else (rest[0] if rest else "", rest[1:])
+    letters, program, paths = _pattern_of(words)
     print_range = re.fullmatch(r"(\d+)(?:,(\d+))?p", program)
     if print_range and "n" in letters:
         first, last = int(print_range[1]), int(print_range[2] or print_range[1])

@@ -27,9 +27,8 @@ class RepoRule(NamedTuple):
     Attributes:
         rule: The rule, with its check.
         group: What it is about.
-        how: How it is broken: by another command (`run`), by another file (`write`), by leaving out a step (`skip`), or
-        by
-            saying something otherwise (`say`).
+        how: How it is broken: by another command (`run`), by another file (`write`), by leaving out a step (`skip`),
+            or by saying something otherwise (`say`).
         what: The command, the file's text, the step, or the part that is said otherwise.
         wants: What the solver says in each part that the rule is about.
         steps: Steps that the solver takes in addition to the usual ones.
@@ -257,8 +256,7 @@ class OfEpisodes:
         return "" if rule.id in self._known[name] else "it was not in this episode's AGENTS.md"
 
     def source(self, session: Session) -> str:
-        """Return "session": the episode itself says which rules it has."""
-        return "session"
+        return "session"  # the episode itself says which rules it has
 
 
 def rules_of(repo_rules: Sequence[RepoRule]) -> tuple[Rule, ...]:

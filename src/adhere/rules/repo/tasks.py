@@ -21,17 +21,17 @@ class Function(NamedTuple):
     wrong: str
     cases: Sequence[tuple[tuple[Any, ...], Any]]
 
-    def source(self, body: str, name: str = "") -> str:
+    def source(self, body: str) -> str:
         """Return the source of the function with `body` as the expression that it returns."""
-        return f'def {name or self.name}({self.parameters}):\n    """{self.about}"""\n    return {body}\n'
+        return f'def {self.name}({self.parameters}):\n    """{self.about}"""\n    return {body}\n'
 
-    def tests(self, name: str = "") -> str:
-        """Return the source of a test of its first two cases."""
+    def tests(self) -> str:
+        """Return the source of a test of the function's first two cases."""
         asserts = [
-            f"    assert {name or self.name}({', '.join(map(repr, arguments))}) == {value!r}"
+            f"    assert {self.name}({', '.join(map(repr, arguments))}) == {value!r}"
             for arguments, value in self.cases[:2]
         ]
-        return "\n".join([f"def test_{name or self.name}():", *asserts]) + "\n"
+        return "\n".join([f"def test_{self.name}():", *asserts]) + "\n"
 
 
 FUNCTIONS = (

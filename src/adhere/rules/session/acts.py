@@ -62,8 +62,7 @@ class Act:
     Attributes:
         line: The line of the log.
         kind: The sort of act. A `call` comes before what the call does; `opaque` is a program whose text does not show
-        its
-            effects.
+            its effects.
         text: What was said; a commit's message, None: not shown; a branch's name; a command as it is written.
         ran: Whether it happened; None: the log does not show it.
         passed: Whether it ended well; None: the log does not show it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 HIDDEN = "[hidden]"
 _NAMES = (
@@ -56,12 +55,3 @@ def _without_value(match: re.Match[str]) -> str:
     if value == HIDDEN or _HARMLESS.match(value) or value.startswith(HIDDEN):
         return match[0]
     return match["before"] + HIDDEN
-
-
-def redact_value(value: Any) -> Any:
-    """Return a JSON value with every text in it redacted."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {key: redact_value(one) for key, one in value.items()}
-    return [redact_value(one) for one in value] if isinstance(value, list) else value

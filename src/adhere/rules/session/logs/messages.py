@@ -24,29 +24,29 @@ _MARKS = frozenset("role content type call_id tool_calls output arguments parts 
 _THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 
-def take(recorder: Recorder, line: int, item: Row, *, agent: str = "") -> None:
+def take(recorder: Recorder, line: int, item: Row) -> None:
     """Add one message, call or result in any of the API shapes; an item of another shape is skipped."""
     kind = str(item.get("type") or "")
     if kind in _RESULTS:
         _take_result(recorder, line, item)
     elif kind in _CALLS:
-        _take_call(recorder, line, item, agent)
+        _take_call(recorder, line, item)
     elif isinstance(item.get("role"), str) or isinstance(item.get("from"), str):
-        _take_message(recorder, line, item, agent)
+        _take_message(recorder, line, item)
 
 
-def _take_call(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+def _take_call(recorder: Recorder, line: int, item: Row) -> None:
     key = str(item.get("call_id") or item.get("id") or "")
     kind = str(item["type"])
     action = item.get("action")
     if kind in {"local_shell_call", "shell_call"} and isinstance(action, Mapping):
         command = action.get("command") or action.get("commands")
         fields = {"command": command, "workdir": action.get("working_directory")}
-        recorder.call(line, key, "shell", {name: value for name, value in fields.items() if value}, agent=agent)
+        recorder.call(line, key, "shell", {name: value for name, value in fields.items() if value})
     elif kind == "apply_patch_call":
-        recorder.call(line, key, "apply_patch", item.get("operation"), agent=agent)
+        recorder.call(line, key, "apply_patch", item.get("operation"))
     else:
-        recorder.call(line, key, str(item.get("name") or kind), item.get("arguments", item.get("input")), agent=agent)
+        recorder.call(line, key, str(item.get("name") or kind), item.get("arguments", item.get("input")))
     if item.get("status") == "incomplete":
         recorder.interrupt()
     if kind == "mcp_call" and (item.get("output") is not None or item.get("error")):
@@ -83,7 +83,7 @@ def codex_output(output: Any) -> tuple[str, int | None]:
     return text_of(output), None
 
 
-def _take_message(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+def _take_message(recorder: Recorder, line: int, item: Row) -> None:
     name = str(item.get("role") or item.get("from")).lower()
     role = ROLES.get(name, "notice")
     content = item.get("content", item.get("value", item.get("parts")))
@@ -103,10 +103,10 @@ def _take_message(recorder: Recorder, line: int, item: Row, agent: str) -> None:
     who: Who = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     if role in {"system", "notice"}:
         recorder.session.told.append(full_text)
-    recorder.say(line, who, full_text, agent=agent)
+    recorder.say(line, who, full_text)
     for part in later:
-        _take_part(recorder, line, part, agent)
-    _take_calls(recorder, line, item, agent)
+        _take_part(recorder, line, part)
+    _take_calls(recorder, line, item)
 
 
 def _text_part(part: Row) -> str | None:
@@ -117,29 +117,29 @@ def _text_part(part: Row) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _take_part(recorder: Recorder, line: int, part: Row, agent: str) -> None:
+def _take_part(recorder: Recorder, line: int, part: Row) -> None:
     """Add a part of a message that is a call or a result."""
     kind = part.get("type")
     call = part.get("functionCall") or part.get("function_call")
     answer = part.get("functionResponse") or part.get("function_response")
     if kind in {"tool_use", "server_tool_use"}:
-        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("input"), agent=agent)
+        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("input"))
     elif kind == "tool_result":
         error = bool(part["is_error"]) if "is_error" in part else None
         recorder.result(line, str(part.get("tool_use_id") or ""), text_of(part.get("content")), error=error)
     elif kind == "tool_call":
-        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("arguments"), agent=agent)
+        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("arguments"))
     elif kind == "tool_call_response":
         text, code = codex_output(part.get("response", part.get("result")))
         recorder.result(line, str(part.get("id") or ""), text, exit_code=code)
     elif isinstance(call, Mapping):
-        recorder.call(line, str(call.get("id") or ""), str(call.get("name")), call.get("args"), agent=agent)
+        recorder.call(line, str(call.get("id") or ""), str(call.get("name")), call.get("args"))
     elif isinstance(answer, Mapping):
         text, code = codex_output(answer.get("response"))
         recorder.result(line, str(answer.get("id") or ""), text, exit_code=code, tool=str(answer.get("name") or ""))
 
 
-def _take_calls(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+def _take_calls(recorder: Recorder, line: int, item: Row) -> None:
     calls = item.get("tool_calls") or item.get("calls") or []
     calls = list(calls) if isinstance(calls, list | tuple) else []
     if isinstance(item.get("function_call"), Mapping):
@@ -152,7 +152,7 @@ def _take_calls(recorder: Recorder, line: int, item: Row, agent: str) -> None:
         name = fields.get("name") or (function if isinstance(function, str) else None)
         if name:
             arguments = fields.get("arguments", fields.get("args", fields.get("input")))
-            recorder.call(line, str(call.get("id") or ""), str(name), arguments, agent=agent)
+            recorder.call(line, str(call.get("id") or ""), str(name), arguments)
 
 
 def _take_tool_message(recorder: Recorder, line: int, item: Row, content: Any) -> None:
@@ -166,7 +166,7 @@ def _take_tool_message(recorder: Recorder, line: int, item: Row, content: Any) -
         state = "rejected" if trouble.get("type") in {"approval", "permission"} else "failed"
     for part in content if isinstance(content, list) else ():
         if isinstance(part, Mapping) and _text_part(part) is None:
-            _take_part(recorder, line, part, "")
+            _take_part(recorder, line, part)
     code = item["exit_code"] if isinstance(item.get("exit_code"), int) else code
     recorder.result(line, key, text, exit_code=code, state=state, tool="" if key else name)
 
