@@ -161,18 +161,18 @@ def _apart(check: Check, text: str) -> list[Check]:
 
 def _core(text: str) -> str:
     """Return a statement without its reason and without what to do instead; code stays whole."""
-    tail = _TAIL.search(_masked(text), 1)
+    tail = _TAIL.search(_mask_code(text), 1)
     return (text[: tail.start()] if tail else text).strip()
 
 
-def _masked(text: str) -> str:
+def _mask_code(text: str) -> str:
     """Return a text, as long as before, with every letter of its code replaced by x."""
     return re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", text)
 
 
 def _without_brackets(text: str) -> str:
     """Return a text without its parts in round brackets, except in code and except `(not …)`."""
-    for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", _masked(text)))):
+    for bracket in reversed(list(re.finditer(r"\s*(?<!\w)\((?!not\b)[^()]*\)", _mask_code(text)))):
         if bracket.start():
             text = text[: bracket.start()] + text[bracket.end() :]
     return text
