@@ -1,4 +1,4 @@
-"""Read first: the whole of `adhere claims` in one function, document by document, then all documents together.
+"""Check documents, from their text to the findings that are stored; read this file first.
 
 read → sheets (every number named) → checks (within a document, across documents) → hypotheses (swaps, rotations)
      → conflicts → a verdict for each claim
@@ -79,7 +79,11 @@ def check_files(paths: Sequence[Path]) -> Findings:
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:
-    """Read the documents; a document is named after its file, or by its path where two files share a name."""
+    """Read documents; each is named after its file, or by its path if two files share a name.
+
+    Raises:
+        UsageError: A document cannot be read, or is given twice.
+    """
     if len({path.resolve() for path in paths}) < len(paths):
         raise UsageError("A document is given twice: " + ", ".join(map(str, paths)))
     if [str(path) for path in paths].count("-") == 1 and len(paths) == 1:
@@ -90,7 +94,7 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def gather(documents: list[Document]) -> Evidence:
-    """Run every check on every document, then search for explanations of several failures at once."""
+    """Name every number of the documents, run every check, and search for causes of several failures at once."""
     evidence = Evidence(documents)
     by_document = [sheets_of(document) for document in documents]
     evidence.sheets = [sheet for sheets in by_document for sheet in sheets]
@@ -115,7 +119,7 @@ def gather(documents: list[Document]) -> Evidence:
 
 
 def _leave_what_follows(checks: Iterable[Check]) -> None:
-    """Mark failed arithmetic checks as absorbed where a number that they use is itself found wrong.
+    """Mark failed arithmetic checks as absorbed if a number that they use is itself found wrong.
 
     A share of a total that is wrong is no second error.
     """
@@ -130,7 +134,7 @@ def _leave_what_follows(checks: Iterable[Check]) -> None:
 
 
 def findings_of(evidence: Evidence) -> Findings:
-    """Return the evidence in the form that is stored."""
+    """Return the findings of all evidence, in the form that is stored and printed."""
     conflicts = _number(_conflicts(evidence))
     claims = claims_of(evidence.values(), evidence.checks, evidence.compared, conflicts)
     check_counts: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
@@ -240,7 +244,10 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 
 
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
-    """Return a conflict for each failed check; those of two tables that seem to measure differently are one."""
+    """Return a conflict for each failed check, but one for all doubted failures of a table.
+
+    A failure is doubted if the two tables that it compares seem to measure different things.
+    """
     conflicts = []
     doubted_checks: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in failed:

@@ -31,18 +31,21 @@ class Examination:
     panel: Panel | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the findings' own keys, and `answer`, `tested`, `panel` if they were asked for.
+        """Return the findings as a JSON object, with `answer`, `tested`, `panel` if they were asked for.
 
-        Common values are left out of claims: an empty `unit`, `higher` as direction, `printed` if it is the value as
+        A claim leaves out what most claims share: an empty `unit`, the direction `higher`, `printed` if it is the value
+        as
         JSON writes it, the basis of unsupported claims. Assumptions stand once, in `assumptions`; a claim's `assumed`
-        holds their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in
-        `grids` (see `grids.claims_in`), and places that print the same are only counted (`agreeing`).
+        holds
+        their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in `grids`
+        (see
+        `grids.claims_in`), and pairs of places that print the same number are only counted (`agreeing`).
         """
         report, grids = self._parts()
         return report | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})
 
     def encoded(self) -> bytes:
-        """Encode `as_json` as JSON, without a record in memory for each of very many claims."""
+        """Return `as_json()` as JSON bytes, without a record in memory for each of very many claims."""
         report, grids = self._parts()
         text = encode(report)
         return text[:-1] + b',"grids":[' + b",".join(grids) + b"]}" if grids else text

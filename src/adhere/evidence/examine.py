@@ -17,7 +17,7 @@ from adhere.evidence.reviewers import open_reviewers, review
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Turn the garbage collector off for a while.
+    """Turn the garbage collector off within a `with` block.
 
     Searching millions of small objects that all stay alive for cycles, again and again, takes a third of the time.
     """

@@ -37,7 +37,10 @@ def grids_of(claims: Claims, claim_ids: set[str], places: dict[str, int]) -> tup
 
 
 class _Grid:
-    """Encodes one table row by row, since it may have very many rows; `left` are the cells left out."""
+    """Encodes the claims of one table as JSON, row by row, since a table may have very many rows.
+
+    `left` are the values that the grid does not hold. `places` gives each assumption its position in the report.
+    """
 
     def __init__(self, claims: Claims, claim_ids: set[str], places: dict[str, int]) -> None:
         self.claims, self.claim_ids, self.places = claims, claim_ids, places

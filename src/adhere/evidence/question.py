@@ -1,4 +1,4 @@
-"""Answer a question only as far as printed numbers reach: effects with intervals, what changed together, and no cause.
+"""Answer a question as far as printed numbers reach: effects with intervals, and what changed together; no cause.
 
 The question is a TOML file that names a contrast of two series of models, the measures, and what a causal reading would
 have to hold fixed. The answer is computed from the claims; sentences that name what else changed are quoted from the
@@ -92,7 +92,8 @@ class Effect(Record, frozen=True):
 
     If places print different numbers, `low_effect` and `high_effect` are the extreme differences; else they are equal.
     [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason, if the number of
-    items is not known or the score is no proportion.
+    items is not known or the score is no proportion. `finds` says on which side of 0 the interval lies; empty without
+    one.
     """
 
     measure: str
@@ -167,7 +168,7 @@ def load_question(path: Path) -> Question:
 
 
 def answer(question: Question, evidence: Evidence) -> Answer:
-    """Return the effects, confounders and limits that the documents hold for a question."""
+    """Return what the documents say to a question: effects, what else changed, and what may not be concluded."""
     notes = _notes(evidence)
     effects = [
         effect for measure in question.measure for effect in _effects(question.contrast, measure, evidence, notes)
@@ -360,10 +361,7 @@ def _variance(percent: float) -> float:
 
 
 def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
-    """Return the numbers to calculate with.
-
-    Where two cells look exchanged, each takes the number of the other.
-    """
+    """Return the numbers of values; a value that looks exchanged with another cell gets that cell's number."""
     partners = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
     return [partners.get(value.id, value).printed.value for value in values]
 

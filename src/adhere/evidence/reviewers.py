@@ -1,4 +1,4 @@
-"""An optional panel: Models say whether a conflict is one. The checks never depend on it.
+"""Ask a panel of models whether each conflict is one. The panel is optional, and no check depends on it.
 
 Each conflict is put to each reviewer twice, with its source lines in both orders. Only an exact JSON answer
 counts; a reviewer that changes its mind with the order has no vote on that conflict. Agreement is reported, nothing is
@@ -34,7 +34,7 @@ class Reply(Record, frozen=True):
 
 
 def review(findings: Findings, models: Sequence[Model], *, seed: int = 0, most: int = 100) -> Panel:
-    """Put the first `most` conflicts (errors come first) to every reviewer, in both orders of their lines."""
+    """Return the votes of every model on the first `most` conflicts; errors come first among conflicts."""
     conflicts = findings.conflicts[:most]
     ballots = [ballot for model in models for ballot in _ballots(model, conflicts, seed)]
     by_conflict: dict[str, list[Vote]] = {}
@@ -65,7 +65,11 @@ def _ballots(model: Model, conflicts: Sequence[Conflict], seed: int) -> list[Bal
 def ask_all(
     model: Model, questions: Mapping[tuple[str, int], Question[T]], rubric: str, *, seed: int, most_tokens: int
 ) -> dict[tuple[str, int], tuple[T | None, str]]:
-    """Put questions to a model, each under a name and an order, and read the replies; (None, reason) without one."""
+    """Ask a model all questions, and return what was read from each reply, under the question's key.
+
+    A key is a name and the number of the order in which the material is shown. The result of a question is (reply, ""),
+    or (None, reason) if there is no reply or it cannot be read.
+    """
     requests = [
         Request(
             name,

@@ -35,7 +35,7 @@ _APART = Verdict("not comparable", "its only counterpart is of another version, 
 
 
 class Claims(Sequence[Claim]):
-    """Holds the claims of some documents.
+    """Holds the claims of some documents as a sequence.
 
     A claim is made from its cell when it is asked for, so that half a million need not be kept. `values` are the cells,
     in the order of the claims.
@@ -158,14 +158,17 @@ def _without_claims(numbers: Sequence[Value], claims: Sequence[Value]) -> tuple[
 
 
 def _measure_of(value: Value) -> str:
-    """Name what a number was measured on and by, as its claim does."""
+    """Return the benchmark of a number with its variant and metric, as one text."""
     name, metric = value.benchmark.shown if value.benchmark else "", metric_of(value)
     says_more = metric not in {"score", "average"} and metric.lower() not in name.lower()
     return " ".join(filter(None, [name, variant_of(value), metric if says_more else ""]))
 
 
 def _find_support(checks: Iterable[Check]) -> dict[int, Verdict]:
-    """Find what supports each number: the strongest check that holds; orderings and upper bounds support no value."""
+    """Return the verdict `confirmed` for each number (by id) that a check supports, with the strongest such check.
+
+    Orderings and upper bounds support no number: they leave its value open.
+    """
     best: dict[int, int] = {}
     for check in checks:
         if check.failed or check.doubt or check.kind not in _STRENGTH:
@@ -195,7 +198,10 @@ def metric_of(value: Value) -> str:
 
 
 def model_of(value: Value) -> str:
-    """Return the model's name; an addition in a row below a model (`+ LoRA`) is part of it and makes another model."""
+    """Return the name of a value's model; empty without one.
+
+    A setting that begins with `+`, as in a row `+ LoRA` below a model, is part of the name: it makes another model.
+    """
     name = value.model.name if value.model else ""
     return f"{name}{_PLUS.sub(' + ', value.setting)}" if _adds(value) else name
 
@@ -208,7 +214,7 @@ def _adds(value: Value) -> bool:
 
 
 def setting_of(value: Value) -> str:
-    """Return everything that is said of how a number came about, besides its names."""
+    """Return how a number was measured, as one text: its setting, its shots and further labels."""
     own = "" if _adds(value) else value.setting
     if not value.shots and not value.beside:
         return own

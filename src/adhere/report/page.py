@@ -1,4 +1,4 @@
-"""Renders templates to one self-contained page: escaping on, style sheet and script inlined and pinned by hash.
+"""Render templates to one self-contained page: escaping on, style sheet and script inlined and pinned by hash.
 
 Every expression of a template is autoescaped, and a `finalize` shows hidden characters, and None as a dash. The content
 policy forbids requests, and all scripts and styles but ours; most pages have no script at all.

@@ -1,4 +1,4 @@
-"""Showing what a directory stores, as text, page, workbook and Markdown.
+"""Show what a directory stores, as text, page, workbook and Markdown.
 
 This is the one place that knows which report shows which kind of item. `stored_in` finds the item; commands print and
 write its reports, and the browser of stored runs draws its page.
@@ -22,7 +22,7 @@ from adhere.sweep.record import Sweep, load_sweep
 
 
 class StoredItem:
-    """A stored item that can be shown."""
+    """Shows a stored item: a set of Runs, a sweep, a study, or the parts of a study."""
 
     def text(self, width: int) -> str:
         """Return the report for a terminal of `width` columns."""
@@ -53,7 +53,7 @@ class StoredItem:
         raise UsageError("--json shows a study or a sweep; a run has `adhere eval --json`")
 
     def write(self, *, html: Path | None = None, xlsx: Path | None = None, markdown: Path | None = None) -> list[str]:
-        """Write the files asked for; return a line with the path of each.
+        """Write the forms of the item for which a path is given; return a line with the path of each.
 
         Raises:
             OSError: A file cannot be written.

@@ -97,7 +97,7 @@ class Examination(Record, frozen=True):
         return [rates.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
 
     def by(self, field: str) -> list[Rate]:
-        """Return the rate of each agent, model or version, as `field` names."""
+        """Return the rate of each group of sessions that have the same `field`: "agent", "model" or "version"."""
         names = {one.session: str(getattr(one, field)) for one in self.sessions}
         return rates_by(self.verdicts, lambda verdict: names.get(verdict.session, ""))
 
@@ -230,7 +230,7 @@ def examine(
 
 
 class _Set:
-    """Gathers the infos, task names and verdicts of a set of sessions."""
+    """Gathers what was found in one set of sessions: their infos, the names of their tasks, and the verdicts."""
 
     def __init__(self) -> None:
         self.infos: list[SessionInfo] = []

@@ -63,7 +63,7 @@ class Versions:
         return "git" if self._by_git(session) is not None else "unknown"
 
     def _told(self, session: Session) -> str | None:
-        """Return the rule file as the session read it whole; None if the log does not show that."""
+        """Return the rule file as the session read it whole; None if the log does not show that it did."""
         for one in session.events:
             if isinstance(one, Call) and one.result and len(one.result) < 3900 and one.state in {"done", "unknown"}:
                 text = str(one.arguments.get("file_path") or one.arguments.get("path") or command_of(one.arguments)[0])

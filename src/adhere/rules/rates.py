@@ -31,9 +31,9 @@ class Rate(Record, frozen=True):
 
 
 class Pairing(Record, frozen=True):
-    """Holds a paired difference of two sets, first minus second.
+    """Holds a paired difference of two sets of sessions, first minus second, with its interval.
 
-    It is taken over (task, rule) decided in both sets, and clustered by task.
+    A pair is a task and a rule that are decided in both sets; the interval is clustered by task.
     """
 
     name: str

@@ -50,9 +50,11 @@ def request_of(session: Session) -> str:
 
 
 def way_of(sets: Sequence[Sequence[TaskNames]]) -> Way:
-    """Return the sort of name by which most sessions match one of another set; the earlier of two that are equal.
+    """Return the way of naming tasks (id, file or request) by which most sessions match one of another set.
 
-    A set counts a name once, so that names that several tasks share bring few together.
+    Of two ways that match equally many, the first. A set counts a name once, so that names that several tasks share
+    bring
+    few together.
     """
 
     def met(way: Way) -> int:

@@ -31,7 +31,7 @@ MAX_MEMBERS = 60
 
 @dataclass(slots=True)
 class _Line:
-    """Holds the numbers of one row or column of a table, by their position on it."""
+    """Holds the numbers of one row or column of a table, by their position along it; `index` is which row or column."""
 
     index: int
     numbers: dict[int, Value]
@@ -39,7 +39,10 @@ class _Line:
 
 @dataclass(slots=True)
 class _Axis:
-    """Describes a table along one axis: labels and roles of the positions on it, and the lines that run along it."""
+    """Describes one axis of a table: its positions with labels, roles and groups, and the lines that run along it.
+
+    `word` names such a line: "row" if the positions are columns, "column" if they are rows.
+    """
 
     sheet: Sheet
     labels: list[str]
@@ -236,7 +239,7 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
 def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], bool]]:
     """Return the sets of positions whose numbers an aggregate could be formed of, the most natural first.
 
-    A set has 2 to `MAX_MEMBERS` positions. The flag says whether positions were left out at an end.
+    A set has 2 to `MAX_MEMBERS` positions. The second part says whether it was cut short at one end.
     """
     scores = [
         p for p, role in enumerate(axis.roles) if role == "score" and any(p in line.numbers for line in axis.lines)
@@ -373,7 +376,10 @@ def _delta(axis: _Axis, position: int) -> list[Check]:
 
 
 def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, int], formula: _Formula) -> bool:
-    """Tell whether a difference that misses with its pair fits one of the pair and the best (or worst) other number."""
+    """Tell whether a difference that misses with its pair fits a member of the pair and another column.
+
+    The other column is the one with the best or the worst number among the rest.
+    """
     scores = {p: line.numbers[p].printed for p, role in enumerate(axis.roles) if role == "score" and p in line.numbers}
     difference = line.numbers[position].printed
     for member in pair:
@@ -387,10 +393,10 @@ def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, in
 
 
 def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:
-    """Check differences between rows: the number in the same line minus that of the first row, or of the row above.
+    """Return checks of a column of differences between rows, and the share of all such checks that hold.
 
-    All difference columns of the table vote on which of the two rows is meant. Returns the checks of this column, and
-    the share of all checks that hold.
+    A difference is a row's number minus that of the first row, or of the row above. All difference columns of the table
+    vote on which of the two is meant; the checks are those of the column at `position`.
     """
     deltas = [p for p, role in enumerate(axis.roles) if role == "delta"]
     best: tuple[list[Check], float] = ([], 0.0)
@@ -490,9 +496,10 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
 
 
 def _beside(axis: _Axis) -> list[Check]:
-    """Check differences in parentheses after scores: to the first number of the line, or to the number before.
+    """Return checks of differences printed behind scores (`70.6 (−0.1)`); empty if they fit neither of two readings.
 
-    All lines vote on which of the two is meant; empty if neither explains enough of them.
+    A difference is to the first number of the line, or to the number before. All lines vote on which of the two is
+    meant.
     """
     best: list[Check] = []
     best_share = 0.0
@@ -533,7 +540,10 @@ def _beside_check(value: Value, base: Value) -> Check:
 
 
 def _share(axis: _Axis, position: int) -> list[Check]:
-    """Check a column of shares against a column of counts: share = count / total, the total printed or summed."""
+    """Return checks of a column of shares (count / total), with a column of counts and a printed or summed total.
+
+    Empty if no column of counts makes at least half of the shares right.
+    """
     lines = [line for line in axis.lines if position in line.numbers]
     roles = axis.sheet.row_roles if axis.word == "row" else []
     total_lines = {index for index, role in enumerate(roles) if role == "aggregate"}
@@ -577,7 +587,10 @@ def _share_check(subject: Value, count: Value, printed_total: Value | None, tota
 
 
 def _hundreds(axis: _Axis) -> list[Check]:
-    """Check that the numbers of each line add up to 100 (win, tie, loss), if those of nearly all lines do."""
+    """Return a check of each line that its numbers add up to 100 (win, tie, loss).
+
+    Empty unless at least three lines, and 60 % of all, do so.
+    """
     positions = [p for p, role in enumerate(axis.roles) if role in {"score", "share"}]
     full = [line for line in axis.lines if len(positions) >= 2 and all(p in line.numbers for p in positions)]
     if len(full) < 3 or len(positions) > 8:

@@ -1,4 +1,4 @@
-"""Whose document it is: numbers of one laboratory should agree, those of two need not."""
+"""Tell whose document it is: numbers of one laboratory should agree, those of two need not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ LEAST_LINKS = 3
 
 
 class Authors:
-    """Tells whose a document is: `marks` are families of models and owners of repositories."""
+    """Holds whose a document is.
+
+    `marks` are the families of its authors' models, or the owner of their repositories; `harness` names the evaluation
+    harnesses that its sentences mention, at most three.
+    """
 
     def __init__(self, document: Document) -> None:
         self.marks = _marks(document)
@@ -43,7 +47,7 @@ class Authors:
 def _marks(document: Document) -> frozenset[str]:
     """Return families of models in the file's name and title, and of models called "ours".
 
-    If there are none, the owner that most links name, or else the family most named at the beginning.
+    Without any, the owner that most links name (three at least); without that, the family most named at the beginning.
     """
     marks: set[str] = set()
     texts = [re.sub(r"\.\w+$", "", document.name), document.title]

@@ -1,4 +1,4 @@
-"""The check of printed numbers, and ways to repeat it with other numbers.
+"""Define a check of printed numbers, and ways to repeat it with other numbers.
 
 A check is a statement about printed numbers that holds or fails. Swap and rotation hypotheses repeat the same checks
 with two cells exchanged or a header shifted.
@@ -67,15 +67,15 @@ def as_printed(value: Value) -> PrintedNumber:
 
 
 def replace_numbers(numbers: dict[int, PrintedNumber]) -> Read:
-    """Return a reader that sees other numbers in some cells, by `id()` of their values.
+    """Return a function that reads a value's number from `numbers`, by `id()` of the value; other values as printed.
 
-    The values must live as long as the reader.
+    The values must live as long as the function.
     """
     return lambda value: numbers.get(id(value), value.printed)
 
 
 def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
-    """Return a reader that sees the two cells of each pair exchanged."""
+    """Return a function that reads the numbers of values with the two cells of each pair exchanged."""
     numbers: dict[int, PrintedNumber] = {}
     for one, other in pairs:
         numbers[id(one)], numbers[id(other)] = other.printed, one.printed

@@ -80,7 +80,7 @@ def _is_grey(value: Value) -> bool:
 def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
     """Return the models that are never bold although they beat bold numbers, such as closed models among open ones.
 
-    A model counts if it does so on two lines or more, or if three or more models do so on one line.
+    A model counts if it does so on two lines or more, or on one line with at least two others.
     """
     marked_models = {value.model for line in lines for value in line if value.bold}
     ahead: Counter[ModelName | None] = Counter()
@@ -133,9 +133,11 @@ def _is_supported(checks: Sequence[Check], least: int) -> bool:
 
 
 def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
-    """Return the ways to group numbers so that one of each group may be marked as best.
+    """Return five ways to group numbers so that the best of each group may be the bold one.
 
-    The ways: whole lines, lines by section or group, both halves (small models and large ones), adjacent pairs.
+    The ways: whole lines, lines by section, lines by group of labels, both halves (small models and large ones),
+    adjacent
+    pairs.
     """
     lines: dict[object, list[Value]] = defaultdict(list)
     sections: dict[object, list[Value]] = defaultdict(list)
@@ -236,7 +238,7 @@ def _counterpart_checks(sheet: Sheet) -> list[Check]:
 
 
 def _family(name: ModelName) -> str:
-    """Return the series of a model, its key without the size: Qwen2 and Qwen1.5 are two series."""
+    """Return a model's series, which is its key without the size: Qwen2 and Qwen1.5 are two series."""
     return re.sub(r"-(?:\d+x)?\d+(?:\.\d+)?[bm]\b.*", "", name.key)
 
 

@@ -28,8 +28,8 @@ _EQUALITIES = frozenset({"cross_document", "cross_table"})
 class Swap:
     """Names two cells whose exchange removes conflicts and makes none.
 
-    `removed` are the checks that then hold; `left` are averages that stay wrong unless other rows are exchanged as
-    well.
+    `removed` are the failed checks that then hold; `left` are averages and bounds that hold only if other rows are
+    exchanged as well.
     """
 
     one: Value
@@ -40,9 +40,10 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Says that header labels fit other columns.
+    """Says that the labels of a header belong to the numbers of other columns.
 
-    `moves[c]` is the column whose numbers belong under the label of column c.
+    `moves[c]` is the column whose numbers belong under the label of column c. `removed` are the checks that then hold,
+    `values` the numbers under a wrong label. `is_certain` is false for a mere suspicion.
     """
 
     sheet: Sheet
@@ -100,7 +101,10 @@ class _Neighbours:
                     self._columns[value.document, value.table.index, value.column].append(value)
 
     def of(self, value: Value) -> list[Value]:
-        """Return the cells that could have been exchanged with this one: the same kind of number, near ones first."""
+        """Return the cells that could have been exchanged with `value`: numbers of its kind in its row and column.
+
+        Near ones come first, those of the row before those of the column.
+        """
         row = self._rows[value.document, value.table.index, value.row]
         column = self._columns[value.document, value.table.index, value.column]
         row = sorted(row, key=lambda other: abs(other.column - value.column))[: MAX_NEIGHBOURS + 1]
@@ -284,7 +288,12 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
 
 
 def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: int) -> tuple[int, int]:
-    """Count how many expectations of a label a column meets and misses; cells without a number do neither."""
+    """Count the expectations of a label that the numbers of a column meet, and those that they miss.
+
+    An expectation is a value under the label and the check that compares it with another place. Rows without a number
+    in
+    the column count for neither.
+    """
     n_met = n_missed = 0
     for value, check in expected:
         number = sheet.value(value.row, column)
@@ -295,7 +304,10 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
 
 
 def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
-    """Return the moves of all columns if the known ones are one shift of the whole header, else the known ones."""
+    """Return the moves of all columns if the known moves are one shift of the whole header, else the known ones.
+
+    A cycle with one unknown move is closed.
+    """
     size = len(columns)
     at = {column: index for index, column in enumerate(columns)}
     shifts = {(at[source] - at[column]) % size for column, source in moves.items() if column != source}
@@ -383,12 +395,12 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
 
 
 def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation]) -> list[Rotation]:
-    """Find suspect headers of in-house tables, by tables of the same name in other documents.
+    """Find suspect headers of in-house tables, by such tables in other documents.
 
-    The numbers of the two need not be equal, but the same set and model should not be far apart. If one shift of the
-    header brings many cells near those of the other document, for every shared model, the header is suspect. Distances
-    beyond 10 points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is
-    false.
+    The numbers of two documents need not be equal, but one set and model should not be far apart. A header is suspect
+    if
+    one shift of it brings the numbers of every shared model nearer to those of the other document. Distances beyond 10
+    points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is false.
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]

@@ -280,9 +280,9 @@ _SIZED_NAME = re.compile(r"[A-Za-z][\w.]*-(?:\d+x)?\d+(?:\.\d+)?[BM](?:-[\w.]*\w
 
 
 def absent_models(sheet: Sheet) -> Iterator[str]:
-    """Yield a message for each model that a caption names and the table lacks.
+    """Yield a message for each sized model that a caption names and the table lacks.
 
-    Only models of which the table has another version of the same size.
+    Only if exactly one model of the table has the same family and size: then one of the two names is a slip.
     """
     names_by_key = {value.model.key: value.model.name for value in sheet.values() if value.model}
     for name in dict.fromkeys(_SIZED_NAME.findall(sheet.table.caption)):

@@ -55,10 +55,11 @@ def comparisons(
 ) -> tuple[list[Comparison], list[Check]]:
     """Compare every number that is printed more than once; return the comparisons and the checks of equality.
 
-    Averages take part only if they are known (by id, `plain_means`) to be plain means of their table: weighted ones
-    differ without a fault. `authors` says whose each document is: only what one laboratory prints twice can be an
-    error. Each number is compared with the one that most places agree on, so the work is linear in the numbers. Only
-    comparable numbers are checked for equality.
+    Each number is compared with the one that most places agree on, so the work is linear in the numbers. Averages take
+    part only if their id is in `plain_means`, the plain means of their table: weighted ones differ without a fault.
+    `authors` says whose each document is: only what one laboratory prints twice can be an error. Only comparable
+    numbers
+    get a check.
     """
     buckets: dict[tuple[str, str, str], list[Value]] = defaultdict(list)
     taking_part = [
@@ -79,7 +80,7 @@ def comparisons(
 
 
 def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
-    """Yield the comparisons to check.
+    """Yield the comparisons that get a check: all without a doubt, and some of the others.
 
     Of tables that seem to measure different things, only as many as are needed to find a shifted header.
     """
@@ -110,7 +111,10 @@ def _doubt_different_tables(items: Iterable[Comparison]) -> None:
 
 
 def _tables(item: Comparison) -> tuple[str, int]:
-    """Return one key for two compared tables of a document, since there may be very many pairs."""
+    """Return a key of the two tables that a comparison is of, both in one document.
+
+    The two table numbers are packed into one, since there may be very many pairs.
+    """
     return item.first.document, (item.first.table.index << 24) + item.second.table.index
 
 
@@ -190,7 +194,10 @@ def _compare_bucket(bucket: Sequence[Value], all_pairs: list[Comparison], author
 
 
 def _row_meant(head: Value, members: Iterable[Value], other: Value) -> Value:
-    """Choose, of one table's rows that a label tells apart (`Base`, `+ LRS`), the one that prints what `other` does."""
+    """Return the value among `members`, in the table of `head`, that prints the same number as `other`; else `head`.
+
+    So the row that is meant is found among rows that a label tells apart (`Base`, `+ LRS`).
+    """
     alike = (v for v in members if v.table is head.table and v.printed.value == other.printed.value)
     return next(alike, head)
 
@@ -211,7 +218,7 @@ def _most_agreed(values: Sequence[Value]) -> Value:
 
 
 def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: PLR0911 -- one return a reason
-    """Say whether two numbers may be compared ("agree" or "not comparable"), and why not or what had to be assumed."""
+    """Tell whether two numbers may be compared: ("agree", assumptions) or ("not comparable", reason)."""
     one, other = first.benchmark, second.benchmark
     if first.model is None or second.model is None or one is None or other is None:
         return "not comparable", "no model or benchmark"

@@ -54,11 +54,13 @@ NOWHERE = Labels()
 
 
 def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_grouped: bool) -> Orientation:
-    """Return the axis on which models stand, by the table's labels, the corner, and which labels are known benchmarks.
+    """Return the axis on which models stand, by the table's own labels; empty if they do not tell.
 
-    `data` are the labels over each column of numbers, `rows` those of the rows; `is_grouped` says that the upper labels
-    of `data` only group the lower ones. Where every measure comes in the same ways (`BLEU (tuned)`), `data` is split
-    into measure and way.
+    `data` are the labels over each column of numbers, `rows` those of the rows, `corner` is the label over the rows'
+    names.
+    `is_grouped` says that the upper labels of `data` only group the lower ones. Where every measure comes in the same
+    ways
+    (`BLEU (tuned)`), `data` is split into measure and way, in place.
     """
     in_columns = share(data, lambda path: any(looks_like_model(label) for label in path))
     known_columns = share(data, lambda path: any(is_known(label) or benchmark_name(label).is_known for label in path))
@@ -94,9 +96,9 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
 
 
 def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """Return the axis of models where no label reads like one; empty if nothing tells it.
+    """Return the axis of models in a table where no label reads like a model; empty if nothing tells it.
 
-    It is told by citations, by pairs of languages, by one measure of several ways, or by a header above the labels.
+    Signs are citations, pairs of languages, one measure of several ways, and a header `Model` above the labels.
     """
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
@@ -114,7 +116,7 @@ _KINDS = re.compile(r"macro|micro|weighted|strict|exact|partial|top-?\d+", re.IG
 
 
 def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """Return the axis of models where only an average tells: it stands next to the benchmarks that it is over."""
+    """Return the axis of models by an average, which stands beside the benchmarks that it is over; empty without it."""
     over_columns, over_rows = (
         [role_of(label) == "aggregate" and bool(_AVERAGE.search(label)) for label in own]
         for own in ([path[-1] for path in data], rows)
@@ -137,7 +139,10 @@ _RESULTS = re.compile(
 
 
 def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """Return the axis of models where no name tells: the axis across from splits, sizes and differences."""
+    """Return the axis of models by differences, sizes or splits over the columns; empty without these.
+
+    Beside a difference, and where they are sizes, the columns are models; below splits the rows are.
+    """
     last = [path[-1] for path in data]
     compared_columns = _without_differences(data)
     if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared_columns) < len(data):
@@ -153,7 +158,7 @@ def _without_differences(data: list[list[str]]) -> list[list[str]]:
 
 
 def axis_in_most(table: Table, data: list[list[str]], rows: list[str], corner: str) -> Orientation:
-    """Return "rows" for a table of results whose labels tell nothing, as in most tables; else empty."""
+    """Return "rows", as in most tables, for a table of results whose labels tell nothing; empty for other tables."""
     last = [path[-1] for path in data]
     if label_kind(corner) or min(len(last), len(rows)) < 2 or are_classes(rows):
         return ""
@@ -171,12 +176,12 @@ def _are_names(labels: list[str]) -> bool:
 
 
 def are_classes(rows: list[str]) -> bool:
-    """Tell whether the rows are classes, with one model's averages below them (`macro avg`, `All`)."""
+    """Tell whether rows are classes of one model's results, by an average over them (`macro avg`, `All`)."""
     return any(map(_OVER_CLASSES.fullmatch, rows))
 
 
 def _may_be_models(data: list[list[str]], kind: str) -> bool:
-    """Tell whether columns of which none reads like a model may be models: they do not name anything else."""
+    """Tell whether columns of which none reads like a model may still be models, since they name nothing else."""
     last = [path[-1] for path in data if path]
     if kind == "categories" or share(last, lambda label: role_of(label) == "attribute") >= 0.5:
         return False  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
@@ -190,7 +195,10 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
 
 
 def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
-    """Return the axis of models where no label reads like one, by where measures stand; None if that says nothing."""
+    """Return the axis of models in a table where no label reads like a model, by where measures stand.
+
+    Empty if there are no models; None if the measures do not tell.
+    """
     are_pairs = share(rows, PAIR.fullmatch) > 0.5
     are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
@@ -253,5 +261,5 @@ def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewher
 
 
 def share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
-    """Return the share of items that a test holds for; 0 if there are no items."""
+    """Return the share of items for which `test` is true; 0 if there are no items."""
     return sum(bool(test(item)) for item in items) / max(len(items), 1)

@@ -210,14 +210,14 @@ def _model(context: Context, label: str, tuning: Tuning, *, has_role: bool) -> t
 
 
 def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
-    """Return what distinguishes a value from the other values of its cell."""
+    """Return what distinguishes a value from the other values of its cell: its name, and "in parentheses"."""
     name = part.name or (names[part.place] if cell.parts[-1].place and part.place < len(names) else "")
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _names_of_parts(label: str) -> tuple[str, tuple[str, ...]]:
-    """Split a label into its name and the names of the values of a cell.
+    """Split a label into its name, and the names of the values in a cell; the name is empty if all of it names values.
 
     The latter stand in parentheses (`MMSU (Reasoning / Overall)`) or after the name (`LibriSpeech test-clean |
     test-other`).
@@ -265,7 +265,7 @@ _BARE = re.compile(
 
 
 def _with_measure(benchmark: BenchmarkName, label: BenchmarkName) -> BenchmarkName:
-    """Return a benchmark with the metric and shots of a label that names nothing else."""
+    """Return `benchmark` with the metric and shots of `label`, which names nothing else, where `label` has any."""
     return benchmark._replace(metric=label.metric or benchmark.metric, shots=label.shots or benchmark.shots)
 
 

@@ -1,4 +1,4 @@
-"""Collect the facts that are the same for all cells of a table, once."""
+"""Collect the facts that are the same for all cells of a table, once a table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PAIR = re.compile(r"(?:^|\()(?P<pair>[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]
 
 
 class Context:
-    """Holds the facts about a table's numbers from its caption, headings, notes and the rest of the document."""
+    """Holds what a table's caption, headings and notes, and the rest of its document, say of its numbers."""
 
     def __init__(self, document: Document, table: Table, layout: Layout, extra: Elsewhere) -> None:
         self.document, self.table, self.layout, self.extra = document, table, layout, extra
@@ -97,7 +97,7 @@ class Context:
         return self._columns[c]
 
     def direction(self, c: int, path: list[str], *labels: str) -> Literal["higher", "lower"]:
-        """Tell whether more is better in a column, by its labels and those of the row, else by the caption.
+        """Return whether more is better in a column, by its labels and `labels` of the row, else by the caption.
 
         Where labels have arrows, a caption with one explains the arrows: it says nothing of the other columns.
         """
@@ -124,7 +124,7 @@ class Context:
         return model_name(label, self.tuning, self.tuning_reason) if self.tuning else name
 
     def composition(self, sheet: Sheet, section: str) -> str:
-        """Name the benchmarks that an average of this table is over, worked out once for each section."""
+        """Return the benchmarks that an average of this table is over, as one text; found once for each section."""
         if section not in self._compositions:
             self._compositions[section] = _composition(sheet, section)
         return self._compositions[section]
@@ -189,7 +189,7 @@ def row_setting(label: str, model: str) -> str:
 
 
 def _composition(sheet: Sheet, section: str) -> str:
-    """Name the benchmarks that an average is over: averages of different sets are different measures."""
+    """Return the keys of the benchmarks that an average is over, as one text: averages of different sets differ."""
     if sheet.models_in == "rows":
         places = zip(sheet.column_labels[sheet.first_column :], sheet.column_roles[sheet.first_column :], strict=True)
     else:

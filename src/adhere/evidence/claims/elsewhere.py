@@ -56,7 +56,7 @@ _ABOUT = re.compile(
 
 
 def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
-    """Return the labels that name benchmarks and models in those tables that hold models."""
+    """Return the labels that name benchmarks and models in those tables of which the axis of models is known."""
     benchmarks: set[str] = set()
     models: set[str] = set()
     model_names: set[str] = set()
@@ -118,9 +118,9 @@ def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tup
 
 
 def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
-    """Tell whether columns are ways to do what the caption names, repeated below several labels (`SVM`, `NB`).
+    """Tell whether columns are ways of doing what the caption names: the same parts below each of several labels.
 
-    None of the labels says what was measured.
+    For example `SVM` and `NB` below two sets of features. No label says what was measured.
     """
     paths = [path for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"]
     labels = {label for path in paths for label in path}
@@ -138,7 +138,11 @@ def measures_of(layout: Layout) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Elsewhere:
-    """Holds variants and metrics that the text states once for all tables."""
+    """Holds what a document states once for all of its tables.
+
+    `variants` and `metrics` give each benchmark (by key) its variant or metric, and the place that says so.
+    `has_named_sizes` says that "base" is a size there, like "large". `ways` are headers whose columns are ways.
+    """
 
     variants: dict[str, tuple[str, str]] = field(default_factory=dict)
     has_named_sizes: bool = False
@@ -250,9 +254,9 @@ def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozense
 
 
 def topic_of(table: Table, *, is_told: bool = False) -> BenchmarkName | None:
-    """Return the set that the nearest heading names, known or not: `Reading comprehension: CMRC 2018`.
+    """Return the set that the nearest heading names, known or not: `Reading comprehension: CMRC 2018`; None if none.
 
-    `is_told` says that nothing else distinguishes the table from others: what its heading says is then the set.
+    `is_told` says that nothing but the heading distinguishes the table from others: what it says is then the set.
     """
     if not table.headings:
         return None

@@ -1,7 +1,7 @@
 """Find what the rows and columns of a table are.
 
-Which axis holds models, which columns only label, where a name is completed. A table's own words decide first (a corner
-that says "Model" or "Benchmark"), then what its labels read like, then their place.
+That is: the axis that holds models, the columns that only label rows, and how names are completed. A table's own words
+decide first (a corner that says "Model" or "Benchmark"), then what its labels read like, then their place.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
 
 
 def _bring_names_to_front(table: Table, correction: Correction, first: int) -> None:
-    """Move the column that a correction calls the column of names to the front, if numbers stand before it."""
+    """Make the column of names that a correction gives the first one, if numbers stand before it."""
     name_column = next(iter(table.columns_called(correction.names)), 0) if correction.names else 0
     if name_column >= first or any(2 * len(_numbers_in(table, c)) > len(table.rows) for c in range(name_column)):
         table.bring_to_front(name_column)
@@ -256,10 +256,11 @@ def _put_measures_last(paths: list[list[str]]) -> None:
 
 
 def _lift_methods(data: list[list[str]]) -> bool:
-    """Tell whether the parts of one group begin the names of all other groups, and move them to the end of the labels.
+    """Move methods to the end of the labels if groups are named after them; tell whether they are.
 
-    Such parts are methods (`Acc.` over A and B next to `A harm`, `B harm`); the rest of a group's name was measured of
-    them.
+    The parts of one group (`Acc.` over A and B) then begin the names of all other groups (`A harm`, `B harm`). The rest
+    of
+    such a name is what was measured of the method.
     """
     groups: dict[str, list[str]] = {}
     for path in data:
@@ -312,7 +313,7 @@ def _column(table: Table, column: int) -> list[str]:
 
 
 def _first_data_column(table: Table, paths: list[list[str]]) -> int:
-    """Return the first column of scores; columns before it name the row, group it, or state shots, metric or size."""
+    """Return the first column of scores; columns before it name or group the row, or state shots, metric or size."""
     for column in range(1, table.width):
         if not _is_label_column(table, column, paths[column]):
             return column
@@ -340,7 +341,7 @@ def _is_label_column(table: Table, column: int, path: list[str]) -> bool:
 def _tells_rows_apart(table: Table, column: int) -> bool:
     """Tell whether a column's whole numbers only distinguish rows with the same labels: `full | 512`, `full | 1024`.
 
-    Scores may be whole numbers, too, but are not repeated below every label, each once.
+    Scores may be whole numbers, too, but then the same numbers do not return below every label, each once.
     """
     labels: list[str] = [""] * column
     before: list[tuple[str, ...]] = []
@@ -381,7 +382,7 @@ def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
 
 
 def corner_of(table: Table, names: int) -> str:
-    """Return the label over the column of names, from the lowest header row that has one."""
+    """Return the label over the column of names: that of the lowest header row that has one; empty without any."""
     return next((label for header in reversed(table.headers) if (label := clean_label(header[names]))), "")
 
 
@@ -409,7 +410,7 @@ def _is_name(label: str) -> bool:
 
 
 def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
-    """Return the label columns with nothing but ticks and crosses, and the part of a method that each column names."""
+    """Return the label columns with nothing but ticks and crosses, with the part of a method that each one names."""
     names_by_column = {}
     for c in range(layout.first):
         marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
@@ -441,7 +442,10 @@ def _is_about_attributes(table: Table, layout: Layout) -> bool:
 
 
 def _about_named_model(table: Table, layout: Layout, corner: str, names: list[str], elsewhere: Labels) -> None:
-    """Set the model of a table without models, if its caption names one model of the document's other tables."""
+    """Set the model of a table without models if `names` is one name, which the caption has from other tables.
+
+    Nothing is set if the table's own labels name models.
+    """
     labels = [label for path in layout.paths for label in path] + [clean_label(t) for t in _column(table, layout.names)]
     if len(names) != 1 or label_kind(corner) == "models" or any(map(looks_like_model, labels)):
         return
@@ -461,7 +465,7 @@ SET_BEHIND = re.compile(
 
 
 def named_in(text: str, names: frozenset[str]) -> list[str]:
-    """Return the names that occur in a text, except within longer names and in names of data sets."""
+    """Return the names that occur in a text; within longer names, and in names of data sets, they do not count."""
     hits: list[str] = []
     lowered = text.lower()
     near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
@@ -524,9 +528,9 @@ def _without_kind(name: str) -> str:
 
 
 def _share_of_names(paths: list[list[str]]) -> float:
-    """Return the share of labels that are benchmarks.
+    """Return the share of paths with a label that names a benchmark.
 
-    Known ones count; if one is known and most are written like names (`OLMES`), those count too.
+    Known benchmarks count. If one is known and most labels are written like names (`OLMES`), those count as well.
     """
     n_known = sum(any(map(is_known, path)) for path in paths)
     n_named = sum(any(is_known(label) or _ACRONYM.search(label) for label in path) for path in paths)

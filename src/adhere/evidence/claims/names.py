@@ -184,7 +184,7 @@ def shots_of(text: str) -> tuple[str, str]:
 
 
 def is_role(role: str, label: str) -> bool:
-    """Tell whether a whole label plays a role of names.toml: `aggregate`, `delta`, `models` (corner cell), …."""
+    """Tell whether a whole label matches the pattern of a role in names.toml: `aggregate`, `delta`, `models`, …."""
     return bool(label) and _roles()[role].fullmatch(label.strip()) is not None
 
 
@@ -193,7 +193,7 @@ _HEADS: tuple[Kind, ...] = ("models", "benchmarks", "metric", "shots", "size", "
 
 @functools.lru_cache(maxsize=65536)
 def label_kind(label: str) -> Kind | Literal[""]:
-    """Tell what the labels below a header are: models, benchmarks, shots …; empty if the header does not say.
+    """Return what the labels below a header are: models, benchmarks, shots …; empty if the header does not say.
 
     The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name
     does not, and a known model or benchmark is a name.
@@ -277,7 +277,7 @@ def is_known(label: str) -> bool:
 
 @functools.lru_cache(maxsize=65536)
 def role_of(label: str) -> Role:
-    """Tell what the numbers under a label are.
+    """Return the role of the numbers under a label: score, aggregate, delta, share or attribute.
 
     A known benchmark is a score whatever its name (DROP is no difference).
     """
@@ -309,22 +309,25 @@ def is_length(label: str) -> bool:
 
 
 def said_of(*labels: str) -> frozenset[str]:
-    """Return the hints of labels on whether more is better (`down`, `up`, `lower`); empty if they give none."""
+    """Return what labels say on whether more is better: `up` or `down` by arrow or words, `lower` by the measure.
+
+    Empty if they say nothing.
+    """
     return frozenset(filter(None, map(_said_of, labels)))
 
 
 def said_of_all(caption: str) -> frozenset[str]:
-    """Return a caption's hints for all numbers of its table; a legend that names both directions gives none."""
+    """Return what a caption says, as `said_of`, of all numbers of its table; nothing if it names both directions."""
     is_down = _ARROW_DOWN.search(caption) or _LOWER_IS_BETTER.search(caption)
     is_up = _ARROW_UP.search(caption) or _HIGHER_IS_BETTER.search(caption)
     return frozenset() if is_down and is_up else said_of(caption)
 
 
 def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozenset[str]:
-    """Return a caption's hints on whether more is better in the column `label`, one of the table's `labels`.
+    """Return what a caption says, as `said_of`, of the column `label`, one of the table's `labels`.
 
-    If the caption names the columns it speaks of ("lower is better for FID"), it gives no hint for the others; if it
-    names an exception, the opposite hint for that.
+    If the caption names the columns that it speaks of ("lower is better for FID"), it says nothing of the others; if it
+    names an exception, it says the opposite of that.
     """
     hints = said_of_all(caption)
     for scope in _SCOPE.finditer(caption):
@@ -350,7 +353,7 @@ def has_arrow(label: str) -> bool:
 
 
 def direction_of(*labels: str, hints: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
-    """Return whether more is better, from arrows, metric names and words like "lower is better"; else `higher`."""
+    """Return `lower` if less is better, by `labels` and by `hints` that `said_of` gave of others; else `higher`."""
     hints = hints.union(map(_said_of, labels))
     return "lower" if "down" in hints or ("lower" in hints and "up" not in hints) else "higher"
 
@@ -427,7 +430,7 @@ def has_named_sizes(labels: Iterable[str]) -> bool:
 
 
 def _says_tuning(label: str) -> bool:
-    """Tell whether "chat" or "base" can mean a tuning: in a model's name, after a hyphen or a parenthesis.
+    """Tell whether "chat" or "base" in a label can mean a tuning: after a hyphen, or in a model's name.
 
     In `Base mix` it cannot.
     """
@@ -451,7 +454,7 @@ def _families() -> frozenset[str]:
 
 
 def _family_name(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> str:
-    """Write a model's name as its family does: Qwen2.5-72B-Instruct, Llama-3.1-8B-Instruct, GPT-4o-mini."""
+    """Return a model's name as its family writes it: Qwen2.5-72B-Instruct, Llama-3.1-8B-Instruct, GPT-4o-mini."""
     text = str(family["name"])
     previous_number = False
     for position, word in enumerate(tokens[1:]):
@@ -484,7 +487,7 @@ _RELATED = {
 
 
 def family_of(text: str) -> str:
-    """Return the family of models that a text begins with, related ones as one; empty if there is none."""
+    """Return the family of models whose name a text begins with; empty if there is none. Related families are one."""
     lowered = model_label(text).lower()
     first = re.match(r"o\d(?![\w.])|[a-z]+|[\u4e00-\u9fff]+", lowered)
     word = first.group() if first else ""
@@ -616,9 +619,9 @@ _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
 def metric_name(text: str) -> tuple[str, str]:
-    """Return the metric that a cell of a metric column names, and the rest of its text.
+    """Split the text of a metric's cell or label into the metric and the rest: `Single Attempt (Acc)`, `macro_avg/em`.
 
-    `Single Attempt (Acc)`, `macro_avg/em`.
+    A single word is taken for a metric even if it is not known.
     """
     bare_text = without_how_printed(without_pictures(text))
     if not bare_text or bare_text in {"-", "–", "—"}:
@@ -692,7 +695,7 @@ def is_split(label: str) -> bool:
 def is_part(label: str) -> bool:
     """Tell whether a label names only a part or a measure of the label above it.
 
-    A metric, a split, a length, a year, `EM / F1`.
+    Such labels are a metric, a split, a length, a year, `EM / F1`.
     """
     return is_metric(label) or "/" in label or is_split(label) or is_length(label) or label.isdigit()
 
@@ -707,7 +710,7 @@ def is_metric(label: str) -> bool:
 
 
 def metric_in(text: str) -> str:
-    """Return the metric that a footnote or caption names; empty if there is none."""
+    """Return the first metric that occurs in a text; empty if there is none."""
     for pattern, name, _ in _metrics():
         if match := pattern.search(text):
             return name or match["own"]

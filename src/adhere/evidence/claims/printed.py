@@ -1,4 +1,4 @@
-"""A number as it is printed: its value, its decimals, its unit, and what rounding allows."""
+"""Read a printed number: its value, its decimals, its unit, and what rounding allows."""
 
 from __future__ import annotations
 

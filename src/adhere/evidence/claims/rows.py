@@ -45,7 +45,10 @@ DEFAULT_SETTINGS = frozenset(
 
 
 def first_number(table: Table, layout: Layout) -> int:
-    """Return the first column of numbers, also if they only describe a row (`# Examples`): sums may be over them."""
+    """Return the first column of numbers; unlike the first of scores it may describe a row (`# Examples`).
+
+    Sums may be over such columns.
+    """
     first = layout.first
     while first > 1 and first - 1 != layout.names and layout.kinds[first - 1] in {"attribute", "size", "note"}:
         cells = [row.cells[first - 1] for row in table.rows if len(row.cells) >= first]
@@ -64,7 +67,7 @@ def _numbers_below(table: Table, c: int) -> list[PrintedNumber]:
 
 
 def row_role(label: str, layout: Layout, row: Row) -> Role:
-    """Tell what the numbers of a row are."""
+    """Return the role of the numbers of a row, by its label and numbers."""
     numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
     if layout.models_in == "rows":
         if (looks_like_model(label) and not is_role("delta", label)) or is_greek(label):
@@ -78,7 +81,7 @@ def row_role(label: str, layout: Layout, row: Row) -> Role:
 
 
 def percent_rows(table: Table, layout: Layout) -> list[int]:
-    """Return the rows that print only percentages where no other row has one: they say what a row of scores saved.
+    """Return the indexes of rows that alone print percentages: such a row states a saving or a share, no scores.
 
     A row that a model names, or whose numbers are like those in other rows, prints scores with their sign.
     """
@@ -105,7 +108,7 @@ def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
 
 
 def column_roles(table: Table, layout: Layout) -> list[Role]:
-    """Tell what the numbers of each column are."""
+    """Return the role of the numbers of each column: by a correction, else by labels and numbers."""
     if table.correction and table.correction.scores:
         scores = table.columns_called(*table.correction.scores)
         return [
@@ -220,7 +223,10 @@ def _column_role(path: list[str]) -> Role:
 
 
 def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
-    """Return each row's own label, and the model that each row belongs to: `w/o DCA` continues the model above it."""
+    """Return each row's own label, and the model that each row belongs to: `w/o DCA` continues the model above it.
+
+    The models are empty texts unless models stand in rows.
+    """
     labels, models = [], []
     current, above, section = "", "", ""
     corner, ticks = corner_of(table, layout.names), ticks_of(table, layout)
@@ -259,7 +265,7 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
 
 
 def _names_by_values(table: Table, layout: Layout) -> list[str]:
-    """Return names for rows that several columns of bare values distinguish: `#Layers 6 Dim 512`; else empty.
+    """Return a name for each row if several columns of bare values distinguish the rows: `#Layers 6 Dim 512`; else [].
 
     A blank repeats the value above it.
     """

@@ -1,4 +1,4 @@
-"""Name every printed number of a document's tables: the model, benchmark, metric and setting that it is about."""
+"""Say what every printed number of a document's tables is about: the model, benchmark, metric and setting."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PRIVATE = re.compile(
 
 
 def sheets_of(document: Document) -> list[Sheet]:
-    """Return the tables of a document with every number named."""
+    """Return a sheet for each table of a document: the table with what each of its numbers is about."""
     layouts = [layout_of(table) for table in document.tables]
     elsewhere = labels_of(document.tables, layouts)
     apart = told_apart(document.tables)
@@ -109,9 +109,9 @@ def _withhold_misnamed(sheet: Sheet) -> None:
 
 
 def _tell_apart(sheet: Sheet, layout: Layout) -> None:
-    """Add to cells that would mean the same thing what distinguishes them.
+    """Set `beside` of numbers that would otherwise mean the same thing to what distinguishes them in the table.
 
-    That is a group, a section, a second label, or their order.
+    That is a section, a tick, a second label, or else their order.
     """
     ticks = ticks_of(sheet.table, layout)
     label_columns = [c for c in range(len(layout.kinds)) if c != layout.names and c not in ticks]
@@ -150,7 +150,7 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
 
 
 def _name_groups(table: Table, values: list[Value], columns: list[int]) -> None:
-    """Add to values their row's labels in `columns`, which distinguish other rows: all names need what some need."""
+    """Add to `beside` of values their rows' labels in `columns`, which other rows need in order to be told apart."""
     for value in values:
         names = (label_above(table, value.row, c) for c in columns)
         value.beside = ", ".join(dict.fromkeys(filter(None, [value.beside, *names])))

@@ -1,4 +1,4 @@
-"""The numbers of a table with what they are about: a model, a benchmark, a setting; and the table itself."""
+"""Define the numbers of a table, with what each is about: a model, a benchmark, a setting."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Value:
 
     @property
     def key(self) -> Key | None:
-        """The fields that agree wherever the number is printed; None for numbers about no model or no benchmark."""
+        """The fields that agree wherever the number is printed; None for a number without a model or a benchmark."""
         if self.model is None or self.benchmark is None:
             return None
         return (

@@ -1,4 +1,4 @@
-"""A person's corrections to tables that were misread: the file of `--corrections`.
+"""Read a person's corrections to tables that were misread: the file of `--corrections`.
 
 A table is read right or wrong as a whole, mostly for one reason, so that one line corrects it. A field that is left
 empty changes nothing, and every check sees the table as corrected.

@@ -1,4 +1,4 @@
-"""A document as the checks see it: tables of cells, sentences, headings and notes, each with its line."""
+"""Define a document as the checks see it: tables of cells, sentences, headings and notes, each with its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from adhere.schema import Record
 class Part(NamedTuple):
     """Holds one value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
 
-    `place` counts the values that slashes separate; `name` is the cell's own name of the value (`F1: 92.3 EM: 86.6`).
+    `place` is the value's position among values that slashes separate, from 0. `name` is the cell's own name of the
+    value
+    (`F1: 92.3 EM: 86.6`). `is_aside` marks a second score in parentheses.
     """
 
     text: str
@@ -128,7 +130,10 @@ class Note(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Holds one sentence of prose with the line that it starts on and the headings above it."""
+    """Holds one sentence of prose with the line that it starts on and the headings above it.
+
+    `paragraph` is the number of its paragraph, `lead` the bold words that its paragraph begins with.
+    """
 
     text: str
     line: int
@@ -138,7 +143,7 @@ class Sentence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Names something that could not be read as meant; nothing is dropped silently."""
+    """Names something in a document that could not be read as meant, so that nothing is dropped silently."""
 
     document: str
     line: int

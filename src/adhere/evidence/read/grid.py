@@ -38,7 +38,8 @@ class RawRow(NamedTuple):
 def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
     """Return a cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold.
 
-    `is_count` says that the whole column prints how many of how many: `197/200` is 197.
+    `is_count` says that the whole column prints counts out of a total: `197/200` is then the number 197 with the unit
+    `/200`.
     """
     shared_text, parts = _parts_of(text)
     if is_count and (match := _FRACTION.fullmatch(plain(text))):
@@ -48,7 +49,7 @@ def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
 
 
 def _counts(body: Sequence[RawRow], width: int) -> frozenset[int]:
-    """Return the columns that print how many of about one number were right: `197/200`, `192/200`."""
+    """Return the columns whose cells are counts out of about one total: `197/200`, `192/200`."""
     columns = set()
     for column in range(1, width):
         texts = [plain(row.cells[column]) for row in body if len(row.cells) > column and "/" in row.cells[column]]
@@ -297,7 +298,7 @@ def _label_columns(body: Sequence[RawRow], width: int) -> int:
 
 
 def _continue_labels(headers: list[list[str]]) -> None:
-    """Fill blanks of upper header rows with the label before, unless a label above changes there."""
+    """Fill blanks of upper header rows with the label to their left, unless a label above changes there."""
     for nth, upper in enumerate(headers[:-1]):
         if any(one and one == other for one, other in pairwise(upper)):
             continue  # this row says itself how far its labels reach
@@ -361,10 +362,10 @@ def _is_all_bold(row: RawRow) -> bool:
 
 
 def _begins_anew(texts: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:
-    """Tell whether a row between others is the header of a new table.
+    """Tell whether a row between other rows is the header of a new table.
 
-    It has no numbers, names over the columns of numbers, and `Model` or `Benchmark`, or what the table's own header
-    has, over the label columns.
+    It has no numbers, names over the columns of numbers, and over the label columns `Model` or `Benchmark`, or what the
+    table's own header has there.
     """
     if len(texts) != width:
         return False

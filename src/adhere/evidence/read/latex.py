@@ -92,7 +92,7 @@ class _Span(NamedTuple):
 
 
 class _Text:
-    """Finds line numbers in a source by a binary search."""
+    """Finds line numbers in a text, without counting its line breaks anew each time."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -151,7 +151,7 @@ def _macros(text: str) -> dict[str, Macro]:
 
 
 def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
-    """Return the outermost tabulars, and the tables that float; an environment that is never closed is text."""
+    """Return the outermost tabulars, and the tables that float; an environment that is never closed is left as text."""
     tabulars: list[_Span] = []
     floats: list[_Span] = []
     open_begins: list[re.Match[str]] = []
@@ -184,7 +184,7 @@ def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -
     r"""Return the captions of each tabular.
 
     Of several tabulars that float together each has its own, in their order (`\captionof{table}` in a `minipage`), and
-    there may be one for all of them, above or below (`subtable`). In any other case each tabular gets the first
+    there may be one more for all of them, above or below (`subtable`). In any other case each tabular gets the first
     caption.
     """
     captions_of_tabular: dict[_Span, list[re.Match[str]]] = {}

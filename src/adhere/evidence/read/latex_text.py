@@ -106,7 +106,7 @@ def _brace() -> re.Pattern[str]:
 
 
 def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
-    """Return the text up to the closing brace of the group around `at`, and the position behind that brace."""
+    """Return the text from `at` to the closing brace of the group around it, and the position behind that brace."""
     pieces: list[str] = []
     is_bold = False
     while at < len(source):

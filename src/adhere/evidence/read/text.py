@@ -208,7 +208,7 @@ def _take_heading(state: _State, level: int, text: str) -> None:
 
 
 def _table_end(lines: list[str], start: int, *, is_aligned: bool) -> int:
-    """Return the line after a table that begins at `start`; `start` if none begins there."""
+    """Return the index of the line after a table that begins at `start`; `start` if none begins there."""
     line = lines[start]
     if _GRID_RULE.match(line) and start + 1 < len(lines) and lines[start + 1].lstrip().startswith("|"):
         end = _table_end(lines, start + 1, is_aligned=False)
@@ -377,7 +377,7 @@ def _aligned_rows(lines: list[str], start: int, end: int) -> list[RawRow]:
 
 
 def _flush(state: _State) -> None:
-    """Make sentences, a note or a caption of the lines gathered."""
+    """Make sentences, a note or a caption of the lines gathered, and forget the lines."""
     if not state.paragraph:
         return
     lines, state.paragraph = state.paragraph, []

@@ -15,7 +15,9 @@ VERDICTS: tuple[Verdict, ...] = ("supported", "denied", "partly", "not found", "
 class Statement(Record, frozen=True):
     """Holds a sentence that asserts something, and where it stands.
 
-    If a model split the sentence, `whole` is the sentence and `part` says whether the text quotes it.
+    If a model split a sentence, `text` is one part of it, `whole` is the sentence, and `part` says whether the text
+    quotes
+    it.
     """
 
     text: str

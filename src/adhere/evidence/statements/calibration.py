@@ -1,4 +1,4 @@
-"""How often verdicts were right on labelled statements that were not used to write the rules."""
+"""Tell how often verdicts were right on labelled statements that were not used to write the rules."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 def readings(sentence: Wording, grids: Grids) -> Iterator[Reading]:
-    """Yield what each table says of a statement that names its labels."""
+    """Yield what each table says of a statement that names a row and a column of it; a table may say nothing."""
     for number, mentions in grids.mentions(sentence).items():
         grid = grids.grids[number]
         if len({mention.axis for mention in mentions}) == 2 and _is_about(grid, sentence, mentions):
@@ -62,7 +62,10 @@ def names_a_cell(sentence: Wording, grids: Grids) -> bool:
 
 
 def counts(sentence: Wording, grids: Grids, line: int) -> Reading | None:
-    """Check a count of benchmarks where one model leads against the nearest table that counts; None without one."""
+    """Return what a table says of a count of benchmarks on which a model leads (`8 of 10`); None if none does.
+
+    Of several tables the one nearest to `line` counts.
+    """
     numbers = [q for q in sentence.numbers if not q.is_inner and not q.unit]
     if len(numbers) != 2 or not _OF.search(sentence.text[numbers[0].end : numbers[1].start]):
         return None
@@ -82,7 +85,7 @@ def tuning_said(sentence: Wording) -> Tuning:
 
 
 def _is_about(grid: Grid, sentence: Wording, mentions: Sequence[Mention]) -> bool:
-    """Tell whether every name of the statement is a label of the table, or stands around it."""
+    """Tell whether every name of the statement is a label of the table, or occurs in the texts around it."""
     for name in sentence.names:
         inside = any(mention.start <= name.start and name.end <= mention.end for mention in mentions)
         keys = {name.key, benchmark_key(name.text), "~" + stem(name.text), *map(benchmark_key, name.text.split("-"))}
@@ -94,7 +97,11 @@ def _is_about(grid: Grid, sentence: Wording, mentions: Sequence[Mention]) -> boo
 
 
 class _Case:
-    """Compares one statement with one table."""
+    """Compares one statement with one table.
+
+    `pairs` are the cells at a row and a column that the statement names, `numbers` the statement's numbers that may be
+    theirs, `among` the numbers of models that it compares ("the best of twelve").
+    """
 
     def __init__(self, sentence: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
         self.sentence, self.grid, self.text, self.tuning = sentence, grid, sentence.text, tuning_said(sentence)
@@ -147,7 +154,7 @@ class _Case:
         return Reading(finding, kind, tuple(cells[:8]), f"the table prints {_as_printed(cells)}")
 
     def _paired(self) -> Reading | None:
-        """Read a statement whose numbers are all in cells: each number must belong to the label next to it."""
+        """Read a statement of whose numbers each is in a named cell: it must be in the cell of the label next to it."""
         for place, number in enumerate(self.numbers):
             row, column = (_beside(number, place, axis, len(self.numbers)) for axis in (self.rows, self.columns))
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
@@ -160,7 +167,10 @@ class _Case:
         return self._by_order("cell", cells, is_right=self._said_order() is not False)
 
     def _difference(self, open_numbers: Sequence[Quantity]) -> tuple[bool, Reading | None]:
-        """Tell whether a number is the difference of two cells of one measure, and return what the table says of it."""
+        """Return whether a number is the difference of two cells, and what the table then says; (False, None) if not.
+
+        The cells must share a row or a column.
+        """
         if len(open_numbers) != 1 or not _DIFFERENCE.search(self.text):
             return False, None
         cells = [value for _, _, value in self.pairs]

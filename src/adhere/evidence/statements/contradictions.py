@@ -29,7 +29,7 @@ _LISTED = re.compile(
 
 
 def contradictions(document: Document, statements: Sequence[Statement], grids: Grids) -> Iterator[Contradiction]:
-    """Yield every sentence of a report that its own tables contradict.
+    """Yield every sentence of a report that its own tables contradict, each with its reason once.
 
     Things that a table lists are counted by its rows and their ticks. A comparison of two models over several
     benchmarks is counted over the table that has both.
@@ -86,7 +86,7 @@ def _are_one_subject(text: str, other: str) -> bool:
 
 
 def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
-    """Return the one number by which a sentence denies another, and the other's number; empty if it does not.
+    """Return the number by which a sentence denies another, "and", and the other's number; empty if it does not.
 
     The other must have nearly all words of the sentence, and the number must not be a date.
     """

@@ -79,7 +79,7 @@ def _is_title(text: str) -> bool:
 
 
 def listed_statements(file: str, table: Table) -> Iterator[Statement]:
-    """Yield the statements that a table lists, one a row: in the first column most of whose cells are sentences."""
+    """Yield the statements that a table lists, one a row: those in its first column of mostly sentences."""
     for column in range(table.width):
         cells = [(plain(row.cells[column].text), row.line) for row in table.rows if column < len(row.cells)]
         sentences = [cell for cell in cells if len(cell[0].split()) >= LEAST_WORDS + 2]

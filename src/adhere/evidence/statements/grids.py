@@ -24,7 +24,7 @@ _SPEEDS = frozenset({"faster", "slower", "fast", "slow", "speed"})
 
 
 class Figure(NamedTuple):
-    """Holds a number of a table with its labels, whether it is a score or not."""
+    """Holds a number of a table, a score or not, with its labels."""
 
     document: str
     line: int
@@ -89,7 +89,7 @@ class Grid:
             yield from (("column", c, text) for text in dict.fromkeys(texts) if text)
 
     def loosely_named(self, sentence: Wording, axis: Axis) -> Iterator[Mention]:
-        """Yield the labels of several words that a statement has all of, in any order (`#Total Params`)."""
+        """Yield mentions of labels of several words all of which the statement has, in any order (`#Total Params`)."""
         words = [(s, e, stem(part)) for s, e, token in sentence.tokens for part in re.split(r"[-/]", token) if part]
         for own, position, label in self.labels:
             label_stems = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
@@ -119,7 +119,10 @@ class Grids:
                         self._places[key].add((number, axis, position, rest))
 
     def mentions(self, sentence: Wording) -> dict[int, list[Mention]]:
-        """Return the labels that a statement names, by table; a label inside a longer one does not count."""
+        """Return the labels that a statement names, by the number of their table.
+
+        A label inside a longer one does not count.
+        """
         mentions_by_grid: dict[int, dict[tuple[Axis, int], Mention]] = defaultdict(dict)
         words = sentence.tokens
         for length in range(min(MOST_WORDS, len(words)), 0, -1):
@@ -143,7 +146,7 @@ class Grids:
 
 
 def label_keys(label: str) -> set[str]:
-    """Return the keys of a label: as a name, and its words without their endings."""
+    """Return the keys by which a label is found: as a name, by its words without endings, as an average or speed."""
     label = with_digits(label)
     texts = {label, benchmark_name(label).name if is_known(label) and not _PARENTHESIS.search(label) else label}
     keys = {key for text in texts for key in (benchmark_key(text), name_key(text), _stems(text))}

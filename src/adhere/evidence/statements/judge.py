@@ -110,9 +110,9 @@ class Sources:
 
 
 def judge(statement: Statement, sources: Sources) -> Assessment:
-    """Return the verdict of programs on one statement.
+    """Return the verdict that programs come to on one statement.
 
-    If nothing can be said of a statement in two parts, each part is judged.
+    If nothing can be said of the whole, and it has two parts that each say something, the parts are judged.
     """
     assessment = _judge(statement, statement.text, sources)
     if assessment.verdict in {"supported", "denied"} or assessment.kind == "order":
@@ -135,7 +135,7 @@ _JOINT = pattern("statements", "joint")
 
 
 def _may_follow(number: Quantity) -> bool:
-    """Tell whether a number may follow from others: a bound, a share, a ratio, a difference in points."""
+    """Tell whether a number may follow from other numbers: a bound, a share, a ratio, a difference in points."""
     return number.bound in {"least", "most"} or number.unit in {"share", "times"} or "point" in number.text
 
 

@@ -67,7 +67,7 @@ def split(statements: Sequence[Statement], model: Model, *, seed: int = 0) -> tu
 
 
 def _why_not(text: str, parts: Sequence[str]) -> str:
-    """Say why a reply does not count; empty if it does."""
+    """Say why a model's parts of the sentence `text` are refused; empty if they may stand."""
     if not 1 <= len(parts) <= MOST_PARTS or any(len(part.split()) < LEAST_WORDS for part in parts[1:]):
         return f"not one to {MOST_PARTS} parts of {LEAST_WORDS} words and more"
     whole, part_wordings = wording(text), [wording(part) for part in parts]

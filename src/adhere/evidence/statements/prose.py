@@ -47,7 +47,7 @@ Token = tuple[int, int, str]
 
 
 class Match(NamedTuple):
-    """Says how far one passage supports a statement.
+    """Holds how far one passage supports a statement.
 
     `related` is the share of the statement's words in the passage, `missing` are its numbers and names that the passage
     lacks, `instead` is what the passage prints in the place of the first of them.
@@ -110,7 +110,7 @@ class _Comparison:
         return ("near" if self.related >= RELATED else "far"), "words", ""
 
     def _complete(self) -> tuple[Standing, str, str]:
-        """Return standing, kind and difference, where the passage has all numbers and names."""
+        """Return standing, kind and what stands instead, for a passage that has all numbers and names."""
         sentence, source = self.sentence, self.source
         against = opposes(sentence, source)
         if self.ordered == 1.0 and against != "not" and not self._is_of_list():
@@ -182,7 +182,7 @@ class _Comparison:
         return False
 
     def _is_strange(self) -> bool:
-        """Tell whether a capitalised first word of a sentence occurs nowhere around the passage: it may be a name."""
+        """Tell whether a capitalised first word of the statement is nowhere around the passage: it may be a name."""
         unsure = [stem(n.text) for n in self.sentence.names if not n.is_sure and not _WORD_LIKE.search(n.text)]
         return any(all(word not in t.stems for t in (self.source, self.near, self.around)) for word in unsure)
 
@@ -229,7 +229,7 @@ class _Comparison:
         return is_derived(number, self.sentence.text, source.numbers, is_less=source.ways == {-1})
 
     def _own_facts(self, least: float = 1) -> bool:
-        """Tell whether at least `least` numbers, or what replaces them, are in the passage itself, not around it."""
+        """Tell whether `least` of the numbers, or others in their place, are in the passage itself, not around it."""
         own = [
             number in self.lacking or any(agrees(number, o) for o in self.source.numbers) or self._follows(number)
             for number in self.numbers
@@ -290,7 +290,7 @@ class _Comparison:
         return behind[0] if behind else before[-1] if before else None
 
     def _has_rival(self) -> bool:
-        """Tell whether the passage has another number of the same thing that is nearer to the statement's words."""
+        """Tell whether another number of the passage counts the same thing, among as many words of the statement."""
         if self.ordered >= 0.8:
             return False
         for number in self.numbers:
@@ -306,7 +306,10 @@ class _Comparison:
 
 
 def _coverage(words: Iterable[str], shares: Mapping[str, float], rarity: Mapping[str, float]) -> float:
-    """Return the weighted share of words that occur in texts: rare words, and some texts (`shares`), count more."""
+    """Return the weighted share of words that occur in texts; 1 if there are no words.
+
+    Rare words weigh more. `shares` gives each word the weight of the text that has it, 0 to 1.
+    """
     weights = {word: rarity.get(word, UNKNOWN) for word in words}
     total = sum(weights.values())
     return sum(weight * shares[word] for word, weight in weights.items()) / total if total else 1.0

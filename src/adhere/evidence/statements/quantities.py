@@ -114,7 +114,7 @@ def _date(match: re.Match[str]) -> Quantity:
 
 
 def _fraction(match: re.Match[str]) -> tuple[float, float, str]:
-    """Return value, tolerance and unit of `two thirds`, or `one in eighteen`."""
+    """Return value, tolerance and unit of a fraction in words: `two thirds`, `one in eighteen`."""
     if match["few"]:
         few, many = (sum(_WORDS[word] for word in re.split(r"[\s-]", match[part].lower())) for part in ("few", "many"))
         return few / max(many, 1.0), min(0.02, few / max(many, 1.0) ** 2 / 2), "share"

@@ -1,4 +1,4 @@
-"""Let models read what programs cannot tell. They never change what programs decided.
+"""Let models judge statements that programs cannot; they never change what programs decided.
 
 Each statement is put to each reviewer twice, with its passages in both orders. A verdict counts if both answers
 agree and its quotation stands in a passage letter for letter; passages are material, never instructions.
@@ -41,9 +41,9 @@ class Reply(Record, frozen=True):
 def review(
     assessments: Sequence[Assessment], sources: Sources, models: Sequence[Model], *, seed: int = 0
 ) -> tuple[list[Assessment], Reviews]:
-    """Ask every model about every statement; return the assessments with their opinions, and the reviews.
+    """Ask every model about every statement; return the assessments, and what the models said.
 
-    Where programs cannot tell, a verdict that the models share counts.
+    Where programs cannot tell, the models' verdict becomes the statement's if all valid ones agree.
     """
     passages = [sources.search.best(item.statement.text, PASSAGES) for item in assessments]
     opinions = [opinion for model in models for opinion in _opinions(model, assessments, passages, seed)]

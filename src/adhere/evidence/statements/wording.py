@@ -80,7 +80,7 @@ def stem(word: str) -> str:
 
 
 def with_digits(text: str) -> str:
-    r"""Return a text with the digits of names that spell them out (`\olmothree`: LaTeX has no digits in commands)."""
+    r"""Return a text with digits for the number words in names (`\olmothree`: LaTeX has no digits in commands)."""
     return _SPELT.sub(lambda match: match[1] + _DIGITS[match[2]], text)
 
 
@@ -222,10 +222,7 @@ def quantifiers(text: Wording) -> frozenset[str]:
 
 
 def opposes(sentence: Wording, source: Wording) -> str:
-    """Say how two texts contradict each other; empty if they do not.
-
-    By a `way` (higher, lower), a `word` (online, offline) or `not`.
-    """
+    """Return how two texts contradict each other: `way` (higher, lower), `word` (online, offline), `not`, or empty."""
     if len(sentence.ways) == 1 and len(source.ways) == 1 and sentence.ways != source.ways:
         return "" if sentence.is_negative != source.is_negative else "way"
     if sentence.is_negative != source.is_negative:

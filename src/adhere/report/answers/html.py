@@ -1,4 +1,4 @@
-"""The page that shows answers one after another, of one Run or of two side by side.
+"""Render the page that shows answers one after another, of one Run or of two side by side.
 
 Its script loads the answers from `serve.answers`.
 """
@@ -11,7 +11,10 @@ from adhere.report.page import render
 
 
 def answers_html(names: Sequence[str], ways: Sequence[str], *, up: str) -> str:
-    """Return the page without answers; `up` is the address of the list of all stored items."""
+    """Return the page for the Runs called `names`, still without answers.
+
+    `ways` are the outcomes by which answers can be chosen, `up` is the address of the list of all stored items.
+    """
     return render(
         "answers/answers.html.jinja",
         style="answers/answers.css",

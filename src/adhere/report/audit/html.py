@@ -1,4 +1,4 @@
-"""The page that shows the result of an audit of a reward."""
+"""Render the page that shows the result of an audit of a reward."""
 
 from __future__ import annotations
 

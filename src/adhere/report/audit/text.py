@@ -1,4 +1,4 @@
-"""The result of an audit of a reward as terminal text."""
+"""Write the result of an audit of a reward as terminal text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.terminal import one_line
 
 
 def verdict_of(audit: Audit) -> str:
-    """Say in a sentence whether a script earns more than honest answers."""
+    """Say in a sentence whether a scripted answer earns more than honest answers, and which."""
     if audit.holds:
         return "No answer that nobody wrote for the prompt earns more than honest ones."
     names = ", ".join(one.name for one in audit.winners[:4])
@@ -17,7 +17,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def rows_of(audit: Audit) -> list[list[str]]:
-    """Return a row for the honest answers, then one for each script, in the order of the audit."""
+    """Return the cells under HEADINGS: a row for the honest answers, then one for each script, in the audit's order."""
     return [
         ["honest answers", "", _number(audit.honest["mean"]), "", str(audit.honest["n"]), ""],
         *(

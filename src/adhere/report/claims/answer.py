@@ -1,4 +1,4 @@
-"""The answer to a question, for the terminal and as a Markdown page."""
+"""Write the answer to a question for the terminal and as a Markdown page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _values(places: Sequence[Place]) -> str:
 
 
 def difference(effect: Effect) -> str:
-    """Format a difference as `+13.5`, or with both ends if documents differ."""
+    """Format the difference of an effect as `+13.5`, or with both ends if documents differ; a dash without one."""
     return difference_text(effect, between=" … ")
 
 
@@ -151,7 +151,7 @@ def runs_text(tests: Sequence[ClaimTest], *, width: int = 100) -> str:
 
 
 def panel_text(panel: Panel, *, width: int = 100) -> str:
-    """Return a table of the reviewers' votes, and how often they agree."""
+    """Return a table of the reviewers' votes, and how many are valid and agree."""
     rows = [["conflict", "reviewer", "vote"]]
     rows += [[ballot.conflict, ballot.reviewer, ballot.vote or f"none ({ballot.reason})"] for ballot in panel.ballots]
     share = DASH if panel.agreement is None else f"{panel.agreement:.0%} of {panel.pairs} pairs of votes are equal"

@@ -1,7 +1,4 @@
-"""The page of `adhere claims`.
-
-It shows each conflict with its tables and marked cells, then every claim that was checked.
-"""
+"""Render the page of `adhere claims`: conflicts with their tables and marked cells, then all checked claims."""
 
 from __future__ import annotations
 
@@ -55,9 +52,10 @@ class ShownTable(NamedTuple):
 
 
 class ShownConflict(NamedTuple):
-    """Holds conflicts about the same columns of the same tables, with these tables and their lines.
+    """Shows conflicts about the same columns of the same tables, with these tables and their lines.
 
-    `classes` are the style classes of severity and models.
+    `where` says where a single conflict stands, `more` counts the lines that are not shown, and `classes` are the style
+    classes of severity and models.
     """
 
     severity: str
@@ -219,7 +217,7 @@ def _table(grid: dict[tuple[int, int], list[Claim]], bad: set[tuple[int, int]]) 
 
 
 def _window(every: Sequence[int], targets: set[int], most: int) -> list[int]:
-    """Return all indices if they are at most `most`, else the targets and the nearest ones."""
+    """Return all of `every` if they are at most `most`, else `targets` and the indices nearest to them, sorted."""
     if len(every) <= most:
         return list(every)
     near = sorted(every, key=lambda place: (min((abs(place - w) for w in targets), default=0), place))

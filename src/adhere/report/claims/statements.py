@@ -1,4 +1,4 @@
-"""A report's statements and what its sources say of them: terminal text, Markdown, a tab-separated table and a page."""
+"""Show a report's statements and what its sources say of them: terminal text, Markdown, tab-separated table, page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEANINGS = {
 
 
 def worst(statements: Statements) -> list[Assessment]:
-    """Return the six statements to look at first: denied ones, then unsupported ones, then partly supported ones."""
+    """Return at most six statements to look at first: denied ones, then those not found, then partly supported ones."""
     chosen = [item for verdict in WORST for item in statements.assessments if item.verdict == verdict]
     return chosen[:MOST_WORST]
 
@@ -37,7 +37,10 @@ def counts_line(statements: Statements) -> str:
 
 
 def notes(statements: Statements) -> list[str]:
-    """Return everything to be told besides the verdicts, a sentence each."""
+    """Return what is to be told besides the verdicts, a sentence each.
+
+    That is: what was left out, sources that are unused or absent, and what models did.
+    """
     quality, reviews = statements.quality, statements.reviews
     left_out_count = sum(quality.left_out.values())
     unused_files = [use.file for use in quality.sources if use.is_cited and not use.used]

@@ -1,4 +1,4 @@
-"""Findings of `adhere claims`, for the terminal and as tab-separated values.
+"""Write the findings of `adhere claims` for the terminal and as tab-separated values.
 
 Text of documents is made safe to print.
 """
@@ -68,7 +68,7 @@ def _conflicts(findings: Findings, width: int) -> str:
 
 
 def places(conflict: Conflict, *, most: int = 6) -> str:
-    """Return the places of a conflict, such as `at a.md:30,31 b.md:326`."""
+    """Return where a conflict stands: `at a.md:30,31 b.md:326`; of each document at most `most` lines."""
     by_document: dict[str, list[int]] = {}
     for document, line in zip(conflict.documents, conflict.lines, strict=True):
         by_document.setdefault(document, []).append(line)

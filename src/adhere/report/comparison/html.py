@@ -1,4 +1,4 @@
-"""The page that compares two runs: paired difference, interval, gains and losses, then the prompts that flipped."""
+"""Render the page that compares two Runs: paired difference, interval, gains and losses, prompts that flipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Flip(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """Lists the first gained and lost prompts in the suite's order; `n_gained` and `n_lost` count all."""
+    """Holds the first gained and lost prompts in the suite's order; `n_gained` and `n_lost` count all of them."""
 
     gained: tuple[Flip, ...]
     lost: tuple[Flip, ...]
@@ -52,7 +52,10 @@ class ComparisonView(NamedTuple):
 
 
 def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
-    """Return the prompts that one run passes in a larger share of its draws than the other."""
+    """Return the prompts that one Run passes in a larger share of its draws than the other.
+
+    A prompt is gained if that is `run_a`.
+    """
     rates_a, rates_b = pass_rates(run_a, view=view), pass_rates(run_b, view=view)
     answers_a, answers_b = _answers(run_a), _answers(run_b)
     gains: list[Flip] = []

@@ -1,4 +1,4 @@
-"""Pictures of the leaderboard page: an interval for every row, and cost against score with the Pareto front."""
+"""Draw the pictures of the leaderboard page: an interval for every row, and cost against score."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class Point(NamedTuple):
 
 
 def interval_bar(rate: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> Markup:
-    """Draw a rate from 0 to 100 % with its interval, for a table row; without a rate only the interval."""
+    """Draw a rate from 0 to 100 % with its interval, for a table row; nothing without an interval.
+
+    `is_bound` marks an interval that holds what is possible, not what is likely.
+    """
     if low is None or high is None:
         return Markup("")
     left, wide = 100 * low, max(0.6, 100 * (high - low))

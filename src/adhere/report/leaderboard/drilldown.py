@@ -1,6 +1,6 @@
-"""The answers that a leaderboard page can open.
+"""Pick the answers that a leaderboard page can open.
 
-They are picked from the stored Runs, limited in size, and escaped. Each row of the board gets its own `<script
+They are read from the stored Runs, limited in size, and escaped. Each row of the board gets its own `<script
 type="application/json">`, which the page reads on demand. It contains no `<`, `>` or `&`, so the browser never sees
 markup of an answer.
 """
@@ -35,14 +35,14 @@ Key = tuple[str, int, int]
 
 
 class Islands(NamedTuple):
-    """Holds the answers that the page contains as data, and their number.
+    """Holds the answers that the page contains as data, and how many they are.
 
     Attributes:
         html: The data, for the end of the page.
         shown: Number of answers in it.
         total: Number of answers stored.
         longest: Characters after which an answer is cut.
-        unreadable: Rows whose Run could not be read, with the reason.
+        unreadable: Models whose Run could not be read, with the reason.
     """
 
     html: Markup

@@ -1,4 +1,4 @@
-"""The page of a leaderboard.
+"""Render the page of a leaderboard.
 
 It shows ranks and their uncertainty, models by test, cost, failures, and the answers behind a cell. It is one file
 without any request. Everything can be read without its script; with it the tables sort and filter, and a cell opens its
@@ -38,7 +38,11 @@ class _TableRow(NamedTuple):
 
 
 class _Mode(NamedTuple):
-    """Describes one way of failing, over all models."""
+    """Describes one way of failing, over all models.
+
+    `times` of `of` answers fail so, in `models` models, the most often in the model `worst`. `examples` are pairs of a
+    model and one such answer.
+    """
 
     mode: str
     name: str

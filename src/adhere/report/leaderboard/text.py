@@ -1,4 +1,4 @@
-"""A Leaderboard for the terminal.
+"""Write a Leaderboard for the terminal.
 
 It shows ranks and their uncertainty, models without a rank and why, and the smallest difference it can tell.
 """
@@ -21,7 +21,7 @@ _NOUNS = {"test": "tests", "family": "families of constraints", "slice": "slices
 
 
 def leaderboard_text(board: Leaderboard, *, width: int = 120, most_rows: int = MOST_ROWS) -> str:
-    """Return the whole board in at most `width` columns if words allow it, safe to print.
+    """Return the whole board as text, safe to print; lines are at most `width` columns wide if words allow it.
 
     Args:
         board: See Leaderboard.
@@ -48,7 +48,7 @@ def rank_range(row: Row) -> str:
 
 
 def lacking(row: Row) -> str:
-    """Count the unfinished answers by status: `2 timed out, 1 refused`."""
+    """Return the numbers of unfinished answers by status, as `2 timed out, 1 refused`; `none` if there are none."""
     account = row.accounting
     parts = {
         "cut": account.truncated,
@@ -115,7 +115,7 @@ def _of_models(board: Leaderboard, width: int) -> list[str]:
 
 
 def _name_some(models: Sequence[Dead]) -> str:
-    """Name models by reason: the most frequent reasons, and under each the first of its models."""
+    """Return reasons, the most frequent first, each after the first models that have it."""
     by_reason: dict[str, list[str]] = {}
     for model in models:
         by_reason.setdefault(one_line(model.reason)[:120], []).append(one_line(model.model))

@@ -1,4 +1,4 @@
-"""A leaderboard as a workbook: models × tests, a sheet of answers for each test, totals by model, settings.
+"""Write a leaderboard as a workbook: models × tests, a sheet of answers for each test, totals by model, settings.
 
 `pieces/workbook.py` writes the cells.
 """
@@ -163,7 +163,7 @@ class _Workbook:
 
 
 def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
-    """Return a row for every constraint of every answer, judged or not, sorted by test."""
+    """Return (test, cells under `_DETAIL`) for every constraint of every answer, judged or not, sorted by test."""
     noun = noun_of(run.prompts)
     details = []
     for prompt in run.prompts:
@@ -195,7 +195,7 @@ def _expected_answer(ref: ConstraintRef) -> str:
 
 
 def _outcome(cell: Cell) -> str | None:
-    """Return the outcome of one answer to one test; `partial` is a near miss and no pass, None: not measured."""
+    """Return the outcome of one answer to one test: pass, fail, or `partial` for a near miss; None: not measured."""
     if not cell.n:
         return None
     return "pass" if cell.passed == cell.n else "partial" if cell.partial else "fail"

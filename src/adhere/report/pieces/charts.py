@@ -1,4 +1,4 @@
-"""A small SVG writer: bars with intervals, a forest of differences, curves over steps.
+"""Write small SVG charts: bars with intervals, a forest of differences, curves over steps.
 
 Pictures are fluid without a script: x is given in percent of the width, y and text in pixels, so that a phone shows the
 same letters at the same size. Colours and weights live in the style sheet (classes only: the page's policy forbids
@@ -87,7 +87,10 @@ class Line(NamedTuple):
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
-    """Return one element; text and attributes are escaped. `class_` means class, and `_` in a name becomes a hyphen."""
+    """Return one element; text and attributes are escaped, and attributes that are None are left out.
+
+    `class_` means class, and `_` in a name becomes a hyphen.
+    """
     attributes_text = Markup("").join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _attribute(value))
         for key, value in attributes.items()
@@ -242,7 +245,7 @@ def _difference(row: Difference, y: int, place: Callable[[float], float], below:
 
 
 def marks(rows: Sequence[tuple[str, str, Sequence[Mark]]], *, name: str) -> Markup:
-    """Draw rows of (label, value, marks).
+    """Draw rows of (label, value, marks), where `value` is a text at the end of the label's line.
 
     A row's rates, from 0 to 100 %, are drawn one below the other, each with its interval.
     """

@@ -1,4 +1,4 @@
-"""The glossary of pages, tables and the command line.
+"""Keep the glossary of pages, tables and the command line.
 
 Pages print the words that they use, and docs/reference/glossary.md prints all. `MEASURES` and `COULD_FIND` are headings
 of numbers whose keys in JSON have older names.

@@ -1,4 +1,4 @@
-"""The guard numbers shown with every pass rate. They reveal a rate that was bought with shorter or emptier answers."""
+"""Show the guard numbers beside every pass rate: they reveal a rate that was bought with shorter or emptier answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GUARDS = (
 
 
 def floor_cell(floor: Floor | None) -> str:
-    """Format a floor as `25.3 % (first line)`: what the best answerer without a model passes, and its name."""
+    """Format a floor as `25.3 % (first line)`: the rate of the best answerer without a model, and its name."""
     return DASH if floor is None else f"{percent(floor.rate)} ({floor.answerer})"
 
 

@@ -1,4 +1,4 @@
-"""Formats numbers for readers. This is the only place where a rate becomes a percentage.
+"""Format numbers for readers. This is the only place where a rate becomes a percentage.
 
 An undefined number (None) is always `DASH`; the text next to it gives the reason.
 """

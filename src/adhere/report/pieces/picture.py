@@ -1,4 +1,4 @@
-"""A chart as a picture of its own.
+"""Save a chart as a picture of its own.
 
 It is one SVG file with title, legend and colours, for a page, a slide or a notebook.
 """
@@ -30,12 +30,12 @@ _AXIS = 44
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart that a notebook shows and `save` writes; `alt` describes it in words.
+    """Holds a chart that a notebook shows and `save` writes; `alt` describes it in words.
 
     Attributes:
         title: The text above the chart.
         chart: A chart made by `report.pieces.charts`.
-        legend: (colour, label) pairs that explain its colours.
+        legend: (colour, label) pairs that explain its colours; a colour is the number of a style class.
         note: A line below the title.
         alt: All of its numbers in words.
     """
@@ -149,7 +149,10 @@ def _style(theme: Theme) -> str:
 
 
 def _fill_in(rules: str, colours: str, *, only: bool = False) -> str:
-    """Replace every variable by its colour; with `only`, keep just the declarations that have one."""
+    """Return the rules with every variable replaced by its colour, and limited to this picture.
+
+    With `only`, just the declarations that have a variable are kept.
+    """
     values = dict(re.findall(r"(--[\w-]+): (#\w+)", colours))
     filled_rules = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", rules):

@@ -1,4 +1,4 @@
-"""Side measures in words and rows: what a change cost apart from following instructions.
+"""Show side measures in words and rows: what a change cost apart from following instructions.
 
 Shared by comparisons and studies.
 """
@@ -14,7 +14,7 @@ SIDE_HEADINGS = ("side task", "n", "left out", "values", "worse by", "interval",
 
 
 def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
-    """Append to `following` whether the side tasks became worse."""
+    """Return `following` with an addition that says whether the side tasks became worse."""
     tasks_by_outcome = {
         outcome: [side.task for side in sides if side.outcome == outcome]
         for outcome in ("violated", "undecided", "holds")

@@ -1,4 +1,4 @@
-"""Plain text in columns: no colour, no box characters, no markup that a terminal or a library could act on."""
+"""Lay out plain text in columns: no colour, no box characters, no markup that a terminal or a library could act on."""
 
 from __future__ import annotations
 

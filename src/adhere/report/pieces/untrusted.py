@@ -1,4 +1,4 @@
-"""Makes untrusted text (prompts, answers, names) safe to show on a page.
+"""Make untrusted text (prompts, answers, names) safe to show on a page.
 
 For terminals see `adhere.terminal`. Escaping alone is not enough: a bidi override or a control character survives HTML
 escaping and changes what a reader sees. Such characters are shown by name.

@@ -1,4 +1,4 @@
-"""Says in words what a contrast shows.
+"""Say in words what a contrast shows.
 
 Nothing is computed: stored intervals and p-values are compared with their level.
 """
@@ -45,9 +45,9 @@ def noun_of(result: StudyResult) -> str:
 
 
 def verb_of(result: StudyResult) -> str:
-    """Return the verb for what a study's contrasts count: prompts that `pass`, `pass soundly`, or `pass and respond`.
+    """Return the verb for what a study counts: its prompts `pass`, `pass soundly`, or `pass and respond`.
 
-    For sessions it is `are kept`, of rules.
+    The rules of a study of sessions `are kept`.
     """
     if is_of_rules(result):
         return "are kept"

@@ -1,4 +1,4 @@
-"""Writes workbooks, for every page that has one.
+"""Write the cells of workbooks, for every page that has one.
 
 Names and answers are untrusted, so every text is written as a string cell: nothing becomes a formula, a link or a
 number, invisible characters are written out, and a text that is longer than a cell says that it was cut.

@@ -1,4 +1,4 @@
-"""The page of Runs on `profile` or `breadth`.
+"""Render the page of Runs on `profile` or `breadth`.
 
 It shows families or kinds from best to worst with intervals, and failed answers of each.
 """

@@ -1,4 +1,4 @@
-"""The page of `adhere rules`: rules as rows, sessions as columns, evidence one click away."""
+"""Render the page of `adhere rules`: rules as rows, sessions as columns, evidence one click away."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Holds a rule as a row: its rate and its verdicts, in the order of the columns; None: the rule has no check."""
+    """Shows a rule: its rate and its verdicts, in the order of the columns; None: the session has no verdict on it.
+
+    `tokens` is about what the rule costs in every request; `shown` are the verdicts that are not `untriggered`, with
+    the
+    numbers of their columns, breaches first.
+    """
 
     rule: Rule
     tokens: int

@@ -1,4 +1,4 @@
-"""Terminal text of what sessions did with rules."""
+"""Write what sessions did with rules as terminal text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws real answers that failed, by a seed and not by hand.
+"""Draw real answers that failed, by a seed and not by hand.
 
 Each answer has the verdicts of all of its constraints (strict view).
 """
@@ -44,7 +44,10 @@ class DrawnFailures(NamedTuple):
 
 
 def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most: int) -> dict[str, DrawnFailures]:
-    """Draw at most `most` failing answers of each group of failed verdicts; the largest group comes first."""
+    """Draw at most `most` failing answers of each group of failed verdicts; the largest group comes first.
+
+    `group_of` names the group of a prompt's verdict. Only verdicts of the strict view count.
+    """
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     responses = {response.key: response for response in run.responses()}
     marks = marks_by_answer(run)
@@ -80,7 +83,7 @@ def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
 def answer_of(
     prompt: Prompt, turn: int, responses: Mapping[Key, Response], marks: Mapping[Key, tuple[Mark, ...]]
 ) -> JudgedAnswer | None:
-    """Return the first answer to one turn, failed or not; None if there is none."""
+    """Return the answer of the first draw to one turn, failed or not; None if there is none."""
     key = (prompt.id, turn, 0)
     return _judge_view(prompt, responses[key], marks.get(key, ())) if key in responses else None
 

@@ -1,4 +1,4 @@
-"""The page of one or several Runs: a leaderboard with intervals, families and kinds, and real answers that failed."""
+"""Render the page of Runs: a leaderboard with intervals, families and kinds, and real answers that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite's own measures for reports: a row for each measure, and the grid of lengths and depths as a heat map."""
+"""Arrange a suite's own measures for reports: a row for each measure, and lengths × depths as a heat map."""
 
 from __future__ import annotations
 

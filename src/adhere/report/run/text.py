@@ -1,4 +1,4 @@
-"""One or several Runs for the terminal.
+"""Write Runs for the terminal.
 
 It shows a leaderboard, accounting, rates under both denominators, guard numbers, families and kinds.
 """
@@ -25,7 +25,7 @@ _MEASURES = tuple(MEASURES.items())
 def run_text(
     spec: RunSpec, summary: Summary, troubles: Troubles = NO_TROUBLES, *, details: bool = False, width: int = 100
 ) -> str:
-    """Return one finished Run in at most `width` columns if words allow it; safe to print.
+    """Return one finished Run as text, safe to print; lines are at most `width` columns wide if words allow it.
 
     Args:
         spec: The Run's spec.

@@ -1,4 +1,4 @@
-"""Counts why answers of a Run are missing or undecided, most frequent first, with advice for each reason."""
+"""Count why answers of a Run are missing or undecided, most frequent first, with advice for each reason."""
 
 from __future__ import annotations
 

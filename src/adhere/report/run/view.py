@@ -1,4 +1,4 @@
-"""Facts for a report of Runs, read from their directories: spec, numbers, and some real answers that failed."""
+"""Read the facts for a report of Runs from their directories: spec, numbers, and some real answers that failed."""
 
 from __future__ import annotations
 
@@ -84,10 +84,9 @@ def groups(runs: Sequence[RunFacts]) -> list[Group]:
 
 
 def _rank_group(run: RunFacts) -> tuple[str, str, bool]:
-    """Return a key that is equal for Runs that can be ranked together.
+    """Return a key that is equal for Runs that can be ranked together: those on the same prompts.
 
-    They have the same prompts, and an oracle (which chose with the verifiers that score it) is ranked only with
-    oracles.
+    An oracle, which chose answers with the verifiers that score it, is ranked only with oracles.
     """
     return run.spec.suite, run.manifest.prompts_sha256, run.spec.is_oracle
 

@@ -1,4 +1,4 @@
-"""Reports of a study whose seeds draw their own kinds of constraint: for the terminal and as a page."""
+"""Report a study whose seeds draw their own kinds of constraint: for the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def seed_rows(result: DrawnResult) -> list[list[str]]:
 
 
 def kind_rows(result: DrawnResult) -> list[list[str]]:
-    """Return a row for each kind: both arms, and the overall difference without the kind."""
+    """Return a row for each kind: both arms on it, their difference, and the overall difference without the kind."""
     without = {one.kind: points_and_interval(one) for one in result.kinds_left_out}
     return [
         [

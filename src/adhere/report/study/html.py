@@ -1,4 +1,4 @@
-"""The page of a Study: the verdict first, then everything it rests on. A pure function of the stored StudyResult."""
+"""Render the page of a Study: the verdict first, then everything it rests on. A pure function of the StudyResult."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Study as Markdown, for a paper, an issue or a README.
+"""Write a Study as Markdown, for a paper, an issue or a README.
 
 Untrusted texts cannot become markup, links or table cells.
 """

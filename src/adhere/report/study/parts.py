@@ -1,7 +1,7 @@
-"""Sentences and rows on how far single kinds of constraint decide a study's answer; nothing is computed.
+"""Say how far single kinds of constraint decide a study's answer; nothing is computed.
 
-They cover published suites split by what was trained, trained kinds that an arm lost completely, and kinds that it
-forgot.
+The sentences and rows cover published suites split by what was trained, trained kinds that an arm lost completely, and
+kinds that it forgot.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def part_contrast_rows(suite: SuiteFound) -> list[list[str]]:
 
 
 def parts_lines(result: StudyResult) -> list[str]:
-    """Return, for each suite, how the treatment and its control do on trained and on untrained kinds."""
+    """Return, by suite, every arm's rate on trained, mixed and untrained kinds, and the treatment's difference."""
     primary = result.verdict.primary
     lines = []
     for suite in result.suites:

@@ -1,4 +1,4 @@
-"""Pictures of a StudyResult, for its page and for `adhere.plot`."""
+"""Draw the pictures of a StudyResult, for its page and for `adhere.plot`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False)
 def growth_charts(result: StudyResult) -> list[Markup]:
     """Draw both methods at every budget, over tokens trained and over answers drawn.
 
-    A point's height over the reference is its gain.
+    A point's height above the dotted line of the reference is its gain.
     """
     if result.growth is None:
         return []

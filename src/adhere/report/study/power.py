@@ -1,4 +1,4 @@
-"""How many seeds and prompts a study takes, for the terminal and as a page with a picture."""
+"""Say how many seeds and prompts a study takes, for the terminal and as a page with a picture."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _sd(variance: float) -> str:
 
 
 def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
-    """Return a row for each design."""
+    """Return the cells under HEADINGS for each design."""
     return [
         [
             count(row.seeds),

@@ -1,4 +1,4 @@
-"""The result of computing a study again, as terminal text."""
+"""Write the result of computing a study again as terminal text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS = {
 
 
 def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
-    """Return the agreement first, then what today's rule says and what decides it."""
+    """Return how far the values agree, then what today's rule says and what decides it."""
     rows = [["without", "difference", "interval"]]
     rows += [
         [f"seed {seed}", points(one.difference), points_interval(one.low, one.high)]
@@ -65,7 +65,7 @@ def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
 
 
 def starts_reproduction_text(reproduction: StartsReproduction, *, width: int = 100) -> str:
-    """Return each start or seed, then what they say together."""
+    """Return the reproduction of each start or seed, then what they say together."""
     lines = [
         heading(
             f"Study {one_line(reproduction.study)}: {count(len(reproduction.starts))} {_noun(reproduction)}s together, "

@@ -1,4 +1,4 @@
-"""Reports of a study from several start models: for the terminal and as a page."""
+"""Report a study from several start models: for the terminal and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Study for the terminal: verdict, pass rates with their guards, contrasts, ledger. Plain text, safe to print."""
+"""Write a Study for the terminal: verdict, pass rates with their guards, contrasts, ledger. Plain, safe to print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threats to a study's answer, derived from its record: printed with every report, the strongest first."""
+"""Derive the threats to a study's answer from its record: printed with every report, the strongest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arranges a StudyResult into rows for tables and pictures, in reading order; nothing is computed."""
+"""Arrange a StudyResult into rows for tables and pictures, in reading order; nothing is computed."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ TRAP_HEADINGS = ("arm", "answers", "take a trap", "keep every instruction", "of 
 
 
 def trap_rows(arms: Sequence[ArmTraps]) -> list[list[str]]:
-    """Return a row for each arm: how many of its stored answers take a trap, and how many of those that pass."""
+    """Return the cells under TRAP_HEADINGS for each arm: answers that take a trap, and those of them that pass."""
     return [
         [
             row.arm,
@@ -298,7 +298,7 @@ GUARD_HEADINGS = ("guard", "treatment", "control", "worse by", "interval", "marg
 
 
 def guard_rows(result: StudyResult) -> list[list[str]]:
-    """Return name, both values, how much worse, interval, margin and outcome of each guard."""
+    """Return the cells under GUARD_HEADINGS for each guard."""
     rows = []
     for guard in result.guards:
         is_share = _GUARDS.get(guard.name, ("", ""))[1] == "points"
@@ -415,7 +415,7 @@ COUNTED = {"sound": "sound answers", "responsive": "answers that respond"}
 
 
 def suites_line(result: StudyResult) -> str:
-    """Each published suite in one line: the treatment over its control, and over the start; empty without any.
+    """Return the treatment over its control and over the start on each published suite, in one line; empty without any.
 
     Counts of sound or responding answers follow, if there are any.
     """
@@ -571,7 +571,7 @@ TAX_HEADINGS = ("arm", "perplexity", "start", "worse by", "interval", "outcome")
 
 
 def tax_rows(result: StudyResult) -> list[list[str]]:
-    """Return each arm's perplexity of plain text, the start model's, how much worse it is, and the interval."""
+    """Return the cells under TAX_HEADINGS for each arm: its perplexity of plain text, and that of the start model."""
     return [
         [
             one.treatment, decimal(one.value_treatment), decimal(one.value_control), percent(one.worse),
@@ -587,7 +587,7 @@ COST_HEADINGS = (
 
 
 def cost_rows(result: StudyResult) -> list[list[str]]:
-    """Return a row with the costs of each arm at each seed."""
+    """Return the cells under COST_HEADINGS for each arm at each seed."""
     return [
         [
             cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),

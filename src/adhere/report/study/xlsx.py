@@ -1,4 +1,4 @@
-"""A Study as a workbook: answer, pass rates, contrasts by seed, guards, costs, learning curves, settings.
+"""Write a Study as a workbook: answer, pass rates, contrasts by seed, guards, costs, learning curves, settings.
 
 `pieces/workbook.py` writes the cells.
 """

@@ -1,4 +1,4 @@
-"""Compares two Runs on the terminal: the result in words, then the numbers. Plain text, safe to print."""
+"""Compare two Runs on the terminal: the result in words, then the numbers. Plain text, safe to print."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ _LEFT_OUT = 2
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
-    """Return the comparison in at most `width` columns if words allow it.
-
-    It has no control characters or escape sequences.
-    """
+    """Return the comparison as plain text; lines are at most `width` columns wide if words allow it."""
     contrasts = [contrast_of(comparison, "all", comparison.overall)]
     contrasts += [contrast_of(comparison, name, difference) for name, difference in comparison.slices.items()]
     title = (
@@ -116,7 +113,7 @@ def sides_sentence(comparison: Comparison) -> str:
 
 
 def contrast_of(comparison: Comparison, name: str, difference: Difference) -> Contrast:
-    """Convert the difference to the form whose wording studies share; nothing is computed."""
+    """Return a difference of two Runs as a Contrast, so that it is worded as in studies; nothing is computed."""
     return Contrast(
         name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b,
         slice=name,

@@ -1,4 +1,4 @@
-"""The result of `adhere floors` as terminal text."""
+"""Write the result of `adhere floors` as terminal text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts by model as `adhere compact --groups` prints them."""
+"""Write counts by model as `adhere compact --groups` prints them."""
 
 from __future__ import annotations
 

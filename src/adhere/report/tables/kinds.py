@@ -1,4 +1,4 @@
-"""Explains one kind of constraint: its meaning, parameters, wordings, and an answer for each outcome."""
+"""Explain one kind of constraint: its meaning, parameters, wordings, and an answer for each outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perplexities of plain text, for the terminal."""
+"""Write perplexities of plain text for the terminal."""
 
 from __future__ import annotations
 

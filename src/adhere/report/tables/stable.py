@@ -1,4 +1,4 @@
-"""The result of `adhere stable` as terminal text."""
+"""Write the result of `adhere stable` as terminal text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps that answers take, for the terminal."""
+"""Write the traps that answers take for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of `adhere verify` as terminal text.
+"""Write the result of `adhere verify` as terminal text.
 
 It shows four numbers, what they cover, the worst kinds, and what was not decided.
 """

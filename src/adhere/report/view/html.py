@@ -1,4 +1,4 @@
-"""The pages of `adhere view`.
+"""Render the pages of `adhere view`.
 
 Each is a frame that its script fills from JSON, as text only, again and again while a run goes on.
 """

@@ -1,4 +1,4 @@
-"""Whether an act is the one that a check names."""
+"""Tell whether an act is the event that a check names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def meets(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a sort o
 
 
 def of_sort(event: Event, act: Act) -> Met:
-    """Tell whether an act is of the event's sort (any command, any edit, any read, any call, any text said)."""
+    """Tell whether an act is of the event's sort: any command, edit, read or call of a tool, or any text said.
+
+    None where the log does not show whether it happened.
+    """
     if event.command:
         return act.kind == "command" and act.ran
     if event.edits:

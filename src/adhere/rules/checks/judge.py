@@ -35,9 +35,9 @@ class Evidence(Record, frozen=True):
 
 
 class RuleVerdict(Record, frozen=True):
-    """The verdict on what a session did with a rule.
+    """Says what a session did with a rule.
 
-    `occasions` is how often the rule applied and the log shows what came of it; `kept` is how often it was kept.
+    `occasions` is how often the rule applied and the log shows what came of it; `kept` is how often it was kept then.
     """
 
     rule: str

@@ -129,7 +129,7 @@ def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
 
 
 def before(check: Before, acts: Acts) -> Iterator[Occasion]:
-    """Yield an occasion for each act that is, or may be, `then`."""
+    """Yield an occasion for each act that is, or may be, the check's `then`."""
     done: Act | None = None
     maybe: Act | None = None
     stale: Act | None = None
@@ -224,7 +224,7 @@ def _span(check: Between, begin: Act, end: Act, hit: Act | None, doubt: Act | No
 
 
 def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
-    """Yield an occasion for each `use` or `avoid`, and one more if some acts may be `avoid`."""
+    """Yield an occasion for each act that is `use` or `avoid`, and one more if some acts may be `avoid`."""
     doubts: list[Act] = []
     for act in acts:
         meets_avoid = meets(check.avoid, act)
@@ -240,7 +240,7 @@ def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
 
 
 def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
-    """Yield an occasion for each `event`: kept if a question to the user was answered before it."""
+    """Yield an occasion for each act that is `event`: kept if a question to the user was answered before it."""
     question: Act | None = None
     is_answered = False
     for act in acts:

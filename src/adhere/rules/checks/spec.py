@@ -1,4 +1,4 @@
-"""Rules and their checks as `rules.toml` holds them.
+"""Define rules and their checks as `rules.toml` holds them.
 
     [[rules]]
     id = "tests-before-commit"

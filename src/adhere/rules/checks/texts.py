@@ -1,4 +1,4 @@
-"""Checks of texts: replies, written files, commit messages, names of branches."""
+"""Check texts: replies, written files, commit messages, names of branches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Piece(NamedTuple):
 
 
 def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
-    """Yield an occasion for each text, or with `at` = final for the last state of each file."""
+    """Yield an occasion for each text that a check is about; with `at` = final only for the last state of each file."""
     pieces = list(_pieces(check, acts))
     if check.of == "files" and check.at == "final":
         pieces = list({piece.act.path: piece for piece in pieces}.values())
@@ -77,7 +77,7 @@ def _pieces(check: Text, acts: Sequence[Act]) -> Iterator[_Piece]:
 
 
 def _file(check: Text, act: Act) -> Iterator[_Piece]:
-    """Yield the whole file, or only what an edit adds where that is enough to judge."""
+    """Yield the text of an edited file: whole, or only what the edit adds where that is enough to judge."""
     if _needs_whole(check) or check.at == "final":
         yield _Piece(act, act.whole if act.ran else None)
     elif act.added is not None and act.ran:

@@ -1,4 +1,4 @@
-"""Statements about what is done as checks: never, always, before, after, when, instead of, ask before."""
+"""Compile statements about what is done: never, always, before, after, when, instead of, ask before."""
 
 from __future__ import annotations
 

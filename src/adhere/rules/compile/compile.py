@@ -1,4 +1,4 @@
-"""A rule file as rules: each statement that tells the agent what to do, with a check where a program can decide it."""
+"""Compile a rule file: each statement that tells the agent what to do becomes a rule, with a check if one is known."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def tells(text: str, lead: str = "", code: str = "") -> bool:
 def checks_of(one: Statement) -> Sequence[Check | None]:
     """Return the checks of a statement; a statement that requires several commands has one for each.
 
-    Empty if no check is known. None in the list stands for a part of the statement that no check covers.
+    Empty if no check is known. None among them stands for a part of the statement that no check covers.
     """
     if (
         (_DESCRIBES.match(one.text) and not _TELLS.search(one.text))
@@ -179,7 +179,10 @@ def _without_brackets(text: str) -> str:
 
 
 def _readings(one: Statement) -> Iterator[str]:
-    """Yield the texts to look for a check in: the statement without labels, joined with its lead where that forbids."""
+    """Yield the texts in which to look for a check: the statement without its label, or joined with its lead.
+
+    The lead is the sentence with a colon above the list, or the section's heading if that forbids or asks.
+    """
     label = r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*"
     text = _core(re.sub(label, "", one.text, flags=re.IGNORECASE))
     text = re.sub(r"^\W*?(?=[\w`\"“])", "", text, count=1)

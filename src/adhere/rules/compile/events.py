@@ -1,4 +1,4 @@
-"""Phrases of a rule as events: "committing", "the linter", "`make check`", "files in `src/`"."""
+"""Find the events that phrases of a rule name: "committing", "the linter", "`make check`", "files in `src/`"."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def bare_programs(text: str) -> tuple[str, ...]:
 
 
 def begun_event(text: str) -> tuple[Event | None, bool]:
-    """Return the event that a phrase begins with (None: none), and whether the phrase says nothing else."""
+    """Return the event that a phrase begins with (None: none is known), and whether the phrase says nothing more."""
     event = event_of(text)
     if event is not None:
         is_named = event.command and commands_in(text)

@@ -1,4 +1,4 @@
-"""A rule file in Markdown as statements, each with its line and the files that it applies to."""
+"""Cut a rule file in Markdown into statements, each with its line and the files that it applies to."""
 
 from __future__ import annotations
 

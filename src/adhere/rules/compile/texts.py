@@ -1,4 +1,4 @@
-"""Statements about texts as checks: replies, written files, commit messages, pull requests, names of branches."""
+"""Compile statements about texts: replies, written files, commit messages, pull requests, names of branches."""
 
 from __future__ import annotations
 

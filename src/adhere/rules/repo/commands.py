@@ -1,4 +1,4 @@
-"""The commands of the shell, except git: each gets the repository, its words and what is piped in, and prints.
+"""Define the commands of the shell, except git: each gets the repository, its words and what is piped in, and prints.
 
 A command that fails raises ShellError.
 """

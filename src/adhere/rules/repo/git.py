@@ -1,4 +1,4 @@
-"""git on a repository in memory: commands that change one branch or show it; no remote, no merge."""
+"""Run git on a repository in memory: commands that change one branch or show it; no remote, no merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository in memory: its files, its commits, and what its linter and its tests print."""
+"""Keep a repository in memory: its files, its commits, and what its linter and its tests print."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _parse(text: str) -> tuple[ast.Module, str]:
 
 
 def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
-    """Return the first assert that fails or cannot be computed; empty if the test passes."""
+    """Return a test's first assert that fails or cannot be computed, with the reason; empty if the test passes."""
     for one in test.body:
         if not isinstance(one, ast.Assert):
             continue

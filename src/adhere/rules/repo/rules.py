@@ -1,4 +1,4 @@
-"""The rules that may stand in AGENTS.md of `world:repo`, each with a way to break it that breaks no other rule.
+"""Define the rules that may stand in AGENTS.md of `world:repo`, each with a way to break it that breaks no other rule.
 
 A repository has at most one rule of each group. Where a group has several, an earlier line of AGENTS.md may give
 another of them, and the rule that holds says that it replaces that line. AGENTS.md also holds sentences that ask for

@@ -1,4 +1,4 @@
-"""Repositories and tasks, drawn by seed: mend a function, add one, rename one, or change a setting."""
+"""Draw repositories and tasks by seed: mend a function, add one, rename one, or change a setting."""
 
 from __future__ import annotations
 

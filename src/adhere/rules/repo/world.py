@@ -184,7 +184,12 @@ class Repo:
 
 @dataclass
 class _Plan:
-    """Holds departures from the usual actions: steps left out or added, and the parts of what is said."""
+    """Holds how the actions of an episode depart from the usual ones.
+
+    `skipped` are steps left out, `steps` steps added, and `extra` further actions. `says` gives the parts of messages
+    and
+    names that rules ask for; `otherwise` are the parts that are said against a rule.
+    """
 
     skipped: set[str] = field(default_factory=set)
     steps: set[str] = field(default_factory=set)

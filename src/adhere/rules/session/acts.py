@@ -1,4 +1,4 @@
-"""The acts of a session one by one: commands, edits, reads, commits, replies, whatever the tools are called."""
+"""List the acts of a session: commands, edits, reads, commits, replies, whatever the tools are called."""
 
 from __future__ import annotations
 

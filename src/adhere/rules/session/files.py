@@ -1,4 +1,4 @@
-"""The files of a session as far as its log shows them whole, with edits applied in order."""
+"""Follow the texts of a session's files as far as its log shows them whole, with edits applied in order."""
 
 from __future__ import annotations
 
@@ -78,10 +78,7 @@ _VERBS: dict[str, _How] = {
 
 
 def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
-    """Yield the edits of an `apply_patch` call.
-
-    The call holds an envelope, one operation, or a list of changes.
-    """
+    """Yield the edits of an `apply_patch` call, whose fields are an envelope, one operation, or a list of changes."""
     changes = fields.get("changes")
     if isinstance(changes, list):
         for one in changes:

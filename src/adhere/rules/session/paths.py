@@ -110,7 +110,10 @@ def _means(paths: list[str], patterns: list[str]) -> bool:
 
 
 def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
-    """Tell whether a path with a glob or a variable in it, or a whole folder, may stand for a path that matches."""
+    """Tell whether a path that is not written out may stand for a path that the patterns match.
+
+    Such a path has a glob or a variable in it, or with `tree` is a folder that stands for everything in it.
+    """
     head = re.split(r"[$`*?\[{]", path, maxsplit=1)[0]
     if head == path and not tree:
         return False

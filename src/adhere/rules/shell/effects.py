@@ -1,4 +1,4 @@
-"""The files that a shell command writes, removes or reads, as its words say; no file is looked at."""
+"""Tell which files a shell command writes, removes or reads, as its words say; no file is looked at."""
 
 from __future__ import annotations
 

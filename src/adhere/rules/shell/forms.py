@@ -1,4 +1,4 @@
-"""The commands that a command line runs, each with all its forms.
+"""List the commands that a command line runs, each with all its forms.
 
 `sudo env A=1 timeout 9 uv run python3 -m pytest -x` is one command with the forms `sudo …`, `uv run …`, `python -m
 pytest …` and `pytest -x`: a rule that names any of them means the command. `make check` and `npm run check` are looked
@@ -178,7 +178,7 @@ def _behind_options(words: tuple[str, ...], value_options: tuple[str, ...]) -> t
 
 
 def _inner(run: Run, command: Simple, *, repo: Path | None, deep: int) -> Iterator[Run]:
-    """Yield the commands of substitutions, `bash -c`, `eval`, heredocs for a shell, make and npm."""
+    """Yield the commands in a command: of substitutions, `bash -c`, `eval`, heredocs for a shell, make and npm."""
     own = run.known.exit_code
     scripts: list[tuple[str, int | None]] = [(text, None) for word in command.words for text in word.inner]
     scripts += [(text, own) for text in (*_shell_texts(run), *_repository_texts(run.words, repo))]
@@ -263,7 +263,7 @@ def _package_scripts(repo: Path) -> dict[str, str]:
 
 
 def message_of(word: Word) -> str | None:
-    """Return the text of a word, also of `"$(cat <<'EOF' … EOF)"`; None if it holds a variable."""
+    """Return the text of a word, also of `"$(cat <<'EOF' … EOF)"`; None if a variable leaves it open."""
     if word.fixed:
         return word.text
     for script in word.inner:

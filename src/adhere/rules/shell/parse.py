@@ -1,4 +1,4 @@
-"""A command line of a POSIX shell or bash as a tree: lists of pipelines of simple commands.
+"""Parse a command line of a POSIX shell or bash into a tree: lists of pipelines of simple commands.
 
 Quotes, heredocs, substitutions, subshells, `if`, loops, `case` and functions are parsed. Nothing is expanded: a word
 that holds a variable is marked. A text that no shell would accept is parsed as far as possible, and `Script.problem`

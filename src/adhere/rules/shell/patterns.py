@@ -91,7 +91,7 @@ def _by_program(commands: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ..
 
 
 def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Tell whether a form, whose program is the pattern's, has the pattern's words and options."""
+    """Tell whether a command has the words and options of a pattern; the pattern's program is not looked at."""
     options = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
     own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
     if any(word in _REHEARSALS and not options for word in own) or (own == ("-n",) and form[0] == "make"):

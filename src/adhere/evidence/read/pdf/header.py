@@ -12,7 +12,7 @@ MAX_SHARED = 40  # columns of one header that are shared out
 
 
 def place_of(word: Word, table: PageTable) -> int:
-    """Return the index of the column that a word stands in: label columns first."""
+    """Return the index of the column that a word of a table stands in, label columns included."""
     if id(word) in table.placed:
         return table.placed[id(word)]
     columns = table.columns
@@ -74,7 +74,10 @@ def header_rows(table: PageTable) -> list[list[str]]:
 
 
 def _place_texts(table: PageTable) -> None:
-    """Place a whole text that stands over one column in that column: `All AUROC` over numbers narrower than `All`."""
+    """Note in `table.placed` that a text which stands over one column belongs to it: `All AUROC` over narrow numbers.
+
+    The words of such a text would each be placed in the column nearest to them.
+    """
     for line in to_lines(table.header):
         for text in _close_words(line.words, 0.5):
             places = {place_of(word, table) for word in text}
@@ -111,10 +114,11 @@ def _holds_several(rule: Rule, table: PageTable) -> bool:
 
 
 def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
-    """Return the columns that words of a header stand over, by the words' id.
+    """Return the columns that each word of a header groups, by the word's id; only words over several columns.
 
-    Only words over several columns with no rule below them. They stand over the middle of their columns: so a line's
-    texts share the columns of the names below the line.
+    For words without a rule below them. A text stands over the middle of the columns that it groups, so the columns
+    with a
+    name below a line are shared out among the texts of the line by their middles.
     """
     first = len(table.labels) + 1
     columns_by_word: dict[int, Sequence[int]] = {}
@@ -137,9 +141,9 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
 def _covers(
     texts: list[list[Word]], shares: list[range], names: dict[int, tuple[float, float]], table: PageTable
 ) -> bool:
-    """Tell whether texts stand over the middle of several columns each, and each column below one of them.
+    """Tell whether every text stands over the middle of several columns, and every column below one of the texts.
 
-    A column is as wide as its name, or as its name and its numbers.
+    `shares` are the columns of each text. A column is as wide as its name, or as its name and its numbers.
     """
     if [c for own in shares for c in own] != [*names] or any(len(own) < 2 for own in shares):
         return False
@@ -170,7 +174,10 @@ def _is_off(text: list[Word], spans: dict[int, tuple[float, float]], table: Page
 
 
 def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list[range]:
-    """Assign columns to texts so that the common middle of a text's columns is near its own, with few left out."""
+    """Return the columns of each text, given by its middle: a range of columns whose common middle is near.
+
+    The ranges follow each other; a column that is left out costs a tenth of a column's width.
+    """
     columns = list(spans)
     pitch = (spans[columns[-1]][1] - spans[columns[0]][0]) / len(columns)
 
@@ -192,7 +199,7 @@ def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list
 
 
 def _layers(words: list[Word], table: PageTable) -> list[list[Word]]:
-    """Group the words of a header by its rows.
+    """Group the words of a header by its rows, from the top.
 
     Lines of one broken name follow each other closely; separate rows stand apart in their column.
     """

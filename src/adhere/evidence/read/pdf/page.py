@@ -1,4 +1,4 @@
-"""The parts of a page: words and lines with their places, rules, and tables."""
+"""Define the parts of a page: words and lines with their places, rules, and tables."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def rules_by_width(rules: list[Rule]) -> list[list[Rule]]:
 
 
 def without_doubles(tops: list[float]) -> list[float]:
-    """Return the places of rules, a double rule once (the lower)."""
+    """Return the heights of rules from the top; of two at most 4 points apart only the lower one."""
     places: list[float] = []
     for top in sorted(tops):
         if places and top - places[-1] <= 4:
@@ -158,12 +158,12 @@ def without_doubles(tops: list[float]) -> list[float]:
 
 
 def lines_between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:
-    """Return the lines that stand between two heights."""
+    """Return the lines that stand between two heights of the page, to 2 points."""
     return [line for line in lines if line.top >= top - 2 and line.bottom <= bottom + 2]
 
 
 def to_lines(words: list[Word]) -> list[PageLine]:
-    """Group words into lines, from the top; words with their lower edge at one height are one line."""
+    """Group words into lines, from the top; words whose lower edges are at one height are one line."""
     lines: list[PageLine] = []
     for word in sorted(words, key=lambda w: (w.bottom, w.left)):
         if lines and abs(lines[-1].words[-1].bottom - word.bottom) <= 0.35 * max(word.size, 1):

@@ -193,7 +193,7 @@ def _is_across(line: PageLine, middle: float) -> bool:
 
 
 def _with_caption(lines: list[PageLine], top: float, bottom: float, middle: float) -> tuple[float, float]:
-    """Return a band of the page, extended by the lines right above and below that read on across the middle."""
+    """Return the top and bottom of a band of the page, moved to include the lines next to it that cross the middle."""
     lowest = top
     for line in reversed([line for line in lines if line.bottom <= top + 2]):
         is_last = lowest == top and line.words[-1].right < middle  # of a caption, and short

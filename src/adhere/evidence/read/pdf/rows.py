@@ -1,4 +1,4 @@
-"""Make the rows of a table: names at the middle of their groups, names over several lines, sections."""
+"""Make the rows of a table from its lines: names at the middle of their groups, names over several lines, sections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_NAME_LINES = 4
 
 
 def rows_of(table: PageTable) -> tuple[list[RawRow], int]:
-    """Return rows of cells, and how many of them are headers."""
+    """Return the rows of a table as texts of cells, and how many of the rows are headers."""
     headers = header_rows(table)
     line = table.header_line.number if table.header_line else table.body[0].number
     rows = [RawRow(line, texts) for texts in headers] + body_rows(table)
@@ -106,10 +106,12 @@ def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) ->
 
 
 def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[int, int]]:
-    """Return where groups of rows, and the lines of their names, begin: as many groups as possible.
+    """Return where groups of rows, and the lines of their names, begin, as pairs (row, name).
 
-    Empty if rows or names remain. Searches forwards from the first place (row, name) for all that can be reached, then
-    backwards for the most groups; not by recursion, for a page may hold thousands of rows.
+    As many groups as possible; empty if some rows or names cannot be shared out. Searches forwards from the first pair
+    for
+    all that can be reached, then backwards for the most groups; not by recursion, for a page may hold thousands of
+    rows.
     """
     whole = len(rows), len(names)
     ways: dict[tuple[int, int], list[tuple[int, int]]] = {whole: []}

@@ -48,9 +48,9 @@ def _is_row(line: PageLine) -> bool:
 
 
 def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
-    """Find three or more rules of one width above one another.
+    """Find sets of three or more rules of one width above one another.
 
-    Returns, for each such set, the second rule (under the header) and the place of the last.
+    Returns, for each set, its second rule (under the header) and the height of its last.
     """
     bands = []
     for group in rules_by_width(rules):
@@ -179,7 +179,7 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
 
 
 def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
-    """Tell whether a rule is the first of a table: a caption stands between it and the rule before."""
+    """Tell whether a rule is the first of its table: a caption stands between it and the rule before."""
     over = _reaching(rules, columns[0][0], columns[-1][1])
     before = (other.top for other in over if other.top < rule.top - 4)
     between = lines_between(lines, max(before, default=rule.top), rule.top)
@@ -198,7 +198,7 @@ def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
 
 
 def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> int:
-    """Return the first line under the rule that ends the header.
+    """Return the first line below the rule that ends the header; `first` is the first row of numbers.
 
     Rows of words (`Architecture`) may stand above the rows of numbers.
     """
@@ -262,7 +262,10 @@ def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
-    """Return the extents of numbers; numbers joined by a bar (`80.0 / 22.0`) have one, if no other row splits it."""
+    """Return the left and right ends of all numbers of rows.
+
+    Numbers that a bar joins (`80.0 / 22.0`) count as one, unless another row has two numbers in that place.
+    """
     joined_spans = [_join(line) for line in rows]
     spans: list[tuple[float, float]] = []
     for line, own in zip(rows, joined_spans, strict=True):
@@ -294,7 +297,7 @@ def _join(line: PageLine) -> list[tuple[float, float]]:
 
 
 def _names_groups(column: tuple[float, float], end: float, rows: list[PageLine]) -> bool:
-    """Tell whether a column of numbers names rows or groups of rows, with their own names after it: `1  BETO`."""
+    """Tell whether a column of numbers only names rows or groups of rows, whose own names come after it: `1  BETO`."""
     numbers = sum(any(column[0] <= word.centre <= column[1] for word in line.words) for line in rows)
     inside = ([word for word in line.words if column[1] < word.centre < end] for line in rows)
     names = sum(any(number_of(word.text) is None and not is_absent(word.text) for word in words) for words in inside)

@@ -73,9 +73,9 @@ def upright(pieces: list[Word]) -> list[Word]:
 
 
 def _take_besides(pieces: list[Word]) -> list[Word]:
-    """Return the pieces of a line without small ones right after a number; a spread among these joins the number.
+    """Return the pieces of a line without small ones right after a number.
 
-    The others are differences from a number that only the text names.
+    A spread among these (`±0.4`) joins the number. The others are differences from a number that only the text names.
     """
     main_pieces: list[Word] = []
     beside, end = "", 0.0

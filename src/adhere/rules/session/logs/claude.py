@@ -1,4 +1,4 @@
-"""Sessions of Claude Code.
+"""Read sessions of Claude Code.
 
 A record holds a content block or a whole message. Streamed records repeat their message, and a resumed session repeats
 records of the session before. Sub-agents (`isSidechain`, `parent_tool_use_id`) act for the session and do not speak to

@@ -1,4 +1,4 @@
-"""Codex's rollouts, of every version, and what `codex exec --json` prints.
+"""Read Codex's rollouts, of every version, and what `codex exec --json` prints.
 
 Since 2025-09 a row is `{timestamp, type, payload}` (`session_meta`, `turn_context`, `response_item`, `event_msg`,
 `compacted`); before, rows were the items themselves after a first row with `id` and `instructions`. A text that an

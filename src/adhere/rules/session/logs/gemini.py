@@ -1,4 +1,4 @@
-"""Gemini CLI's stored chats (one document, or rows since 0.30) and its checkpoints (a list of contents)."""
+"""Read Gemini CLI's stored chats (one document, or rows since 0.30) and its checkpoints (a list of contents)."""
 
 from __future__ import annotations
 

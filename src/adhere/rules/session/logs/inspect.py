@@ -1,4 +1,4 @@
-"""inspect's logs: one document, or a zip with a file for each sample; each sample is a session."""
+"""Read inspect's logs: one document, or a zip with a file for each sample; each sample is a session."""
 
 from __future__ import annotations
 

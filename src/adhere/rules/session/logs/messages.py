@@ -1,4 +1,4 @@
-"""Conversations as APIs have them.
+"""Read conversations as APIs have them.
 
 OpenAI's Chat and Responses, Anthropic's Messages, Gemini's contents and OpenTelemetry's parts are read by one function,
 message by message. A log of requests repeats the conversation so far in every row; each message is taken once.
@@ -62,9 +62,9 @@ def _take_result(recorder: Recorder, line: int, item: Row) -> None:
 
 
 def codex_output(output: Any) -> tuple[str, int | None]:
-    """Return the text and the exit code of a result (None: not given).
+    """Return the text of a tool's result, and its exit code (None: not given).
 
-    The result is a text, JSON with `output` and `metadata`, or the shell tool's list.
+    `output` is a text, JSON with `output` and `metadata`, or the list that the shell tool returns.
     """
     if isinstance(output, str) and output.startswith("{"):
         try:
@@ -198,7 +198,7 @@ def conversation_of(row: Row) -> list[Row] | None:
 
 
 def _inside(row: Row, *names: str) -> Row:
-    """Follow `names` into a row, one below the other; a name that holds no object is skipped."""
+    """Return the object that the names lead to, one inside the other; a name that holds no object is skipped."""
     for name in names:
         inner = row.get(name)
         row = inner if isinstance(inner, Mapping) else row

@@ -1,4 +1,6 @@
-"""OpenTelemetry's GenAI spans: OTLP's JSON, or a span in each row; each conversation (else each trace) is a session.
+"""Read OpenTelemetry's GenAI spans: OTLP's JSON, or a span in each row.
+
+Each conversation, or else each trace, is a session.
 
 Source: OpenTelemetry semantic conventions for generative AI, 1.37: `gen_ai.input.messages`, `gen_ai.output.messages`,
 `gen_ai.tool.*`; the events of earlier versions (`gen_ai.user.message`, `gen_ai.choice`) are read, too.
