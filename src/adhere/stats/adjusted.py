@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.bootstrap import Floats, finite, number_clusters
 from adhere.stats.proportions import Interval, check_confidence
 
 
@@ -59,7 +59,7 @@ def length_controlled(
     interval; (5) where one of the two is always longer, equal length was never seen, and there is no number.
     """
     check_confidence(confidence)
-    d, more = _finite(d_P, dimensions=1), _finite(more_P, dimensions=1)
+    d, more = finite(d_P, dimensions=1), finite(more_P, dimensions=1)
     if d.shape != more.shape:
         raise ValueError(f"d_P has {d.size} values and more_P {more.size}: one of each per prompt")
     scale = float(more.std()) if more.size else 0.0
@@ -86,10 +86,11 @@ def length_controlled(
         return AtEqualLength(None, None, None, scale, "lengths differ in one cluster of prompts only")
     value, slope = (float(one) for one in _lines(total))
     clusters, n = len(sums_K), d.size
+    # Delete-one jackknife: (K - 1) / K times the sum of squares of the values without each cluster.
     spread = float(np.sum((without_K - without_K.mean()) ** 2)) * (clusters - 1) / clusters
-    leverage = float(
-        np.sum(x**2) / (n * np.sum((x - x.mean()) ** 2))
-    )  # of the line's end at 0; 1/n where lengths are alike
+    # Variance of the line at x = 0, per unit of noise: 1/n where x has mean 0, more where lengths lean to one side.
+    leverage = float(np.sum(x**2) / (n * np.sum((x - x.mean()) ** 2)))
+    # One prompt gained and one lost have a sum of squares of 2.
     error = math.sqrt(spread + 2 / (n - 1) * leverage)
     half = float(stdtrit(clusters - 2, 0.5 + confidence / 2)) * error
     return AtEqualLength(value, Interval(max(-1.0, value - half), min(1.0, value + half)), slope * math.tanh(1), scale)
@@ -100,9 +101,8 @@ def _cluster_sums(x: Floats, d: Floats, clusters_P: Sequence[Hashable] | None) -
     parts = np.stack([np.ones_like(x), x, x * x, d, x * d], axis=1)
     if clusters_P is None:
         return parts
-    numbers: dict[Hashable, int] = {}
-    index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
-    sums = np.zeros((len(numbers), 5))
+    index_P, clusters = number_clusters(clusters_P)
+    sums = np.zeros((clusters, 5))
     np.add.at(sums, index_P, parts)
     return sums
 

@@ -57,7 +57,7 @@ def paired_bootstrap(
     discrete.
     """
     check_confidence(confidence)
-    d = _finite(d_P, dimensions=1)
+    d = finite(d_P, dimensions=1)
     if not d.size:
         return Estimate(math.nan, None, "none", reason="no prompt was measured")
     value = float(d.mean())
@@ -89,7 +89,12 @@ def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
     return Interval(max(-1.0, share * value - (1 - share)), min(1.0, share * value + (1 - share)))
 
 
-def _finite(values: ArrayLike, *, dimensions: int) -> Floats:
+def finite(values: ArrayLike, *, dimensions: int) -> Floats:
+    """Return the values as an array.
+
+    Raises:
+        ValueError: There is another number of dimensions, or a value is not finite.
+    """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != dimensions:
         raise ValueError(f"Expected {dimensions} dimension(s), got shape {array.shape}")
@@ -98,14 +103,19 @@ def _finite(values: ArrayLike, *, dimensions: int) -> Floats:
     return array
 
 
+def number_clusters(clusters_P: Sequence[Hashable]) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each prompt's cluster, counted from 0 as they come, and how many clusters there are."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P], dtype=np.int64), len(numbers)
+
+
 def cluster_sums(d_P: Floats, clusters_P: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
     """Return the sum and the number of prompts of each cluster; without clusters every prompt is its own."""
     if clusters_P is None:
         return d_P, np.ones_like(d_P)
     if len(clusters_P) != len(d_P):
         raise ValueError(f"{len(clusters_P)} clusters for {len(d_P)} differences")
-    numbers: dict[Hashable, int] = {}
-    index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
+    index_P, _ = number_clusters(clusters_P)
     sums_K: Floats = np.bincount(index_P, weights=d_P).astype(np.float64)
     return sums_K, np.bincount(index_P).astype(np.float64)
 
@@ -121,7 +131,7 @@ def _resampled_means(sums_K: Floats, counts_K: Floats, resamples: int, rng: np.r
     clusters = len(sums_K)
     if clusters >= _MANY_CLUSTERS:
         kinds, of_kind = np.unique(np.stack([sums_K, counts_K]), axis=1, return_counts=True)
-        if len(of_kind) <= _FEW_KINDS:  # how often each is drawn has one distribution, whichever of its clusters it was
+        if len(of_kind) <= _FEW_KINDS:  # a resample is known by how often it has each kind of cluster: multinomial
             drawn_BK = rng.multinomial(clusters, of_kind / clusters, size=resamples)
             return np.asarray(drawn_BK @ kinds[0] / (drawn_BK @ kinds[1]))
     means_B = np.empty(resamples)
@@ -145,7 +155,8 @@ def _bca(means_B: Floats, value: float, jackknife_K: Floats, confidence: float) 
     # Equal means differ in the last bit by the order of summation; without the tolerance a tie would count as below.
     tie = 1e-12 * max(1.0, abs(value))
     below = np.mean(means_B < value - tie) + 0.5 * np.mean(np.abs(means_B - value) <= tie)
-    limit = 0.5 / len(means_B)
+    limit = 0.5 / len(means_B)  # keeps z0 finite where all means lie on one side
+    # Bias correction z0, acceleration a; an end of the interval is the quantile Φ(z0 + (z0 + z) / (1 - a (z0 + z))).
     z0 = float(ndtri(np.clip(below, limit, 1 - limit)))
     pull_K = jackknife_K.mean() - jackknife_K
     spread = float(np.sum(pull_K**2))

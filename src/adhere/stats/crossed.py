@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.bootstrap import Floats, finite, number_clusters
 from adhere.stats.proportions import Interval, check_confidence
 
 SMALLEST_P = 1e-12
@@ -155,6 +155,9 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     value = float(x_SK.mean())
     prompts = round(cells / seeds)
     scale = queries * seeds / cells  # what one prompt of a query adds to its column
+    # Mean squares, and what they expect with Q queries and S seeds: noise + S·var(query) for queries,
+    # noise + Q·var(seed) for seeds, noise for the rest. The variance of the mean is var(seed)/S + var(query)/Q +
+    # noise/(S·Q), which is (ms_seed + ms_query - ms_rest) / (S·Q): noise is in the seeds' part alone.
     query_K = x_SK.mean(axis=0) - value
     squares = seeds * float(np.sum(query_K**2)) + (2 * scale**2 / seeds if rates else 0.0)
     ms_query = squares / (queries - 1)
@@ -166,7 +169,7 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     rest = x_SK - value - seed_S[:, None] - query_K[None, :]
     ms_rest = float(np.sum(rest**2)) / ((seeds - 1) * (queries - 1))
     parts = seeds * queries
-    var_query = max(0.0, ms_query - ms_rest) / parts
+    var_query = max(0.0, ms_query - ms_rest) / parts  # an estimate of a variance may come out below 0
     return Crossed(value, ms_seed / parts, seeds - 1, var_query, queries - 1, least, seeds, queries, prompts)
 
 
@@ -178,7 +181,7 @@ def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
     which nothing was measured are left out.
     """
     gaps_SP = np.ma.getmaskarray(d_SP) if isinstance(d_SP, np.ma.MaskedArray) else None
-    d = _finite(np.ma.filled(d_SP, 0.0) if gaps_SP is not None else d_SP, dimensions=2)
+    d = finite(np.ma.filled(d_SP, 0.0) if gaps_SP is not None else d_SP, dimensions=2)
     if gaps_SP is None or not gaps_SP.any():
         return (_by_query(d, clusters_P) if d.size else d), d.size
     is_seed_S, is_prompt_P = np.asarray(~gaps_SP.all(axis=1)), np.asarray(~gaps_SP.all(axis=0))
@@ -187,10 +190,8 @@ def _columns(d_SP: ArrayLike, clusters_P: Sequence[Hashable] | None) -> tuple[Fl
         return d, 0
     cells, value = int((~gaps_SP).sum()), float(d[~gaps_SP].mean())
     names: Sequence[Hashable] = range(len(is_prompt_P)) if clusters_P is None else clusters_P
-    numbers: dict[Hashable, int] = {}
-    clusters = [name for name, has in zip(names, is_prompt_P, strict=True) if has]
-    index_P = np.array([numbers.setdefault(name, len(numbers)) for name in clusters])
-    sums_SK = np.zeros((d.shape[0], len(numbers)))
+    index_P, queries = number_clusters([name for name, has in zip(names, is_prompt_P, strict=True) if has])
+    sums_SK = np.zeros((d.shape[0], queries))
     np.add.at(sums_SK.T, index_P, np.where(gaps_SP, 0.0, d - value).T)
     columns_SK: Floats = value + sums_SK * sums_SK.size / cells
     return columns_SK, cells
@@ -200,10 +201,9 @@ def _by_query(d_SP: Floats, clusters_P: Sequence[Hashable] | None) -> Floats:
     """Return one column for each query, linearised so that queries' sizes add no spread; the mean is over prompts."""
     if clusters_P is None:
         return d_SP
-    numbers: dict[Hashable, int] = {}
-    index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
+    index_P, queries = number_clusters(clusters_P)
     value = d_SP.mean()
-    sums_SK = np.zeros((d_SP.shape[0], len(numbers)))
+    sums_SK = np.zeros((d_SP.shape[0], queries))
     np.add.at(sums_SK.T, index_P, (d_SP - value).T)
-    columns_SK: Floats = value + sums_SK * len(numbers) / d_SP.shape[1]
+    columns_SK: Floats = value + sums_SK * queries / d_SP.shape[1]
     return columns_SK

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.bootstrap import Floats, finite
 from adhere.stats.crossed import Crossed, fit_crossed
 
 MOST_SEEDS = 40  # of the exact sign-flip test: each half of them has 2^20 sums
@@ -59,7 +59,7 @@ def sign_flip_p(d_S: ArrayLike) -> float | None:
 
     Worked: 1, 2, -1. The sum is 2; of the eight sums 4, 2, 2, 0, 0, -2, -2, -4 six are at least as far: p = 0.75.
     """
-    d = _finite(d_S, dimensions=1)
+    d = finite(d_S, dimensions=1)
     if not 2 <= len(d) <= MOST_SEEDS:
         return None
     distance = abs(float(d.sum()))
@@ -103,9 +103,8 @@ def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
     w_K /= w_K.sum()
     centred = w_K[:, None] * (np.eye(len(w_K)) - w_K[None, :])
     a = centred.T @ centred
-    short = (
-        float((w_K**2).sum() / np.trace(a)) * (fit.queries - 1) / fit.queries
-    )  # what K / (K - 1) has not made up for
+    # The mean squares of the fit hold the factor K / (K - 1) already.
+    short = float((w_K**2).sum() / np.trace(a)) * (fit.queries - 1) / fit.queries
     return fit._replace(
         var_query=fit.var_query * short,
         var_least=fit.var_least * short,

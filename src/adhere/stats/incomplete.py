@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.bootstrap import Floats, finite, number_clusters
 from adhere.stats.proportions import Interval, check_confidence
 
 
@@ -79,7 +79,7 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
     Raises:
         ValueError: The arguments are not equally long, or a difference is not finite.
     """
-    d = _finite(d_P, dimensions=1)
+    d = finite(d_P, dimensions=1)
     if not d.size == len(seeds_P) == len(kinds_P):
         raise ValueError(f"{d.size} differences, {len(seeds_P)} seeds and {len(kinds_P)} kinds must be equally many")
     if len(set(seeds_P)) < 2 or len(set(kinds_P)) < 2:
@@ -98,15 +98,13 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
 
 def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Floats]:
     """Return the mean over seeds of the seeds' means, and each prompt's weight in it; seeds weigh the same."""
-    numbers: dict[Hashable, int] = {}
-    index_P = np.array([numbers.setdefault(seed, len(numbers)) for seed in seeds_P])
-    share_P: Floats = 1.0 / (np.bincount(index_P)[index_P] * len(numbers))
+    index_P, seeds = number_clusters(seeds_P)
+    share_P: Floats = 1.0 / (np.bincount(index_P)[index_P] * seeds)
     return float(np.sum(d_P * share_P)), share_P
 
 
 def _variance_by(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:
     """Return the sum of squares of the clusters' contributions, times G/(G-1) for G clusters."""
-    numbers: dict[Hashable, int] = {}
-    index_P = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters_P])
+    index_P, _ = number_clusters(clusters_P)
     sums = np.bincount(index_P, weights=added_P)
     return float(np.sum(sums**2)) * len(sums) / (len(sums) - 1)

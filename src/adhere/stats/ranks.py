@@ -74,16 +74,16 @@ def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
     filled_M_P = np.where(has_value_M_P > 0, values, 0.0)
     shared_M_M = has_value_M_P @ has_value_M_P.T
     square_M_M = (filled_M_P**2) @ has_value_M_P.T
-    squares_M_M = np.maximum(
-        square_M_M + square_M_M.T - 2 * filled_M_P @ filled_M_P.T, 0.0
-    )  # sums of squared differences
+    # Sums of squared differences over shared prompts: Σ(a - b)² = Σa² + Σb² - 2Σab.
+    squares_M_M = np.maximum(square_M_M + square_M_M.T - 2 * filled_M_P @ filled_M_P.T, 0.0)
     if bool(np.isin(filled_M_P, (0.0, 1.0)).all()):
         only_M_M = np.rint(filled_M_P @ (has_value_M_P - filled_M_P).T)  # passes under the row's model only
+        # Chance that of the discordant prompts, fair coins, so few are passed by the column's model alone.
         better_M_M = bdtr(only_M_M.T, (only_M_M + only_M_M.T).astype(np.int64), 0.5)
     else:
         better_M_M = _paired_t(filled_M_P @ has_value_M_P.T, squares_M_M, shared_M_M)
     alpha = 1 - confidence
-    off = ~np.eye(count, dtype=bool)
+    off = ~np.eye(count, dtype=bool)  # no model is compared with itself
     better = better_M_M[off].reshape(count, count - 1)
     worse = better_M_M.T[off].reshape(count, count - 1)
     certain = _holm_rejects(np.concatenate([better, worse], axis=1), alpha)

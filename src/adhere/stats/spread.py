@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import f as central
 from scipy.stats import ncf
 
-from adhere.stats.bootstrap import Estimate, _finite
+from adhere.stats.bootstrap import Estimate, finite
 from adhere.stats.proportions import Interval, check_confidence
 
 _MOST = 1e6
@@ -40,13 +40,14 @@ def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate
     Source: J. H. Steiger, Psychol. Methods 9 (2004) 164 (noncentral intervals of the root mean square effect).
     """
     check_confidence(confidence)
-    x = _finite(x_GV, dimensions=2)
+    x = finite(x_GV, dimensions=2)
     groups, variants = x.shape
     if variants < 2 or groups < 1:
         return Estimate(math.nan, None, "none", reason="a spread needs two variants at least")
     spread = float(x.mean(axis=0).std(ddof=0))
     if groups < 2:
         return Estimate(spread, None, "none", reason="one group alone says nothing about chance")
+    # The interaction of a two-way table without repeats: what neither the group's mean nor the variant's explains.
     rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0, keepdims=True) + x.mean()
     dfs = (variants - 1, (variants - 1) * (groups - 1))
     chance = (float(np.sum(rest**2)) + (variants - 1) / variants) / dfs[1]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from adhere.build.manifest import MANIFEST, load_manifest
 from adhere.errors import Incomplete, UsageError
 from adhere.lines.workers import WHOLE
 from adhere.progress import Progress
 from adhere.schema import Json, encode, write_atomic
 from adhere.study.design.inputs import load_inputs
-from adhere.study.design.plan import Cell, Evaluation, PoolPlan, pool_folder
+from adhere.study.design.plan import Evaluation
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tuned import FILE, FOLDER, VERSION, Apart, Trial, Tuning, load_tuning
 from adhere.study.design.tuning import (
@@ -31,6 +30,7 @@ from adhere.study.jobs import choose_jobs, run_jobs
 from adhere.study.prepared import PreparedStudy, prepare
 from adhere.study.run.cells import load_cell
 from adhere.study.run.measured import load_measured
+from adhere.study.run.work import seconds_of, stored_record
 from adhere.suites.generated.core.slices import audit
 
 
@@ -171,20 +171,9 @@ def _do_round(open_: PreparedStudy, *, jobs: int, progress: Progress) -> Prepare
 
 
 def _seconds(done: PreparedStudy) -> dict[str, float]:
-    """Return the seconds of each task of a round by name; rounds share tasks, which count once."""
-    seconds: dict[str, float] = {}
-    for task in done.tasks:
-        match task.item:
-            case Evaluation():
-                run = load_measured(done.directory, task.name, task.key)
-                seconds |= {task.name: run.seconds} if run is not None else {}
-            case Cell():
-                cell = load_cell(done.directory, task.item)
-                seconds |= {task.name: cell.ledger.seconds} if cell is not None else {}
-            case PoolPlan():
-                folder = pool_folder(done.directory, task.item)
-                seconds |= {task.name: load_manifest(folder).ledger.seconds} if (folder / MANIFEST).exists() else {}
-    return seconds
+    """Return the seconds of each finished task of a round by name; rounds share tasks, which count once."""
+    records = {task.name: stored_record(done.directory, task) for task in done.tasks}
+    return {name: seconds_of(record) for name, record in records.items() if record is not None}
 
 
 def _further_trials(
@@ -223,10 +212,8 @@ def _trial(done: PreparedStudy, arm: str, settings: dict[str, Json]) -> Trial:
         item = task.item
         if not isinstance(item, Evaluation) or item.arm != arm or item.cell is None:
             continue
-        run, cell = (
-            load_measured(done.directory, task.name, task.key),
-            load_cell(done.directory, done.plan.cell(item.cell)),
-        )
+        run = load_measured(done.directory, task.name, task.key)
+        cell = load_cell(done.directory, done.plan.cell(item.cell))
         if run is None or cell is None:
             return Trial(settings, [], tokens, seconds / 60)  # it failed: it has no rate, and cannot be chosen
         outcomes = run.outcomes(done.spec.verdict.counts)

@@ -213,5 +213,5 @@ def _identity(learner: LearnerState) -> str:
     settings = msgspec.to_builtins(learner.settings)
     del settings[
         "tree_tokens"
-    ]  # where batches are cut changes rounding only; a stage that ran out of memory goes on with less
+    ]  # cuts change rounding only, and a stage that ran out of memory goes on with smaller ones
     return content_hash([learner.stage, settings, learner.steps, optimizer, shapes])

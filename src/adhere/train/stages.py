@@ -1,6 +1,6 @@
 """Training stages, and their registry. One stage is one file of `methods/`, or a plug-in's.
 
-To add one, write a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another
+To add one, write a file that ends in `STAGE = Stage(…)`, and its line in `_MODULES`. Another
 package adds one by an entry point of the group `adhere.stages` that names a Stage; it then runs in recipes and studies
 like ours (docs/guide/stages.md).
 """
@@ -99,6 +99,7 @@ STAGES: Registry[Stage] = Registry(
     group="adhere.stages",
     listing="adhere list stages",
     modules={name: f"adhere.train.methods.{module}" for name, module in _MODULES.items()},
+    constant="STAGE",
     problem=_problem,
     elsewhere=dict.fromkeys(("hir", "iopo", "orpo", "sft-until", "simpo", "uft"), "examples/plugins/adhere-more"),
 )

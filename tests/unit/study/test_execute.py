@@ -320,7 +320,7 @@ def test_low_coverage_and_mixed_engines_withhold_the_answer(
 ) -> None:
     directory, _ = finished
     prepared = prepare(spec, directory)
-    real = collect.load_measured
+    real = work.load_measured
 
     def other(where: Path, name: str, key: str):  # type: ignore[no-untyped-def]
         found = real(where, name, key)
@@ -330,7 +330,7 @@ def test_low_coverage_and_mixed_engines_withhold_the_answer(
             found, passes=[None, *found.passes[1:]], engine=msgspec.structs.replace(found.engine, precision="bf16")
         )
 
-    monkeypatch.setattr(collect, "load_measured", other)
+    monkeypatch.setattr(work, "load_measured", other)
     said = collect.make_result(prepared, parameters=1, command="").verdict
     assert said.answer == "INCONCLUSIVE"
     assert any("of the prompts were measured by every compared arm, 99% are needed" in text for text in said.withheld)
@@ -346,13 +346,13 @@ def test_what_it_computes_in_is_frozen(finished: tuple[Path, StudyResult]) -> No
 def test_tokens_that_nobody_counted_are_not_zero(
     finished: tuple[Path, StudyResult], spec: StudySpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = collect.load_manifest
+    real = work.load_manifest
 
     def uncounted(folder: Path):  # type: ignore[no-untyped-def]
         found = real(folder)
         return msgspec.structs.replace(found, ledger=msgspec.structs.replace(found.ledger, tokens_generated=None))
 
-    monkeypatch.setattr(collect, "load_manifest", uncounted)
+    monkeypatch.setattr(work, "load_manifest", uncounted)
     result = collect.make_result(prepare(spec, finished[0]), parameters=1, command="")
     assert {pool.tokens_generated for pool in result.data} == {None}
     assert {cost.tokens_generated for cost in result.arm_costs if cost.arm != "start"} == {None}

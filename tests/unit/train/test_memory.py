@@ -19,14 +19,14 @@ from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
-from adhere.errors import MissingModel, ResourceError, UsageError  # noqa: E402
+from adhere.errors import MissingModel, UsageError  # noqa: E402
 from adhere.models.local.decoder.device import available_bytes  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.loop import learning  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
 from adhere.train.packed.pack import TokenRow, Tree, grow, log_probs  # noqa: E402
 from adhere.train.settings import OptimizerSettings  # noqa: E402
-from adhere.train.stage.memory import Sizes, memory_of, require, sizes_of  # noqa: E402
+from adhere.train.stage.memory import Sizes, memory_of, sizes_of  # noqa: E402
 
 # Of the models' own config.json and model cards (Qwen2.5, "Number of Parameters" counted from the safetensors).
 QWEN = {
@@ -172,33 +172,6 @@ def test_dropout_is_not_switched_on_by_the_way() -> None:
         learning(model, OptimizerSettings(gradient_checkpointing=True), stage="test", steps=1),
     ):
         pass
-
-
-def test_what_does_not_fit_is_refused_with_numbers() -> None:
-    """Qwen2.5-7B in full.
-
-    6.5 of 7.6 billion trained in fp32 with two moments is beyond 80 GB whatever is saved elsewhere.
-    """
-    sizes, _ = QWEN["7B"]
-    with pytest.raises(ResourceError) as refused:
-        require(sizes, SETTINGS, device="cuda", available=79e9)
-    said = str(refused.value)
-    assert "7.62 billion parameters needs about" in said
-    assert "moments 52.2" in said
-    assert "79.0 GB are available" in said
-    assert "(fits)" not in said
-    assert require(QWEN["0.5B"][0], SETTINGS, device="cuda", available=24e9).total < 24e9
-    assert require(QWEN["1.5B"][0], SETTINGS, device="cuda", available=79e9).total < 79e9
-    with pytest.raises(ResourceError, match=r"1\.54 billion"):
-        require(QWEN["1.5B"][0], SETTINGS, device="cuda", available=24e9)
-    assert require(sizes, SETTINGS, device="cuda", available=None).total > 79e9
-
-
-def test_what_would_make_it_fit_is_named() -> None:
-    wide = OptimizerSettings(precision="bf16", tree_tokens=16384)
-    sizes, _ = QWEN["0.5B"]
-    with pytest.raises(ResourceError, match=r"gradient_checkpointing = true, tree_tokens = 4096: [\d.]+ GB \(fits\)"):
-        require(sizes, wide, device="cuda", available=24e9)
 
 
 def test_a_reference_and_rollouts_are_counted() -> None:

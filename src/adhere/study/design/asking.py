@@ -92,7 +92,7 @@ def served_lines(
     start: Path,
     suites: Mapping[str, Suite],
 ) -> Iterator[str]:
-    """Yield, for a study whose models are served, what each of its tasks runs.
+    """Yield the plan of a study whose models are served: what each task runs, one or two lines a task.
 
     Args:
         spec: The study.

@@ -21,7 +21,6 @@ from adhere.study.design.spec import (
     ArmSpec,
     ContrastSpec,
     DataSpec,
-    EvaluationSpec,
     GuardSpec,
     NamedStage,
     ResampleSpec,
@@ -150,7 +149,12 @@ def _require_contrast(spec: StudySpec, where: str, contrast: ContrastSpec) -> No
             raise SpecError(f"{where}.slice: the verdict is about the whole suite {spec.asked}; leave `slice` out")
         return
     _require_known(f"{where}.slice", contrast.slice, spec.evaluation.slices)
-    if not _size(spec.evaluation, contrast.slice):
+    if not any(
+        getattr(size, number)
+        for name, size in spec.evaluation.sizes.items()
+        for number in ("single", "multiple")
+        if in_slice(f"{name}/{number}", contrast.slice)
+    ):
         raise SpecError(f"{where}.slice: [evaluation] has no prompts in {contrast.slice!r}")
 
 
@@ -424,12 +428,3 @@ def _counts(spec: StudySpec) -> dict[str, int]:
         **{f"evaluation.suite_tokens.{name}": most for name, most in evaluation.suite_tokens.items()},
     }
     return {where: value for where, value in counts.items() if value is not None}
-
-
-def _size(evaluation: EvaluationSpec, group: str) -> int:
-    sizes = {
-        f"{name}/{number}": getattr(size, number)
-        for name, size in evaluation.sizes.items()
-        for number in ("single", "multiple")
-    }
-    return sum(size for name, size in sizes.items() if in_slice(name, group))

@@ -43,13 +43,13 @@ class CommandSettings(OptimizerSettings, frozen=True):
 
     Attributes:
         command: The program and its arguments; `PLACES` and the settings in `fill` are filled in.
-        sources: Files whose change makes it another training.
+        sources: Files that the training depends on, such as its script; their content is part of the cell's key.
         environment: The Python whose folder comes first on PATH, and whose packages are part of the cell's key; empty:
-            this one.
+            the Python that runs the study.
         gpus: GPUs that it takes, for `--engine ray` and `--emit slurm`.
         rows: Shape of the rows that the command reads.
         hours: Hours after which it is stopped and the cell has failed.
-        fill: More placeholders, by name.
+        fill: Values of further placeholders, by name.
         held: Hashes of `sources` and of the packages of `environment`. Filled in when the study begins.
     """
 

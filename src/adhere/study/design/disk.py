@@ -1,4 +1,4 @@
-"""Make the error of a study whose directory cannot be written."""
+"""Turn the errors of a full or read-only disk into one message that says what to do."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ from adhere.train.stage.memory import sizes_of
 
 REFERENCE_GFLOPS = 160.0  # fp32, of the machine on which Speed's defaults were measured
 PROMPT_TOKENS, ANSWER_TOKENS = 60.0, 40.0  # where nothing was probed: rendered prompt, mean answer of at most 64 tokens
-SHARE_OF_LIMIT = (
-    0.5  # of its token limit, an answer to a published suite: SmolLM2-135M's were 0.57 of 512 on IFEval, trained 0.2
-)
+# Mean length of an answer to a published suite as a share of its token limit: on IFEval (512 tokens) SmolLM2-135M's
+# answers had 0.57 before training and 0.2 after.
+SHARE_OF_LIMIT = 0.5
 EVALUATION_BYTES = 2.2e9  # weights, the decoder's fused copies, key/value cache, the process
 
 
@@ -207,9 +207,8 @@ def estimate(
         costs.append(CellCost(cell, cost, done[cell.folder]))
     pools = []
     for pool in plan.pools:
-        prompts, draws = (
-            (data.prompts, data.draws) if pool.cell is None or again is None else (again.prompts, again.draws)
-        )
+        drawing = data if pool.cell is None or again is None else again
+        prompts, draws = drawing.prompts, drawing.draws
         if pool.like is not None:
             prompts, draws = _rows(spec, "sft"), DRAWN_PER_ROW
         seconds = prompts * draws * rates.answer_tokens / _together(rates, draws)
@@ -250,13 +249,17 @@ def _with_long(rates: DrawRates, data: DataSpec) -> DrawRates:
 
 
 def _asking(size: SuiteSize, rates: DrawRates) -> float:
-    """Return the minutes of one evaluation on a suite with a length of its own."""
+    """Return the minutes of one evaluation on a suite, whose answers are as long as its token limit suggests."""
     answers = rates._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
     return size.prompts * answers.answer_tokens / _together(answers, 1) / 60
 
 
 def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
-    """Return when the last task ends, in minutes: each process takes the first task that is ready, in their order."""
+    """Simulate `jobs` processes, each of which takes the first task that is ready; return the minutes of all.
+
+    `open_tasks` are the unfinished tasks, in order, with the minutes of each. A task is ready if no task that it needs
+    is still to end.
+    """
     ends = {task.name: math.inf for task, _ in open_tasks}
     waiting, now, busy = list(open_tasks), 0.0, list[float]()
     while waiting:
@@ -273,7 +276,7 @@ def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
 
 
 def _together(rates: DrawRates, draws: int) -> float:
-    """Return the answer tokens drawn per second if `draws` answers share the reading of their prompt."""
+    """Return the answer tokens a second if `draws` answers to one prompt are drawn at once: it is read once for all."""
     answers = draws * rates.answer_tokens
     return answers / (rates.prompt_tokens / rates.read_per_s + answers / rates.drawn_per_s)
 

@@ -33,7 +33,10 @@ class ChangedField(Record, frozen=True):
 
 
 def field_words(field: ChangedField) -> str:
-    """Return a changed entry in words; of lists of named tables, only the names that came, went or changed."""
+    """Describe a changed entry as text.
+
+    For a list of named tables, only the names of new, removed and changed tables are listed.
+    """
     before, after = field.before, field.after
     old, new = _by_name(before), _by_name(after)
     if old is None or new is None:
@@ -77,13 +80,18 @@ class FrozenStudy(Record, frozen=True):
     """Records which study a directory holds.
 
     Attributes:
-        sha256: Hash of the frozen spec.
+        spec: The spec when the study began.
+        sha256: Hash of that spec.
+        at: Time at which the study began.
+        adhere: Version that began it.
         resolved: The precisions of the whole study.
-        template_sha256: Hash of the start model's chat template; empty if a version began the study that did not note
-            it.
-        code: Hashes of code and libraries by what they do, of the last run, as the keys of the study hold them. Empty
-            if a version began the study that did not note them.
+        changes: The changes of the spec since.
+        current: The last spec, if it was changed.
+        template_sha256: Hash of the start model's chat template; empty if the version that began the study did not
+            store it.
         warnings: Warnings of the checks before the start.
+        code: Hashes of the code and libraries at the last run, by what they do (`StudyInputs.code`); keys of tasks
+            contain them. Empty if the version that began the study did not store them.
     """
 
     version: int
@@ -141,7 +149,7 @@ def freeze(
     template: Template | None = None,
     code: Mapping[str, str] | None = None,
 ) -> FrozenStudy:
-    """Freeze `spec` if nothing is frozen; else record in what it differs from the spec that was used last.
+    """Freeze `spec` if the directory has no frozen study; otherwise record how `spec` differs from the last one.
 
     Args:
         spec: The study.
@@ -149,7 +157,7 @@ def freeze(
         precisions: The precisions of the study.
         evaluations: How many arms have been evaluated.
         template: The chat template of the model; None if nothing is left to train.
-        code: The hashes that the keys hold; None leaves the noted ones.
+        code: The hashes that the keys hold; None leaves the stored ones.
 
     Raises:
         RunMismatch: The directory holds a study of another name, or one that was begun with another chat template.
@@ -185,7 +193,7 @@ def freeze(
 
 
 def spec_hash(spec: StudySpec) -> str:
-    """Return the hash of a spec without what does not affect its question, data or answer."""
+    """Return the hash of a spec without the keys in `FREE`, which affect neither question, data nor answer."""
     return content_hash(_question(spec))
 
 

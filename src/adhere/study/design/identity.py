@@ -123,8 +123,7 @@ def _sources(one: object) -> list[Path]:
     if file is None:
         return []
     top = sys.modules.get(definition.__module__.partition(".")[0])
-    if (
-        top is None or top.__file__ is None or not hasattr(top, "__path__")
-    ):  # one module, or a folder that is no package
+    # Without a path it is one module; without a file, a folder that is no package.
+    if top is None or top.__file__ is None or not hasattr(top, "__path__"):
         return [Path(file)]
     return sorted(Path(top.__file__).parent.rglob("*.py"))

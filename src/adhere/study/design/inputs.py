@@ -18,7 +18,7 @@ from adhere.models.catalog import resolve_weights
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Precisions, resolve
 from adhere.models.local.transformers import weights_sha256
-from adhere.schema import Prompt, content_hash, derive_seed
+from adhere.schema import Prompt, Sampling, content_hash, derive_seed
 from adhere.store.run import alone
 from adhere.study.design.budgets import with_budgets
 from adhere.study.design.frozen import FrozenStudy, load_frozen
@@ -80,6 +80,14 @@ class StudyInputs:
     def every_suite(self) -> dict[str, Suite]:
         """All suites that arms are asked: the suite of the verdict under "", published ones by name."""
         return {"": self.suite, **self.suites}
+
+    def sampling_on(self, suite: Suite) -> Sampling:
+        """Return how a model answers `suite` in an evaluation; prompts of ours have the study's own token limit."""
+        evaluation = self.spec.evaluation
+        most = evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
+        if suite is self.suite and not self.spec.asked:
+            most = evaluation.max_new_tokens
+        return Sampling(max_new_tokens=most, temperature=self.spec.temperature, seed=evaluation.seed)
 
 
 def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) -> StudyInputs:
@@ -190,21 +198,11 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
     data, again = spec.data, spec.resample
     models = [] if data.model is msgspec.UNSET else [data.model]
     common += ["vllm"] if spec.served_by == "vllm" else []
+    drawing = [data.draws, data.temperature, data.repair, data.limits, *models]
     resampling = [again.draws, again.temperature, again.repair, again.limits] if again else []
     return {
         seed: Inputs(
-            content_hash(
-                [
-                    *common,
-                    seed,
-                    list(seed_inputs.prompts),
-                    data.draws,
-                    data.temperature,
-                    data.repair,
-                    data.limits,
-                    *models,
-                ]
-            ),
+            content_hash([*common, seed, list(seed_inputs.prompts), *drawing]),
             content_hash([*common, seed, list(seed_inputs.again), *resampling]),
             tuple(content_hash([*common, seed, list(prompts), *resampling]) for prompts, _ in seed_inputs.further),
         )

@@ -10,7 +10,11 @@ FILE = "overlaps.json"
 
 
 class Overlap(Record, frozen=True):
-    """Holds for one file of training rows how many of its `rows` repeat a prompt, by suite, and some of them."""
+    """Counts the rows of one file of training rows that repeat a prompt of a suite.
+
+    `rows` is the number of rows in the file, `against` the number of repeating rows by suite; `shown` names a few of
+    them, each with its line and the prompt.
+    """
 
     arm: str
     file: str

@@ -74,8 +74,6 @@ class Evaluation(NamedTuple):
 
     The start model is the same at every seed and is evaluated once (`seed` None). `source` is the identity of a model
     or of answers that others made; empty: the start model, or a cell's model.
-
-    `source` is the identity of a model or of answers that others made; empty: the start model, or a cell's.
     """
 
     arm: str

@@ -170,7 +170,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, precisio
 def _time_draws(
     model: TransformersModel, prompts: Sequence[Prompt], *, rows: int, temperature: float, longest: int
 ) -> DrawRates:
-    """Time one-token answers for the reading of prompts, and whole answers for the drawing and the lengths."""
+    """Measure how fast answers are drawn: one-token answers time the reading of prompts, whole answers the drawing."""
     probe_prompts = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(rows)]
 
     async def draw(most: int) -> tuple[int, int]:
@@ -189,9 +189,8 @@ def _time_draws(
 
     first_s, tokens_read, first = timed(1)
     whole_s, _, whole = timed(longest)
-    more_s = max(
-        whole_s - first_s, 0.1 * whole_s
-    )  # on a machine that was busy for a moment, reading may seem to take all
+    # On a machine that was busy for a moment, reading may seem to take all of the time.
+    more_s = max(whole_s - first_s, 0.1 * whole_s)
     return DrawRates(tokens_read / first_s, max(1, whole - first) / more_s, tokens_read / rows, whole / rows)
 
 

@@ -30,7 +30,7 @@ from adhere.study.design.spec import RULES, StudySpec
 from adhere.suites.base import Suite
 
 WAY, SOLVED = "tasks_by", ("solved", "not-solved")
-"""A setting of the suite; and its slices: tasks that every session solved, and the others."""
+"""Key of the suite's setting that says how tasks are matched; slices of tasks that all sessions solved, and others."""
 
 
 class SessionOutcomes(NamedTuple):

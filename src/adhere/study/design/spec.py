@@ -415,12 +415,12 @@ class StudySpec(Record, frozen=True):
     each (`study.starts`). `budgets` are multiples of the online steps and prompts, at each of which both arms of the
     verdict are trained (`design.budgets`). `template` gives a base model a chat template, `chatml` or the path of a
     Jinja template (relative to where the study is started); its tokens are trained. `device` and `threads` say where it
-    runs, `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is
-    faster in it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it
-    any more. `kinds` draws other kinds of constraint at every seed. With `keep_answers` true every answer of every
-    evaluation is packed with the records, so that whoever finds a better measure can count again (`run.answers`). With
-    `served_by` a server is started for each model that draws or answers; `gpus` are those of a job that does cells
-    (`--emit slurm`), beside what stages say.
+    runs. `precision` is that of training and of drawing answers to train on, not of evaluation: `auto` takes bf16 where
+    this machine is faster in it, once for the whole study. With `keep_weights` false a trained
+    model is deleted when nothing needs it any more. `kinds` draws other kinds of constraint at every seed. With
+    `keep_answers` true every answer of every evaluation is packed with the records, so that whoever finds a better
+    measure can count again (`run.answers`). With `served_by` a server is started for each model that draws or answers;
+    `gpus` are those of a job that does cells (`--emit slurm`), beside what stages say.
     """
 
     name: str
@@ -471,6 +471,12 @@ class StudySpec(Record, frozen=True):
     def start_arm(self) -> str | None:
         """Name of the arm that is the start model as it is, or None."""
         return next((arm.name for arm in self.arms if arm.is_start), None)
+
+    @property
+    def third_arm(self) -> str | None:
+        """Name of the start arm if the verdict does not compare it; else None."""
+        is_compared = self.start_arm in {self.verdict.treatment, self.verdict.control}
+        return None if is_compared else self.start_arm
 
     @property
     def asked(self) -> str:
@@ -572,18 +578,7 @@ class StudySpec(Record, frozen=True):
             settings = spec.resolved()
             if study_settings.budget > 1 and "steps" in settings.__struct_fields__:
                 settings = msgspec.structs.replace(settings, steps=study_settings.budget * settings.steps)  # type: ignore[attr-defined]
-            return NamedStage(
-                name,
-                kind,
-                settings,
-                equal_compute_to,
-                study_settings.reward,
-                study_settings.lora,
-                study_settings.rated_by,
-                study_settings.answers,
-                study_settings.budget,
-                study_settings.kept,
-            )
+            return NamedStage(name, kind, settings, equal_compute_to, *msgspec.structs.astuple(study_settings))
         except UnknownName as error:
             raise SpecError(f"stages.{name}.method: {error}") from error
         except (SpecError, msgspec.ValidationError) as error:
@@ -617,7 +612,7 @@ class StudySpec(Record, frozen=True):
 
 
 class _Own(Record, frozen=True):
-    """Types the keys of a stage's table that belong to the study."""
+    """Types the keys of a stage's table that belong to the study; the last fields of NamedStage, in its order."""
 
     reward: Reward
     lora: Lora | None = None

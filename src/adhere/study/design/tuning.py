@@ -226,10 +226,12 @@ def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[Tuned
     """
     chosen: dict[str, int] = {}
     for group in _groups(spec):
+        # One number of steps for the whole group; None where no grid has `steps`, or the group is one stage.
         steps = {step for name in group for step in [one.settings.get("steps") for one in trials[name]]}
         shared = sorted(steps, key=str) if len(group) > 1 else [None]
 
         def best(name: str, step: Json) -> int:
+            """Return the place of the best trial of a stage with so many steps; -1 if it has none."""
             most = max(len(one.rates) for one in trials[name])
             open_ = [
                 (one.rate, -one.tokens, -place)

@@ -127,6 +127,8 @@ def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
     total = 0.0 if fit is None else max(fit.var_seed + fit.var_query, fit.var_least)
     if not total:
         return DrawsPart(spec.draws, spec.temperature, None)
+    # The variance of an arm's mean that is due to drawing: the mean variance of a prompt's rate, divided by the number
+    # of rates that were drawn apart. An arm that is one model was drawn once for all seeds.
     cells = len(pairs.seeds) * len(pairs.places)
     within = 0.0
     for arm in (spec.verdict.treatment, spec.verdict.control):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from adhere.schema import Json, Record
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import Answer, Contrast, Fragility, Growth, Scope, StudyResult, SuiteFound
@@ -172,15 +174,8 @@ def study_answer(result: StudyResult) -> StudyAnswer:
 def on_suite(one: SuiteFound) -> OnSuite:
     """Return a published suite's first contrast, which is the one that the verdict rests on."""
     first = one.contrasts[0]
-    return OnSuite(
-        first.difference,
-        first.low,
-        first.high,
-        first.p_value,
-        first.p_adjusted,
-        first.rate_treatment,
-        first.rate_control,
-    )
+    rates = {"rate_treatment": first.rate_treatment, "rate_control": first.rate_control}
+    return OnSuite(**msgspec.structs.asdict(found_of(first)), **rates)
 
 
 def kinds_of_answer(on: Fragility | None) -> Effect | None:

@@ -14,13 +14,13 @@ from importlib.metadata import version
 import msgspec
 
 import adhere
-from adhere.build.manifest import Manifest, load_manifest
+from adhere.build.manifest import Manifest
 from adhere.schema import EngineInfo, Json, content_hash
 from adhere.store.summary import Floor
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.overlapping import load_overlaps
-from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
 from adhere.study.design.registered import load_registration
 from adhere.study.design.sources import differences
 from adhere.study.design.spec import ArmSpec, StudySpec
@@ -47,9 +47,9 @@ from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.suites import forgotten, suites_found
 from adhere.study.outcome.traps import arm_traps
 from adhere.study.outcome.verdict import NOUNS, verdict
-from adhere.study.run.cells import CellRecord, load_cell
-from adhere.study.run.measured import Measurement, constraint_words, load_measured
-from adhere.study.run.work import Failure, stored_failures
+from adhere.study.run.cells import CellRecord
+from adhere.study.run.measured import Measurement, constraint_words
+from adhere.study.run.work import Failure, seconds_of, stored_failures, stored_record
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.stage.guards import trips
 from adhere.train.stages import provenance_rows
@@ -64,7 +64,6 @@ class _Records:
     """Holds all stored records of a study."""
 
     def __init__(self, study: StudyInputs) -> None:
-        directory = study.directory
         self.runs: dict[RunKey, Measurement] = {}
         self.suites: dict[str, dict[RunKey, Measurement]] = {}  # those on published suites, by the suite's name
         self.cells: dict[str, CellRecord] = {}
@@ -72,25 +71,18 @@ class _Records:
         self.left: dict[int | None, int] = {}
         self.seconds: dict[int | None, float] = {}  # of what is done, by its seed
         for task in study.tasks:
-            record: Measurement | CellRecord | Manifest | None = None
-            match task.item:
-                case Evaluation():
-                    if (run := load_measured(directory, task.name, task.key)) is not None:
-                        record = run
-                        place = self.suites.setdefault(task.item.suite, {}) if task.item.suite else self.runs
-                        place[task.item.arm, task.item.seed] = run
-                case Cell():
-                    if (cell := load_cell(directory, task.item)) is not None:
-                        record = self.cells[task.key] = cell
-                case PoolPlan():
-                    folder = pool_folder(directory, task.item)
-                    if (folder / "manifest.json").exists():
-                        record = self.pools[task.key] = load_manifest(folder)
+            record = stored_record(study.directory, task)
             if record is None:
                 self.left[task.seed] = self.left.get(task.seed, 0) + 1
-            else:
-                seconds = record.seconds if isinstance(record, Measurement) else record.ledger.seconds
-                self.seconds[task.seed] = self.seconds.get(task.seed, 0.0) + seconds
+                continue
+            self.seconds[task.seed] = self.seconds.get(task.seed, 0.0) + seconds_of(record)
+            if isinstance(record, Measurement) and isinstance(task.item, Evaluation):
+                place = self.suites.setdefault(task.item.suite, {}) if task.item.suite else self.runs
+                place[task.item.arm, task.item.seed] = record
+            elif isinstance(record, CellRecord):
+                self.cells[task.key] = record
+            elif isinstance(record, Manifest):
+                self.pools[task.key] = record
 
     @property
     def minutes(self) -> float:
@@ -98,10 +90,7 @@ class _Records:
         return sum(self.seconds.values()) / 60
 
     def minutes_per_seed(self, seeds: Sequence[int]) -> float | None:
-        """Return the minutes that a finished seed took on average; None without one.
-
-        Work of half-finished seeds is not counted.
-        """
+        """Return the mean minutes of `seeds`, which are the finished ones; None if there are none."""
         return sum(self.seconds.get(seed, 0.0) for seed in seeds) / 60 / len(seeds) if seeds else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from adhere.schema import Counts, Prompt
 from adhere.stats import Crossed, fit_crossed, holm
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
-from adhere.study.outcome.result import Contrast, Role, SeedEstimate
+from adhere.study.outcome.result import Contrast, InstructionDifference, KindDifference, Role, SeedEstimate
 from adhere.study.run.measured import Measurement
 
 RunKey = tuple[str, int | None]  # (arm, seed); the start model has seed None
@@ -67,11 +67,19 @@ def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     """Return the primary contrast, then the secondary ones with Holm's adjustment among them."""
     rule = spec.verdict
     primary = contrast(rule.primary, evaluations, rule, role="primary")
-    secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
-    p_adjusted = holm([item.p_value for item in secondary])
-    return [primary] + [
-        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, p_adjusted, strict=True)
+    return [
+        primary,
+        *with_holm([contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]),
     ]
+
+
+Tested = TypeVar("Tested", Contrast, KindDifference, InstructionDifference)
+
+
+def with_holm(tests: Sequence[Tested]) -> list[Tested]:
+    """Return the tests with Holm's adjustment over all of them in `p_adjusted`; a test without p-value has none."""
+    p_adjusted = holm([one.p_value for one in tests])
+    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(tests, p_adjusted, strict=True)]
 
 
 class Pairs(NamedTuple):
@@ -110,14 +118,19 @@ def contrast_of(
         minimum_detectable=fit.detectable(rule.confidence) if fit else None,
         coverage=pairs.coverage,
         by_seed=[
-            SeedEstimate(
-                seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
-                int((t_P > c_P).sum()), int((t_P < c_P).sum()),
-            )
+            seed_estimate(seed, t_P, c_P)
             for seed, t_P, c_P in zip(pairs.seeds, t_SP, c_SP, strict=True) if np.ma.count(t_P)
         ],
         method=_method(fit),
         reason="" if fit else _why_not(pairs),
+    )  # fmt: skip
+
+
+def seed_estimate(seed: int, t_P: np.ndarray, c_P: np.ndarray) -> SeedEstimate:
+    """Return one seed's part of a contrast, from both arms' outcomes on the prompts of that seed."""
+    return SeedEstimate(
+        seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
+        int((t_P > c_P).sum()), int((t_P < c_P).sum()),
     )  # fmt: skip
 
 

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 
 from adhere.schema import convert, decode
-from adhere.stats import Incomplete, fit_incomplete, holm
+from adhere.stats import Incomplete, fit_incomplete
 from adhere.store.files import read_regular
 from adhere.study.design.spec import ContrastSpec, StudySpec
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.answer import StartsReproduction
-from adhere.study.outcome.contrast import Evaluations, pairs_of, queries_of
+from adhere.study.outcome.contrast import Evaluations, pairs_of, queries_of, seed_estimate, with_holm
 from adhere.study.outcome.result import (
     Contrast,
     DrawnKind,
@@ -191,11 +191,7 @@ def _method(fit: Incomplete | None) -> str:
 
 def _estimate(seed: int, sides: _Differences) -> SeedEstimate:
     here = [place for place, one in enumerate(sides.seeds_P) if one == seed]
-    t_P, c_P = sides.treatment_P[here], sides.control_P[here]
-    return SeedEstimate(
-        seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
-        int((t_P > c_P).sum()), int((t_P < c_P).sum()),
-    )  # fmt: skip
+    return seed_estimate(seed, sides.treatment_P[here], sides.control_P[here])
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -207,9 +203,7 @@ def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
     slices = [name for name, size in spec.evaluation.sizes.items() if size.single]
     all_specs = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
     further_specs = [one for one in dict.fromkeys(all_specs) if one != rule.primary]
-    contrasts = [_contrast(one, _differences(one, own), spec, role="secondary") for one in further_specs]
-    p_adjusted = holm([one.p_value for one in contrasts])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_adjusted, strict=True)]
+    return with_holm([_contrast(one, _differences(one, own), spec, role="secondary") for one in further_specs])
 
 
 def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:

@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 
 from adhere.schema import Prompt
-from adhere.stats import fit_crossed, fit_kinds, holm, leave_kinds_out, leave_one_out, over_seeds, sign_flip_p
+from adhere.stats import fit_crossed, fit_kinds, leave_kinds_out, leave_one_out, over_seeds, sign_flip_p
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
-from adhere.study.outcome.contrast import Evaluations, Pairs, contrast, pairs_of, queries_of
+from adhere.study.outcome.contrast import Evaluations, Pairs, contrast, pairs_of, queries_of, with_holm
 from adhere.study.outcome.result import (
     Contrast,
     Fragility,
@@ -199,8 +199,7 @@ def _by_kind(
         if fit is not None:
             low, high = fit.interval(confidence)
             differences.append(KindDifference(kind, len(columns), fit.value, low, high, fit.p_value, None))
-    p_adjusted = holm([one.p_value for one in differences])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_adjusted, strict=True)]
+    return with_holm(differences)
 
 
 def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
@@ -209,8 +208,5 @@ def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: Verdi
     inside = [name for name in names if name and in_slice(name, contrast_spec.slice)]
     if len(inside) < 2:
         return []
-    contrasts = [
-        contrast(msgspec.structs.replace(contrast_spec, slice=name), evaluations, rule, role="slice") for name in inside
-    ]
-    p_adjusted = holm([one.p_value for one in contrasts])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(contrasts, p_adjusted, strict=True)]
+    specs = [msgspec.structs.replace(contrast_spec, slice=name) for name in inside]
+    return with_holm([contrast(one, evaluations, rule, role="slice") for one in specs])

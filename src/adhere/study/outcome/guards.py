@@ -62,9 +62,9 @@ def guard_tests(
 
 def _references(spec: StudySpec) -> list[VerdictSpec]:
     """Return the rule with each reference as its control: the control itself, and the start if it is another arm."""
-    rule, start = spec.verdict, spec.start_arm
-    others = [start] if start is not None and start not in {rule.control, rule.treatment} else []
-    return [rule, *(msgspec.structs.replace(rule, control=name) for name in others)]
+    if spec.third_arm is None:
+        return [spec.verdict]
+    return [spec.verdict, msgspec.structs.replace(spec.verdict, control=spec.third_arm)]
 
 
 def _over_prompts(

@@ -23,11 +23,11 @@ from adhere.stats import Crossed
 from adhere.store.files import read_regular
 from adhere.study.design.inputs import held_out_suite
 from adhere.study.design.spec import StudySpec, in_slice
-from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
+from adhere.study.outcome.contrast import fit_of, pairs_of
 from adhere.study.outcome.designs import EFFECTS, PROMPTS, SEEDS, WANTED, Components, Design, PowerRow
-from adhere.study.outcome.prompts import load_asked
-from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
+from adhere.study.outcome.reproduce import RECORDS, RESULT
 from adhere.study.outcome.result import StudyResult
+from adhere.study.outcome.starts import evaluations_in
 from adhere.study.run.records import unpack
 
 
@@ -44,10 +44,8 @@ def components_of(directory: Path) -> Components:
         raise UsageError(f"{directory} holds no {RESULT}: no study has finished there")
     result = decode(read_regular(directory / RESULT), StudyResult)
     spec = convert(result.spec, StudySpec)
-    with evaluations_in(directory) as place:
-        own = load_asked(place, sha256=result.suite_sha256, is_ours=not spec.asked)[""]
-        runs = stored_evaluations(place, result.runs)[""]
-    evaluations = Evaluations(runs, own.prompts, result.seeds, counts=spec.verdict.counts)
+    with unpacked(directory) as place:
+        evaluations = evaluations_in(result, place)[""]
     fit = fit_of(pairs_of(spec.verdict.primary, evaluations), evaluations)
     if fit is None or fit.seeds < 2:
         raise UsageError(f"{directory}: needs at least two finished seeds: one tells nothing of how seeds differ")
@@ -56,7 +54,7 @@ def components_of(directory: Path) -> Components:
 
 
 @contextmanager
-def evaluations_in(directory: Path) -> Iterator[Path]:
+def unpacked(directory: Path) -> Iterator[Path]:
     """Yield a folder with a study's evaluations: its own, or a temporary one with its packed records.
 
     Raises:
@@ -77,6 +75,7 @@ def evaluations_in(directory: Path) -> Iterator[Path]:
 
 def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Components:
     """Return the variance components behind a fit, from its mean squares; a negative part becomes 0."""
+    # The mean squares of `stats.crossed`: they expect noise + S·var(query) for queries, noise + Q·var(seed) for seeds.
     cells = fit.seeds * fit.queries
     ms_query, ms_seed = fit.var_least * cells, fit.var_seed * cells
     noise = ms_query - fit.var_query * cells

@@ -60,9 +60,8 @@ def reproduce(directory: Path) -> Reproduction:
     """
     data, recomputation = _read(directory)
     result, stored_json = decode(data, StudyResult), msgspec.json.decode(data)
-    stored_json["verdict"] = {
-        name: stored_json["verdict"][name] for name in ("answer", "primary")
-    }  # its sentences are words
+    # The rest of a verdict are sentences, whose wording may change.
+    stored_json["verdict"] = {name: stored_json["verdict"][name] for name in ("answer", "primary")}
     parts, differences = compare_values(
         {name: stored_json[name] for name in recomputation.parts if name in stored_json}, recomputation.parts
     )
@@ -182,7 +181,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
 
 
 def _as_then(on: Fragility | None, version: int) -> Fragility | None:
-    """Return the fragility that the rule of a result's version looked at."""
+    """Return the fragility without what the rule of an older result did not look at; None if it looked at nothing."""
     if on is None or version >= KINDS_SINCE:
         return on
     return msgspec.structs.replace(on, kinds_left_out=None) if version >= FRAGILITY_SINCE else None

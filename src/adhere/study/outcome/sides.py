@@ -58,7 +58,7 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
     result = msgspec.structs.replace(result, spec=msgspec.to_builtins(spec))
     sides = join_sides(result, directory, SideFiles.read(paths), options)
     frozen_study = freeze(spec, directory, precisions=frozen_study.resolved, evaluations=len(result.runs))
-    save_sides(directory, sides)
+    write_atomic(directory / FILE, encode(sides))  # for every later collection of the result
     result = with_sides(msgspec.structs.replace(result, changes=changes_of(frozen_study)), sides)
     write_atomic(file, encode(result))
     return result
@@ -154,11 +154,6 @@ def _suffix(result: StudyResult) -> str:
 
 
 STALE = "The side measures that were joined to this study are left out:"
-
-
-def save_sides(directory: Path, sides: StudySides) -> None:
-    """Store sides with the study, for every later collection of its result."""
-    write_atomic(directory / FILE, encode(sides))
 
 
 def load_sides(directory: Path) -> StudySides | None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from adhere.stats import Crossed, fit_crossed, holm
+from adhere.stats import Crossed, fit_crossed
 from adhere.study.design.spec import ContrastSpec, StudySpec
-from adhere.study.outcome.contrast import Evaluations, RunKey, contrast
+from adhere.study.outcome.contrast import Evaluations, RunKey, contrast, with_holm
 from adhere.study.outcome.result import (
     Contrast,
     Forgotten,
@@ -49,8 +49,8 @@ def suites_found(
     others = [
         [_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] + _sound(spec, one) for one in suites.values()
     ]
-    primary = _adjust(primary)
-    flat = iter(_adjust([one for of_suite in others for one in of_suite]))
+    primary = with_holm(primary)
+    flat = iter(with_holm([one for of_suite in others for one in of_suite]))
     others = [[next(flat) for _ in of_suite] for of_suite in others]
     return [
         SuiteFound(
@@ -70,12 +70,8 @@ def suites_found(
 
 def _tables(spec: StudySpec) -> list[Pair]:
     """Return the pairs to compare: treatment against control, and against the start if that is another arm."""
-    rule = spec.verdict
-    start = spec.start_arm
-    against_start = (
-        [(rule.treatment, start)] if start is not None and start not in {rule.control, rule.treatment} else []
-    )
-    return [(rule.treatment, rule.control), *against_start]
+    controls = [spec.verdict.control, *([spec.third_arm] if spec.third_arm is not None else [])]
+    return [(spec.verdict.treatment, control) for control in controls]
 
 
 def _pairs(spec: StudySpec) -> list[Pair]:
@@ -158,20 +154,13 @@ def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluation
 def _forgotten(
     spec: StudySpec, pair: Pair, suite: str, each: Sequence[InstructionDifference], evaluations: Evaluations
 ) -> Forgotten:
-    kept_kinds = [one for one in each if one.rate_control >= KEPT_FROM]
-    p_adjusted = holm([one.p_value for one in kept_kinds])
-    kept_kinds = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept_kinds, p_adjusted, strict=True)]
+    kept_kinds = with_holm([one for one in each if one.rate_control >= KEPT_FROM])
     lost_kinds = [
         one for one in kept_kinds if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE
     ]
     fit = _over_instructions(pair, {one.id for one in kept_kinds}, evaluations) if kept_kinds else None
     low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
     return Forgotten(pair[0], suite, len(each), len(kept_kinds), fit.value if fit else None, low, high, lost_kinds)
-
-
-def _adjust(contrasts: Sequence[Contrast]) -> list[Contrast]:
-    values = holm([one.p_value for one in contrasts])
-    return [msgspec.structs.replace(one, p_adjusted=value) for one, value in zip(contrasts, values, strict=True)]
 
 
 def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteScore]:
@@ -237,8 +226,7 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
                 None,
             )
         )
-    p_adjusted = holm([one.p_value for one in differences])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(differences, p_adjusted, strict=True)]
+    return with_holm(differences)
 
 
 Kept = list[list[list[bool | None]]]  # by seed, prompt and constraint

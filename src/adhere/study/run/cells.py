@@ -103,10 +103,8 @@ def trained_weights(directory: Path, cell: Cell, name: str = MODEL) -> Path:
     folder, record = cell_folder(directory, cell), load_cell(directory, cell)
     if record is None:
         raise IntegrityError(f"{folder} is not finished, so nothing can start from it")
-    sha256, recorded_sha256 = (
-        weights_sha256(folder / name),
-        record.weights_sha256 if name == MODEL else record.artefact_sha256,
-    )
+    sha256 = weights_sha256(folder / name)
+    recorded_sha256 = record.weights_sha256 if name == MODEL else record.artefact_sha256
     if recorded_sha256 not in {sha256, ""}:
         raise IntegrityError(
             f"The weights of cell {cell.folder} were changed after they were trained: sha256 {sha256}, recorded "

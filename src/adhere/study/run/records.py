@@ -84,9 +84,8 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
 
     def look() -> None:
         while not stop.wait(every_s):
-            with suppress(
-                FileNotFoundError
-            ):  # a record of a failure that goes when its task is done; the next look packs
+            # A failure's record goes when its task is done, maybe while it is read; the next look packs.
+            with suppress(FileNotFoundError):
                 pack_what_is_new()
 
     looking = threading.Thread(target=look, name="packing", daemon=True)

@@ -43,10 +43,7 @@ def measure_source(
     if source.trouble:
         raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
     folder, spec = study.directory / "runs" / name, study.spec
-    most = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
-    if not spec.asked and suite is study.suite:
-        most = spec.evaluation.max_new_tokens
-    sampling = Sampling(max_new_tokens=most, temperature=spec.temperature, seed=spec.evaluation.seed)
+    sampling = study.sampling_on(suite)
     progress.say(f"Evaluating {source.label} on {len(suite.prompts)} prompts of {suite.name}: {source.name}")
     if source.kind == "answers":
         return _read_answers(source, suite, folder, sampling, draws=spec.draws, progress=progress), None

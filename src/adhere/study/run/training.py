@@ -31,12 +31,12 @@ from adhere.study.design.command import METHOD, CommandSettings
 from adhere.study.design.plan import Cell
 from adhere.study.design.spec import LongSpec, NamedStage, StudySpec
 from adhere.study.run.cells import CHECKPOINT, CellRecord
-from adhere.study.run.command import run_command
+from adhere.study.run.command import CommandResult, run_command
 from adhere.suites.generated.core.free import LONG
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.settings import OptimizerSettings, settle
 from adhere.train.stage.settings import uses_reward_model
-from adhere.train.stage.train import Training, train_stage
+from adhere.train.stage.train import TrainedStage, Training, train_stage
 
 
 def train_cell(
@@ -105,19 +105,34 @@ def train_cell(
         into,
         progress=progress,
     )
+    artefact_sha256 = "" if stage.stage.yields == "weights" else weights_sha256(into / stage.stage.yields)
+    record = _record_of(
+        cell, stage.stage.name, trained_stage.settings, pools=pools, n_rows=len(rows), trained=trained_stage
+    )
+    return msgspec.structs.replace(record, artefact_sha256=artefact_sha256)
+
+
+def _record_of(
+    cell: Cell,
+    method: str,
+    settings: OptimizerSettings,
+    *,
+    pools: Sequence[Pool],
+    n_rows: int,
+    trained: TrainedStage | CommandResult,
+) -> CellRecord:
     return CellRecord(
         key=cell.key,
         path=list(cell.path),
         seed=cell.seed,
-        method=stage.stage.name,
-        settings=msgspec.to_builtins(trained_stage.settings),
+        method=method,
+        settings=msgspec.to_builtins(settings),
         parent=cell.parent,
         pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=trained_stage.weights_sha256,
-        rows=len(rows),
-        ledger=trained_stage.ledger,
-        log=[dict(row) for row in trained_stage.log],
-        artefact_sha256="" if stage.stage.yields == "weights" else weights_sha256(into / stage.stage.yields),
+        weights_sha256=trained.weights_sha256,
+        rows=n_rows,
+        ledger=trained.ledger,
+        log=[dict(row) for row in trained.log],
     )
 
 
@@ -145,20 +160,10 @@ def _train_by_command(
         label=f"{'+'.join(cell.path)} (seed {cell.seed})",
         progress=progress,
     )
-    return CellRecord(
-        key=cell.key,
-        path=list(cell.path),
-        seed=cell.seed,
-        method=METHOD,
-        settings=msgspec.to_builtins(settings),
-        parent=cell.parent,
-        pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=command_result.weights_sha256,
-        rows=sum(map(len, rows.values())),
-        ledger=command_result.ledger,
-        log=[dict(row) for row in command_result.log],
-        unknown=command_result.unknown,
+    record = _record_of(
+        cell, METHOD, settings, pools=pools, n_rows=sum(map(len, rows.values())), trained=command_result
     )
+    return msgspec.structs.replace(record, unknown=command_result.unknown)
 
 
 def _with_budget(stage: NamedStage, matched_ledgers: Sequence[StageLedger]) -> OptimizerSettings:

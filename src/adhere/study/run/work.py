@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from adhere.build.manifest import MANIFEST
+from adhere.build.manifest import MANIFEST, Manifest, load_manifest
 from adhere.build.plain import build_plain_pool, plain_prompts
 from adhere.build.pool import FILES, build_pool, load_pool
 from adhere.errors import AdhereError
@@ -36,10 +36,19 @@ from adhere.store.run import Run, alone
 from adhere.study.design.disk import disk_trouble
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, pool_folder
+from adhere.study.design.spec import DataSpec, ResampleSpec
 from adhere.study.design.tasks import Task
 from adhere.study.run.answers import keep_answers
-from adhere.study.run.cells import clear_unfinished, drop_weights, has_weights, load_cell, save_cell, trained_weights
-from adhere.study.run.measured import collect_run, load_measured, save_measured
+from adhere.study.run.cells import (
+    CellRecord,
+    clear_unfinished,
+    drop_weights,
+    has_weights,
+    load_cell,
+    save_cell,
+    trained_weights,
+)
+from adhere.study.run.measured import Measurement, collect_run, load_measured, save_measured
 from adhere.study.run.merged import keep_part
 from adhere.study.run.plain import PlainText, read_plain
 from adhere.study.run.referee import measure_source
@@ -62,7 +71,7 @@ class Failure(Record, frozen=True):
 
 
 class State:
-    """Holds what is finished, read from disk once."""
+    """Tells which tasks are finished, and which results are still needed; the disk is read once a task."""
 
     def __init__(self, directory: Path, tasks: Sequence[Task]) -> None:
         self.directory = directory
@@ -151,10 +160,8 @@ class Worker:
             open_tasks, ready = self.left()
 
     def _own(self) -> Iterable[Task]:
-        seeds = self.study.spec.seeds
-        places = {seed: place for place, seed in enumerate(seeds)} | {
-            None: 0
-        }  # the start model belongs to the first part
+        # Tasks of the start model, which has no seed, belong to the first part.
+        places = {None: 0} | {seed: place for place, seed in enumerate(self.study.spec.seeds)}
         return (task for task in self.study.tasks if self.shard.holds(places[task.seed]))
 
     def _is_blocked(self, task: Task) -> bool:
@@ -243,28 +250,45 @@ def stored_failures(directory: Path, tasks: Sequence[Task]) -> list[Failure]:
     return [decode(file.read_bytes(), Failure) for file in files if file.exists()]
 
 
+def stored_record(directory: Path, task: Task) -> Measurement | CellRecord | Manifest | None:
+    """Return the record of a finished task: of an evaluation, a cell or a pool; None if the task is not finished."""
+    match task.item:
+        case Evaluation():
+            return load_measured(directory, task.name, task.key)
+        case Cell():
+            return load_cell(directory, task.item)
+    folder = pool_folder(directory, task.item)
+    return load_manifest(folder) if (folder / MANIFEST).exists() else None
+
+
+def seconds_of(record: Measurement | CellRecord | Manifest) -> float:
+    """Return how long the task of a record took."""
+    return record.seconds if isinstance(record, Measurement) else record.ledger.seconds
+
+
 def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
     """Draw a pool: answers of the start model, or of a trained model to new prompts."""
     plan, spec = task.item, study.spec
     assert isinstance(plan, PoolPlan)  # noqa: S101 - by construction of the task
-    data, again = spec.data, spec.resample
-    inputs = study.inputs[plan.seed]
+    data, inputs = spec.data, study.inputs[plan.seed]
     if plan.like is not None:
         _draw_plain(study, plan, progress)
         return
     if plan.cell is None:
+        drawing: DataSpec | ResampleSpec = data
         source, name, prompts, contamination = study.start, spec.start, inputs.prompts, inputs.compared
-        draws, temperature, repair, limits = data.draws, data.temperature, data.repair, data.limits
     else:
-        assert again is not None  # noqa: S101 - there is no such pool otherwise
+        assert spec.resample is not None  # noqa: S101 - there is no such pool otherwise
+        drawing = spec.resample
         source = trained_weights(study.directory, study.plan.cell(plan.cell))
         name = f"{plan.after} (seed {plan.seed})"
         prompts, contamination = (
             (inputs.again, inputs.again_compared) if plan.share == 1 else inputs.further[plan.share - 2]
         )
-        draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
-    progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
+    progress.say(
+        f"Drawing {drawing.draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})"
+    )
     if plan.cell is None and data.model is not msgspec.UNSET:
         model: Model = open_model(data.model, say=progress.say)
     else:
@@ -274,12 +298,12 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
             model,
             prompts,
             directory=pool_folder(study.directory, plan),
-            draws=draws,
-            repair=repair,
+            draws=drawing.draws,
+            repair=drawing.repair,
             seed=seed,
-            sampling=Sampling(max_new_tokens=data.most_tokens, temperature=temperature, seed=seed),
+            sampling=Sampling(max_new_tokens=data.most_tokens, temperature=drawing.temperature, seed=seed),
             reward=spec.pool_reward,
-            limits=limits,
+            limits=drawing.limits,
             contamination=contamination,
             progress=progress,
         )
@@ -415,11 +439,8 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     folder = study.directory / "runs" / task.name
     model = _open(study, weights, name, spec.evaluation.precision)
     try:
-        own = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
-        most = own if evaluation.suite or spec.asked else spec.evaluation.max_new_tokens
-        sampling = Sampling(max_new_tokens=most, temperature=0.0, seed=spec.evaluation.seed)
         progress.say(f"Evaluating {name} on {len(suite.prompts)} {evaluation.suite or 'held-out'} prompts")
-        run = evaluate_sync(model, suite, folder, sampling=sampling, progress=progress)
+        run = evaluate_sync(model, suite, folder, sampling=study.sampling_on(suite), progress=progress)
     finally:
         model.close()
     is_scored = not evaluation.suite and spec.served_by is msgspec.UNSET  # a served model's weights are not read here

@@ -48,7 +48,10 @@ class Item(NamedTuple):
 
 
 Loss = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""loss(ratios (I, R), labels (I), reference point ()) -> losses (I), for I items of R rows."""
+"""loss(ratios (I, R), labels (I), reference point ()) -> losses (I), for I items of R rows.
+
+A ratio is log p(row) - log ref(row).
+"""
 
 
 def train_on_answers(
@@ -105,6 +108,8 @@ def train_on_answers(
 
 def _shift_answers(batch: Sequence[Item]) -> list[TokenRow]:
     """Put each answer after the prompt of the batch's next item; leave out items whose own prompt is the same."""
+    # KTO's z0 estimates KL(policy || reference) from answers that do not belong to their prompts; those of the batch
+    # need no drawing.
     following = [*batch[1:], *batch[:1]]
     return [
         TokenRow(other.rows[0].prompt, item.rows[0].completion)
@@ -126,9 +131,11 @@ def _point(
     settings: AnswerSettings,
     tally: Tally,
 ) -> float:
+    """Return z0 under the current model: the mean log ratio of `rows`, whose reference sums are `base`; 0 without."""
     if not rows:
         return 0.0
     now = _sums(model, [(row,) for row in rows], settings, tally)
+    # A KL is never negative, but its estimate on few answers can be.
     return max(0.0, sum(one[0] - then[0] for one, then in zip(now, base, strict=True)) / len(rows))
 
 
@@ -143,11 +150,12 @@ def _step(
     settings: AnswerSettings,
     tally: Tally,
 ) -> LogRow:
+    """Take one optimizer step on `batch`, given the reference's sums of its rows, and return the log row."""
     parts = cut([item.rows for item in batch], tree_tokens=settings.tree_tokens)
     labelled_ratios: list[tuple[float, float]] = []  # log ratio, label
 
     def loss_of(part: Part) -> torch.Tensor:
-        sums = row_sums(log_probs(model, part.tree, precision=learner.precision), part.tree)
+        sums = row_sums(log_probs(model, part.tree, precision=learner.precision), part.tree)  # (I * R)
         ratios = sums.view(len(part.items), -1) - sums.new_tensor([reference[item] for item in part.items])
         labels = sums.new_tensor([batch[item].label for item in part.items])
         labelled_ratios.extend(zip(ratios.detach()[:, 0].tolist(), labels.tolist(), strict=True))
@@ -179,5 +187,6 @@ def answers_work(
         steps=passes * -(-items // settings.batch_items),
         trained=passes * items * rows * data.answer_tokens,
         processed=once * passes,
+        # Once for the reference; for the reference point two passes over the shifted rows: before training, and now.
         scored=once * (1 + 2 * passes * has_reference_point),
     )

@@ -42,6 +42,7 @@ def sigmoid(sums: PairSums, *, beta: float, smoothing: float = 0.0, by_length: b
     """
     chosen, rejected = sums.ratios(by_length=by_length)
     margin = beta * (chosen - rejected)
+    # logsigmoid and not log(sigmoid): the latter is -inf for a large negative margin.
     return -(1 - smoothing) * logsigmoid(margin) - smoothing * logsigmoid(-margin)
 
 
@@ -51,6 +52,7 @@ def ipo(sums: PairSums, *, beta: float) -> torch.Tensor:
     Source: arXiv 2310.12036, eq. 17; the mean over tokens is the authors' later advice and TRL's behaviour.
     """
     chosen, rejected = sums.ratios(by_length=True)
+    # A target for the margin, where DPO pushes it on without end.
     return (chosen - rejected - 1 / (2 * beta)).square()
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from adhere.train.batch.objectives import PairSums
 
+# How far the first loss may be from the one of equal policy and reference, by the precision of the products.
 FIRST_LOSS_TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2}
 Objective = Callable[["PairSums"], "torch.Tensor"]
 
@@ -154,7 +155,7 @@ def item_sums(
 ) -> list[list[float]]:
     """Compute the summed log-prob of each row of each item under the current `model`, without gradient.
 
-    The processes share the work; each returns all sums.
+    The processes share the work; each returns all sums, in the order of `items`.
     """
     import torch
 
@@ -219,9 +220,11 @@ def update_on_pairs(
             base[:, 0] if base is not None else None,
             base[:, 1] if base is not None else None,
         )
+        # DPO's implicit reward, beta * log (p / ref); without a reference SimPO's, beta * log p by token. For the log.
         rewards = (beta * (sums - base) if base is not None else beta * sums / lengths).detach()
         implicit_rewards.extend((chosen, rejected) for chosen, rejected in rewards.tolist())
         losses = objective(pair_sums) if objective is not None else objectives.sigmoid(pair_sums, beta=beta)
+        # Divided by the whole batch, not by the part: the gradients of the parts add up to that of the batch's mean.
         loss = losses.sum() / len(pairs)
         return loss - sft_weight * sums[:, 0].sum() / chosen_tokens if sft_weight else loss
 
@@ -246,18 +249,13 @@ def update_on_pairs(
     )
 
 
-def planned_steps(pairs: int, settings: PairSettings) -> int:
-    """Return the number of optimizer steps over `pairs` pairs, all epochs together."""
-    return settings.epochs * -(-pairs // settings.batch_pairs)
-
-
 def pairs_work(settings: PairSettings, data: Shape, *, has_reference: bool = True) -> Work:
     """Estimate the cost of `train_on_pairs`."""
     own = data.prompt_tokens - data.shared_tokens + 2 * data.answer_tokens
     once = tree_tokens_of(settings.batch_pairs * own, settings.tree_tokens, data) * data.rows / settings.batch_pairs
     trained = 2 * settings.epochs * data.rows * data.answer_tokens
     return Work(
-        steps=planned_steps(data.rows, settings),
+        steps=settings.epochs * -(-data.rows // settings.batch_pairs),
         trained=trained,
         processed=once * settings.epochs,
         scored=once if has_reference else 0,

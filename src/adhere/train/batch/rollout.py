@@ -39,7 +39,7 @@ NO_PARTS: Mapping[str, float | None] = {}  # never changed; a plain mapping, bec
 
 
 class Answer(NamedTuple):
-    """Holds a drawn answer as the judge sees it. `truncated`: it hit the token limit before its turn ended."""
+    """Holds the text of a drawn answer; `truncated` says whether it hit the token limit before its turn ended."""
 
     text: str
     truncated: bool
@@ -151,6 +151,7 @@ def prompts_from(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int,
     if not rows:
         raise UsageError("There are no prompts for online training")
     passed, offset = divmod(start, len(rows))
+    # From the pass that `start` lies in, as many passes as hold `offset + count` rows, rounded up.
     passes = range(passed, passed - (-(offset + count) // len(rows)))
     queue = [
         row for number in passes for row in in_order(rows, settings.order, seed=derive_seed(seed, "order", number))
@@ -240,7 +241,7 @@ class Sampler:
         with torch.no_grad():
             trained = log_probs(self.model, tree, temperature=heat, precision=self.settings.precision).cpu()
         gap = float((trained - torch.tensor(answer.log_probs)).abs().mean())
-        if not gap <= MOST_APART:
+        if not gap <= MOST_APART:  # so that NaN is refused, too
             raise IntegrityError(
                 f"The decoder and the model in training disagree by {gap:.1f} nats a token about one answer: answers "
                 "would be drawn from another model than the one that learns. Take generator = 'server', and report "
@@ -265,9 +266,10 @@ class Sampler:
         if not self._is_checked and self.settings.generator == "ours":
             self._require_one_model(prompts[names[0]])
             self._is_checked = True
-        requests = {row.prompt_id: _request_of(row) for row in rows}
-        before = [each * names[:place].count(name) for place, name in enumerate(names)]  # draws of the prompt
-        others = (again,) if again else ()
+        requests = {row.prompt_id: read(Exchange(row.prompt, "", refs_of_row(row))) for row in rows}
+        # The number of draws of the same prompt before this place, so that no two of its answers share a seed.
+        before = [each * names[:place].count(name) for place, name in enumerate(names)]
+        others = (again,) if again else ()  # nothing in the first round: its seeds do not depend on `rounds`
 
         def decode(places: Sequence[int]) -> dict[int, list[DecodedAnswer]]:
             decode_rows = [
@@ -347,9 +349,10 @@ class Sampler:
         )
 
 
-def _request_of(row: RlRow) -> Request:
-    refs = [ConstraintRef(name, dict(params)) for name, params in zip(row.instruction_id_list, row.kwargs, strict=True)]
-    return read(Exchange(row.prompt, "", tuple(refs)))
+def refs_of_row(row: RlRow) -> tuple[ConstraintRef, ...]:
+    """Return the constraints of a prompt."""
+    pairs = zip(row.instruction_id_list, row.kwargs, strict=True)
+    return tuple(ConstraintRef(name, dict(params)) for name, params in pairs)
 
 
 def measures(groups: Sequence[Group]) -> LogRow:
@@ -391,7 +394,7 @@ def part_measures(groups: Sequence[Group]) -> LogRow:
 
 def spread(scores: Sequence[float]) -> float:
     """Return the unbiased standard deviation of two or more scores; exactly 0 if all are equal."""
-    if len(set(scores)) == 1:
+    if len(set(scores)) == 1:  # the mean of equal scores may be off in the last bit, and the group would seem to vary
         return 0.0
     mean = sum(scores) / len(scores)
     return float((sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)) ** 0.5)

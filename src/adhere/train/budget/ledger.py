@@ -136,26 +136,9 @@ class Tally:
 
     def close(self) -> StageLedger:
         """Return the ledger so far."""
-        return StageLedger(
-            steps=self.steps,
-            prompts=self.prompts,
-            answers_generated=self.answers_generated,
-            answers_unmeasured=self.answers_unmeasured,
-            groups_thrown_away=self.groups_thrown_away,
-            tokens_generated=self.tokens_generated,
-            tokens_trained=self.tokens_trained,
-            tokens_processed=self.tokens_processed,
-            tokens_scored=self.tokens_scored,
-            seconds=time.perf_counter() - self.started,
-            seconds_generating=self.seconds_generating,
-            seconds_scoring=self.seconds_scoring,
-            peak_memory_bytes=peak_memory_bytes(self.device),
-            parameters_trained=self.parameters_trained,
-            parameters_frozen=self.parameters_frozen,
-            precision=self.precision,
-            rollout_precision=self.rollout_precision,
-            device=self.device,
-        )
+        counts = {name: value for name, value in vars(self).items() if name != "started"}
+        seconds, peak = time.perf_counter() - self.started, peak_memory_bytes(self.device)
+        return StageLedger(**counts, seconds=seconds, peak_memory_bytes=peak)
 
 
 def peak_memory_bytes(device: str = "cpu") -> int:

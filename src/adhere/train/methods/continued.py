@@ -35,7 +35,7 @@ from adhere.train.packed.pack import Part, TokenRow, cut, log_probs, row_sums
 from adhere.train.packed.rows import end_of_turn, sft_rows
 from adhere.train.parallel import gather
 from adhere.train.settings import Count, OptimizerSettings, Positive, Share, check_settings
-from adhere.train.stages import STAGES, Rows, Stage
+from adhere.train.stages import Rows, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -124,6 +124,7 @@ def continue_training(
     if settings.share > 0 and not rows:
         raise UsageError(f"continue: no rows to train on, and share = {settings.share:g} asks for some. Take share = 0")
     documents = _documents(_files(settings)) if settings.share < 1 else ()
+    # Held out are whole documents, at most all but one: windows of a document are alike.
     order = random.Random(derive_seed(seed, "held out")).sample(range(len(documents)), len(documents))
     aside = min(round(settings.held_out * len(documents)), len(documents) - 1) if documents else 0
     held_out_rows = _windows(tokenizer, [documents[place] for place in order[:aside]], settings.window)
@@ -198,9 +199,8 @@ def _files(settings: ContinueSettings) -> tuple[_File, ...]:
     return tuple(files)
 
 
-@functools.lru_cache(
-    maxsize=1
-)  # the stages of a study mostly share their text; more of it than one stage's would only fill memory
+# The stages of a study mostly share their text; more of it than one stage's would only fill memory.
+@functools.lru_cache(maxsize=1)
 def _documents(files: tuple[_File, ...]) -> tuple[str, ...]:
     return tuple(document for file in files for document in read_texts(Path(file.path)))
 
@@ -244,6 +244,8 @@ def _batches(
     batch: list[tuple[TokenRow, bool]] = []
     size = 0
     while sum(tokens_learned.values()) < settings.tokens:
+        # Instructions are behind while their tokens are fewer than `share` of what one token more would make; the one
+        # more keeps text away with share 1, from the first row on.
         is_text = tokens_learned[False] >= settings.share * (sum(tokens_learned.values()) + 1)
         row = next(sides[is_text])
         tokens_learned[is_text] += len(row.completion)
@@ -282,19 +284,15 @@ def _work(settings: ContinueSettings, _data: Shape) -> Work:
     return Work(steps=max(1.0, tokens / settings.batch_tokens), trained=tokens, processed=tokens)
 
 
-STAGES.add(
+STAGE = Stage(
     "continue",
-    Stage(
-        "continue",
-        "next-token training on plain text, instruction rows mixed in",
-        "arXiv 2406.14491",
-        ContinueSettings,
-        "sft",
-        _rows,
-        continue_training,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "next-token training on plain text, instruction rows mixed in",
+    "arXiv 2406.14491",
+    ContinueSettings,
+    "sft",
+    _rows,
+    continue_training,
+    _work,
+    PROVENANCE,
+    version=1,
 )

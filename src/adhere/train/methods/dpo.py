@@ -22,11 +22,10 @@ from adhere.errors import UsageError
 from adhere.progress import Progress
 from adhere.schema import PairRow
 from adhere.train.batch.pairs import PairSettings, pairs_work, train_on_pairs
-from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.settings import Positive
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -111,29 +110,22 @@ def dpo(
 
 
 def _first_loss(settings: DpoSettings) -> float | None:
-    """Return the loss while policy and reference are the same; None with a likelihood term, where it is unknown."""
+    """Return the loss while policy and reference are equal; None with a likelihood term, which depends on the data."""
     if settings.sft_weight:
         return None
+    # Both log ratios are 0: IPO is (0 - 1 / (2 beta))^2, and -log sigmoid(0) is ln 2, whatever the smoothing.
     return (1 / (2 * settings.beta)) ** 2 if settings.loss == "ipo" else math.log(2)
 
 
-def _work(settings: DpoSettings, data: Shape) -> Work:
-    return pairs_work(settings, data)
-
-
-STAGES.add(
+STAGE = Stage(
     "dpo",
-    Stage(
-        "dpo",
-        "DPO on stored pairs (offline RL); IPO, RPO and length-normalised by its settings",
-        "arXiv 2305.18290",
-        DpoSettings,
-        "pairs",
-        lambda pool, _: pool.pairs,
-        dpo,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "DPO on stored pairs (offline RL); IPO, RPO and length-normalised by its settings",
+    "arXiv 2305.18290",
+    DpoSettings,
+    "pairs",
+    lambda pool, _: pool.pairs,
+    dpo,
+    pairs_work,
+    PROVENANCE,
+    version=1,
 )

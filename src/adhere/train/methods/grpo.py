@@ -46,7 +46,7 @@ from adhere.train.loop import Learner, frozen_copy, learning
 from adhere.train.packed.pack import Part, TokenRow, cut, log_probs
 from adhere.train.parallel import gather, share
 from adhere.train.settings import Count, Positive, check_settings
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -142,7 +142,7 @@ class WeightedAnswer(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """Holds the answers that one episode learns from, and the number of their groups that vary.
+    """Holds the answers that one episode learns from, and how many `groups` whose rewards vary they belong to.
 
     `left_out` counts the groups that vary but were dropped for a limit.
     """
@@ -153,14 +153,14 @@ class Episode(NamedTuple):
 
 
 class TokenMeasures(NamedTuple):
-    """Holds detached sums over the tokens of a part."""
+    """Holds detached sums over the tokens of a part, for the log."""
 
-    tokens: int
+    tokens: int  # their number
     log_prob: float
-    clipped: int
+    clipped: int  # tokens without gradient because their ratio is clipped
     kl: float
     importance: float
-    cut: int
+    cut: int  # tokens whose importance is above the cap
 
 
 def grpo(
@@ -203,6 +203,7 @@ def grpo(
                     "rounds": drawn_groups.rounds,
                     "groups_thrown_away": len(drawn_groups.groups) - len(drawn_groups.kept),
                 }
+            # The budget grows in equal shares a step; what an episode leaves unspent is there for the next.
             room = (
                 None
                 if settings.trained_tokens is None
@@ -224,6 +225,7 @@ def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer
     if settings.advantages == "sum":
         return None
     plain = GrpoSettings()
+    # Each component has a mean and a scale of its own, so settings of the one scalar reward would do nothing.
     for setting in ("baseline", "scale_rewards", "overlong_tokens"):
         if getattr(settings, setting) != getattr(plain, setting):
             raise UsageError(f"{name}: {setting} is about one reward, and advantages = 'each' has several. Take it out")
@@ -268,6 +270,7 @@ def overlong(tokens: int, settings: GrpoSettings) -> float:
     """Return what the reward of an answer of so many tokens loses (2503.14476, eq. 13, times `overlong_penalty`)."""
     if not settings.overlong_tokens:
         return 0.0
+    # With L the length, M = max_new_tokens and C = overlong_tokens: 0 up to M - C, then (L - (M - C)) / C, at most 1.
     free = settings.max_new_tokens - settings.overlong_tokens
     return settings.overlong_penalty * min(1.0, max(0, tokens - free) / settings.overlong_tokens)
 
@@ -280,15 +283,18 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
     Groups whose rewards are all equal have advantage 0. They are computed only if there is a KL term, but they always
     count in the divisor of the loss, as in TRL. Answers without a score are no part of their group.
     """
+    # One scored answer has no group to be compared with.
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
     varying = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
     keep = len(varying) if settings.max_trained_groups is None else settings.max_trained_groups
     if room is not None:
         keep = min(keep, _groups_within(varying, settings, room / settings.updates_per_episode))
+    # Dropped groups are left out of the divisor, too; groups of equal rewards stay in it.
     dropped_ids = {id(one) for one in varying[keep:]}
     present = [one for one in usable if id(one) not in dropped_ids]
     present_answers = [answer for one in present for answer in one.answers]
     tokens = sum(len(answer.row.completion) for answer in present_answers if _is_learned(answer, settings))
+    # GDPO normalises twice: each component within its group (`sum_of_parts`), and the sums over the episode.
     whole = iter(over_episode([reward for one in present for reward in one.rewards]))
     advantages = [
         [next(whole) for _ in one.rewards] if settings.advantages == "each" else advantages_of(one.rewards, settings)
@@ -307,7 +313,7 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
 
 
 def _groups_within(groups: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
-    """Return how many groups, in order, can begin before `room` tokens are spent; the last may exceed it."""
+    """Return how many of the groups, in their order, are learned from within `room` tokens; the last may exceed it."""
     tokens = 0
     for place, group in enumerate(groups):
         if tokens >= room:
@@ -367,6 +373,7 @@ def _is_learned(answer: Rollout, settings: GrpoSettings) -> bool:
 def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float]:
     """Return each score minus its baseline; scaled, divided by the group's unbiased standard deviation + 1e-4."""
     mean, others = sum(scores) / len(scores), len(scores) - 1
+    # As in TRL, the constant keeps a group of nearly equal scores from having huge advantages.
     scale = spread(scores) + 1e-4 if settings.scale_rewards == "group" else 1.0
     if settings.baseline == "others":  # score - (sum - score) / (n - 1)
         scale *= others / len(scores)
@@ -379,13 +386,13 @@ def _weight(row: TokenRow, tokens: int, answers: int, settings: GrpoSettings) ->
     `tokens` counts the tokens that are learned, `answers` all answers that count in the divisor.
     """
     match settings.loss_type:
-        case "dapo":
+        case "dapo":  # 2503.14476: one mean over all tokens, so each token weighs the same
             return 1 / tokens
-        case "grpo":
+        case "grpo":  # 2402.03300: mean over an answer's tokens, then over answers, so a long answer's weigh less
             return 1 / (len(row.completion) * answers)
-        case "dr_grpo":
+        case "dr_grpo":  # 2503.20783: a constant in place of the length, so that length has no effect on the weight
             return 1 / (answers * settings.max_new_tokens)
-        case "sequence":
+        case "sequence":  # sum over an answer's tokens: log p of the answer, as REINFORCE has it
             return 1 / answers
 
 
@@ -400,7 +407,7 @@ def _learn(
 ) -> LogRow:
     """Update the model on one episode. If no group varies, the steps change nothing (`loss` is None)."""
     row: LogRow = {"groups_trained": episode.groups, "groups_left_out": episode.left_out}
-    if not episode.answers:
+    if not episode.answers:  # every update counts as a step of the schedule; the last one's row is logged
         return row | [learner.skip() for _ in range(settings.updates_per_episode)][-1]
     parts = cut([[answer.row] for answer in episode.answers], tree_tokens=settings.tree_tokens)
     base = None if reference is None else _reference(reference, parts, settings, tally)
@@ -497,18 +504,24 @@ def grpo_loss(
         means = torch.stack([one.mean() for one in torch.split(change, lengths.tolist())]).repeat_interleave(lengths)
         # Its value is the sequence's, its gradient each token's own: GSPO-token, which for equal advantages is GSPO.
         change = means.detach() + change - change.detach()
-    ratio = change.exp()  # (K)
+    ratio = change.exp()  # (K) policy / policy that drew
     clipped_ratio = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
+    # PPO's lower bound, min(r A, clip(r) A): clipping ends the gradient only where moving on would still pay, which is
+    # above 1 + clip_high for A > 0 and below 1 - clip_low for A < 0. The way back is never clipped.
     losses = -torch.minimum(ratio * advantages, clipped_ratio * advantages)
     importance = torch.ones_like(drawn_log_probs)  # (K) of the policy as the trainer computes it against the sampler
+    # Neither log-prob has a gradient, so this is a weight. Its cap bounds the variance at the price of a small bias.
     if any(answer.log_probs for answer in answers):
         sampler_log_probs = drawn_log_probs.new_tensor([value for answer in answers for value in answer.log_probs])
         importance = (drawn_log_probs - sampler_log_probs).exp()
         losses = losses * importance.clamp(max=settings.importance_cap)
     kl = torch.zeros_like(policy_log_probs)
     if reference is not None:
+        # k3 = exp(x) - x - 1 with x = log ref - log p: never negative, and with the policy's own draws its mean is
+        # KL(p || ref). `ratio` reweighs draws of an older policy.
         kl = ((reference - policy_log_probs).exp() - (reference - policy_log_probs) - 1) * ratio
         losses = losses + settings.kl_beta * kl
+    # The tokens whose clipped term is the smaller one, so that they have no gradient.
     is_clipped = ((ratio < 1 - settings.clip_low) & (advantages < 0)) | (
         (ratio > 1 + settings.clip_high) & (advantages > 0)
     )
@@ -536,19 +549,15 @@ def grpo_work(settings: GrpoSettings, data: Shape) -> Work:
     )
 
 
-STAGES.add(
+STAGE = Stage(
     "grpo",
-    Stage(
-        "grpo",
-        "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings",
-        "arXiv 2402.03300",
-        GrpoSettings,
-        "rl",
-        lambda pool, _: pool.rl,
-        grpo,
-        grpo_work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings",
+    "arXiv 2402.03300",
+    GrpoSettings,
+    "rl",
+    lambda pool, _: pool.rl,
+    grpo,
+    grpo_work,
+    PROVENANCE,
+    version=1,
 )

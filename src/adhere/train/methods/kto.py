@@ -20,7 +20,7 @@ from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.packed.rows import pair_rows
 from adhere.train.settings import Positive
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -57,13 +57,14 @@ def kto(
     """Train `model` in place on both answers of each pair, each by itself; errors are `answers.train_on_answers`'s."""
     from adhere.train.batch import objectives
 
+    # (chosen, rejected) of a pair become two answers: a good one of label 1 and a bad one of label 0.
     items = [
         Item((row,), label) for pair in pair_rows(tokenizer, rows) for row, label in zip(pair, (1.0, 0.0), strict=True)
     ]
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:
         return objectives.kto(
-            ratios[:, 0],
+            ratios[:, 0],  # (I, 1): one row an answer
             desirable=labels > 0.5,
             kl=point,
             beta=settings.beta,
@@ -80,19 +81,15 @@ def _work(settings: KtoSettings, data: Shape) -> Work:
     return answers_work(settings, data, rows=1, items=2 * data.rows, has_reference_point=True)
 
 
-STAGES.add(
+STAGE = Stage(
     "kto",
-    Stage(
-        "kto",
-        "KTO: good and bad answers by themselves",
-        "arXiv 2402.01306",
-        KtoSettings,
-        "pairs",
-        lambda pool, _: pool.pairs,
-        kto,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "KTO: good and bad answers by themselves",
+    "arXiv 2402.01306",
+    KtoSettings,
+    "pairs",
+    lambda pool, _: pool.pairs,
+    kto,
+    _work,
+    PROVENANCE,
+    version=1,
 )

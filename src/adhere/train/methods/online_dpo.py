@@ -26,7 +26,7 @@ from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Learner, frozen_copy, learning
 from adhere.train.packed.rows import TokenPair
 from adhere.train.settings import Positive, check_settings
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -76,7 +76,7 @@ def online_dpo(
     settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
     tally, log = Tally(), StepLog()
-    reference = frozen_copy(model, settings.precision)
+    reference = frozen_copy(model, settings.precision)  # of fresh answers no log-probs can be computed beforehand
     with (
         learning(model, settings, stage="online-dpo", steps=len(order)) as learner,
         (progress or Silent()).step("online-dpo", len(order), "steps") as bar,
@@ -91,11 +91,8 @@ def online_dpo(
                 else settings.trained_tokens * step / len(order) - tally.tokens_trained
             )
             pairs = pairs_of(groups, room=room)
-            row: LogRow = (
-                {"step": step}
-                | measures(groups)
-                | _step(model, reference, learner, pairs, settings=settings, tally=tally)
-            )
+            row: LogRow = {"step": step, **measures(groups)}
+            row |= _step(model, reference, learner, pairs, settings=settings, tally=tally)
             log.append(row)
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, {len(pairs)} pairs")
     return StageResult(log, tally.close())
@@ -152,9 +149,8 @@ def ranked_pairs(group: Group) -> list[TokenPair]:
     difference first.
     """
     scores = group.scores
-    order = sorted(
-        range(len(scores)), key=lambda index: -scores[index]
-    )  # stable: the first drawn of equals stays first
+    # Sorting is stable: of equals the first drawn stays first, in both orders.
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
     worst = sorted(range(len(scores)), key=lambda index: scores[index])
     index_pairs = [(a, b) for a, b in zip(order, worst, strict=True) if scores[a] > scores[b]]
     others = [(a, b) for a in order for b in worst if scores[a] > scores[b] and (a, b) not in index_pairs]
@@ -180,19 +176,15 @@ def _work(settings: OnlineDpoSettings, data: Shape) -> Work:
     return online_work(settings, data, answers=2, has_reference=True)
 
 
-STAGES.add(
+STAGE = Stage(
     "online-dpo",
-    Stage(
-        "online-dpo",
-        "DPO on pairs of the policy's own fresh answers",
-        "arXiv 2402.04792",
-        OnlineDpoSettings,
-        "rl",
-        lambda pool, _: pool.rl,
-        online_dpo,
-        _work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "DPO on pairs of the policy's own fresh answers",
+    "arXiv 2402.04792",
+    OnlineDpoSettings,
+    "rl",
+    lambda pool, _: pool.rl,
+    online_dpo,
+    _work,
+    PROVENANCE,
+    version=1,
 )

@@ -35,7 +35,7 @@ from adhere.train.packed.pack import Part, TokenRow, cut, hidden_states
 from adhere.train.packed.rows import TokenPair, completion_ids, pair_rows, prompt_ids, shuffled_batches
 from adhere.train.parallel import divide, gather
 from adhere.train.settings import Positive, Precision, check_settings
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -80,17 +80,17 @@ class RewardModel:
         self.backbone, self.tokenizer = backbone, tokenizer
         width = int(backbone.config.hidden_size)
         self.head = torch.nn.Linear(width, 1, bias=False, device=backbone.device)
-        torch.nn.init.zeros_(
-            self.head.weight
-        )  # every answer starts at 0: the first loss is ln 2 whatever the backbone is
+        # Every answer starts at reward 0, so the first loss is ln 2, whatever the backbone is.
+        torch.nn.init.zeros_(self.head.weight)
         backbone.reward_head = self.head  # so that it is trained, moved and counted with the backbone
 
     def rewards(self, part: Part, precision: Precision | None = None) -> torch.Tensor:
         """Compute the reward of each row of a part (R)."""
-        ends = [nodes[-1] for nodes in part.tree.completions]
-        rewards: torch.Tensor = self.head(hidden_states(self.backbone, part.tree, ends, precision=precision)).squeeze(
-            -1
-        )
+        ends = [
+            nodes[-1] for nodes in part.tree.completions
+        ]  # (R) the end-of-turn token, which has seen all of its row
+        states = hidden_states(self.backbone, part.tree, ends, precision=precision)  # (R, width) in fp32
+        rewards: torch.Tensor = self.head(states).squeeze(-1)
         return rewards
 
     def scores(
@@ -195,10 +195,11 @@ def reward_model(
             parts = cut(step_pairs, tree_tokens=settings.tree_tokens)
             right: list[float] = []
 
+            # What changes from batch to batch is bound as a default, for the function is called later.
             def loss_of(
                 part: Part, size: int = len(step_pairs), right: list[float] = right, label: list[float] | None = label
             ) -> torch.Tensor:
-                rewards = judge.rewards(part, learner.precision).view(-1, 2)
+                rewards = judge.rewards(part, learner.precision).view(-1, 2)  # (P, 2): chosen, rejected
                 right.extend((rewards[:, 0] > rewards[:, 1]).float().tolist())
                 share = None if label is None else rewards.new_tensor([label[item] for item in part.items])
                 return objectives.bradley_terry(*rewards.unbind(1), centre=settings.centre, share=share).sum() / size
@@ -275,20 +276,16 @@ def _work(settings: RewardModelSettings, data: Shape) -> Work:
     return Work(steps=work.steps, trained=work.trained, processed=work.processed, copies=2)
 
 
-STAGES.add(
+STAGE = Stage(
     "reward-model",
-    Stage(
-        "reward-model",
-        "a Bradley-Terry reward model beside the policy, which it leaves as it is",
-        "arXiv 2412.15115",
-        RewardModelSettings,
-        "pairs",
-        lambda pool, _: pool.pairs,
-        reward_model,
-        _work,
-        PROVENANCE,
-        "reward-model",
-        version=1,
-    ),
-    owner=__name__,
+    "a Bradley-Terry reward model beside the policy, which it leaves as it is",
+    "arXiv 2412.15115",
+    RewardModelSettings,
+    "pairs",
+    lambda pool, _: pool.pairs,
+    reward_model,
+    _work,
+    PROVENANCE,
+    "reward-model",
+    version=1,
 )

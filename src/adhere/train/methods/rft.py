@@ -22,7 +22,7 @@ from adhere.train.loop import learning
 from adhere.train.methods.sft import SftSettings, batches, sft_step
 from adhere.train.packed.pack import TokenRow
 from adhere.train.settings import Count, OptimizerSettings, Positive, Share, check_settings
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -83,6 +83,7 @@ def rft(
             step_groups = sampler.draw(prompts[start : start + settings.prompts_per_step], step=start + 1)
             groups += step_groups
             for group in step_groups:
+                # Equal answers are learned once; the order of drawing stays.
                 passing = dict.fromkeys(answer.row for answer in group.measured if answer.score == 1.0)
                 kept_rows += list(passing)[: settings.most_kept]
             bar.advance(len(step_groups), note=f"{len(kept_rows)} kept")
@@ -122,20 +123,16 @@ def _work(settings: RftSettings, data: Shape) -> Work:
     )
 
 
-STAGES.add(
+STAGE = Stage(
     "rft",
-    Stage(
-        "rft",
-        "rejection-sampling fine-tuning: SFT on the model's own passing answers",
-        "arXiv 2308.01825",
-        RftSettings,
-        "rl",
-        lambda pool, _: pool.rl,
-        rft,
-        _work,
-        PROVENANCE,
-        version=1,
-        needs_passing=True,
-    ),
-    owner=__name__,
+    "rejection-sampling fine-tuning: SFT on the model's own passing answers",
+    "arXiv 2308.01825",
+    RftSettings,
+    "rl",
+    lambda pool, _: pool.rl,
+    rft,
+    _work,
+    PROVENANCE,
+    version=1,
+    needs_passing=True,
 )

@@ -19,7 +19,7 @@ from adhere.train.batch.rollout import Scorer
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.methods.grpo import GrpoSettings, grpo, grpo_work
-from adhere.train.stages import STAGES, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -54,19 +54,15 @@ def rloo(
     return grpo(model, tokenizer, rows, settings, seed=seed, score=score, progress=progress, name="rloo")
 
 
-STAGES.add(
+STAGE = Stage(
     "rloo",
-    Stage(
-        "rloo",
-        "REINFORCE with a leave-one-out baseline (online RL)",
-        "arXiv 2402.14740",
-        RlooSettings,
-        "rl",
-        lambda pool, _: pool.rl,
-        rloo,
-        grpo_work,
-        PROVENANCE,
-        version=1,
-    ),
-    owner=__name__,
+    "REINFORCE with a leave-one-out baseline (online RL)",
+    "arXiv 2402.14740",
+    RlooSettings,
+    "rl",
+    lambda pool, _: pool.rl,
+    rloo,
+    grpo_work,
+    PROVENANCE,
+    version=1,
 )

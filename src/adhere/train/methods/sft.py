@@ -201,7 +201,10 @@ def sft_step(
 
 
 def sft_loss(model: PreTrainedModel, part: Part, *, tokens: int, precision: Precision | None = None) -> torch.Tensor:
-    """Return this part's share of the mean negative log-likelihood over the batch's `tokens` completion tokens."""
+    """Return this part's share of the mean negative log-likelihood over the batch's `tokens` completion tokens.
+
+    The shares of all parts add up to the loss of the batch: a mean over tokens, so long answers weigh more.
+    """
     return -log_probs(model, part.tree, precision=precision).sum() / tokens
 
 
@@ -211,6 +214,7 @@ def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> li
     Raises:
         UsageError: There is a mix, but no row is long or none is short.
     """
+    # A budget is in tokens of forward and backward, so batches are cut here as they will be in training.
     budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
     all_batches: list[list[TokenRow]] = []
     tokens_spent, epoch = 0, 0
@@ -239,6 +243,7 @@ def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[i
             f"sft: mix.above = {mix.above} finds {len(long)} long and {len(short)} short rows; "
             f"there must be some of both. The longest has {max(map(_length, data))} tokens"
         )
+    # long / (long + short) = share
     short_count = round(len(long) * (1 - mix.share) / mix.share)
     if short_count > len(short):
         long = rng.sample(long, max(1, round(len(short) * mix.share / (1 - mix.share))))

@@ -129,9 +129,8 @@ class OnlineMerging(torch.optim.Optimizer):
         self._tau_sha256 = _sha256(self._tau)
         if self._rules.fixed_mask:
             self._tau = [self._sparse(tau) for tau in self._tau]
-        if (
-            self._rules.most is not None
-        ):  # after the rescaling, as the released code: before it, survivors could be 1 / p
+        # After the rescaling, as in the released code; cut before it, survivors could be as large as 1 / p.
+        if self._rules.most is not None:
             self._tau = [tau.clamp_(-self._rules.most, self._rules.most) for tau in self._tau]
         self._anchors: list[torch.Tensor] | None = None
         self.step_share: float | None = None  # of the wrapped optimizer's last step, along it; None: nothing was merged
@@ -168,26 +167,27 @@ class OnlineMerging(torch.optim.Optimizer):
             self.steps += 1
             return loss
         parameters = self._parameters()
+        # Weights at the last merge, which the merged change is added to; a parameter without a gradient does not move.
         have_moved = [one.grad is not None for one in parameters]
         anchors = self._anchors if self._anchors is not None else [one.detach().clone() for one in parameters]
         decays = [
             decay for group in self.param_groups for decay in [_decay(self.optimizer, group)] * len(group["params"])
         ]
         steps_from_zero = self.every == 1 and _ignores_weights(self.optimizer)
-        if (
-            steps_from_zero
-        ):  # its change is then exact; as a difference of weights it has their rounding, which 1 / p would multiply
+        # A step from zero is the exact change. As a difference of weights it would have their rounding, times 1 / p.
+        if steps_from_zero:
             for parameter in parameters:
                 parameter.zero_()
         self.optimizer.step()
         self.steps += 1
         for anchor, decay, has_moved in zip(anchors, decays, have_moved, strict=True):
-            if has_moved and decay:
+            if has_moved and decay:  # decoupled decay is of the weights, and is no part of the change that is merged
                 anchor.mul_(1 - decay)
         if self.steps % self.every:
             self._anchors = anchors
             return loss
         self._anchors = None
+        # `step_share` is <part of the change that was merged, change> / |change|^2, over all tensors.
         along, whole = torch.zeros((), device=anchors[0].device), torch.zeros((), device=anchors[0].device)
         for parameter, anchor, tau, decay, has_moved in zip(
             parameters, anchors, self._tau, decays, have_moved, strict=True
@@ -225,10 +225,11 @@ class OnlineMerging(torch.optim.Optimizer):
         ours, theirs = (1 - self.alpha) * change, self.alpha * earlier
         if self.method == "dare":
             return ours, theirs
-        if self._rules.weighted_election:
+        if self._rules.weighted_election:  # where signs differ, the larger of the weighted parts wins
             agree = ours.sign() * theirs.sign() >= 0
             is_ours = ours.abs() >= theirs.abs()
             return ours * (agree | is_ours), theirs * (agree | ~is_ours)
+        # The released code elects without the weights: tau is far larger than a step, so its sign nearly always wins.
         elected_sign = torch.where(change + earlier >= 0, 1.0, -1.0)
         return ours * (change.sign() == elected_sign), theirs * (earlier.sign() == elected_sign)
 

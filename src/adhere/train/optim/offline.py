@@ -62,11 +62,12 @@ def merge_ties(
     changes = _changes(base, models, weights)
     merged_weights = {}
     for name, one in base.items():
+        # Trim, elect, merge; suffix _M: models.
         kept_M = torch.stack(
             [w * keep_largest(change[name], p, "none") for w, change in zip(weights, changes, strict=True)]
         )
         agrees_M = (kept_M.sign() == kept_M.sum(0).sign()) & (kept_M != 0)
-        mean = (kept_M * agrees_M).sum(0) / agrees_M.sum(0).clamp(min=1)
+        mean = (kept_M * agrees_M).sum(0) / agrees_M.sum(0).clamp(min=1)  # 0 where no change is kept
         merged_weights[name] = one.float() + scale * mean
     return merged_weights
 

@@ -226,9 +226,8 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
                 f"A row of {max(tree.depths) + 1} tokens is longer than this model's sliding window of {window}, which "
                 f"training knows for micro-batches of up to {LONG} tokens only: set tree_tokens to that or less"
             )
-        nothing = torch.zeros(
-            1, 1, 1, 1, dtype=model.dtype, device=device
-        )  # with one of four sizes transformers makes none
+        # Given a mask with four dimensions, transformers makes none itself.
+        nothing = torch.zeros(1, 1, 1, 1, dtype=model.dtype, device=device)
         return inputs | {"attention_mask": nothing, "tree_runs": tree.runs()}
     sees = torch.from_numpy(tree.sees()).to(device)
     depths = torch.tensor(tree.depths, device=device)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from adhere.errors import MissingModel, ResourceError
+from adhere.errors import MissingModel
 from adhere.schema import Record
 from adhere.train.batch.rollout import RolloutSettings
 from adhere.train.packed.pack import LONG
@@ -164,10 +164,9 @@ def memory_of(
         + 2 * low * (sizes.parameters if shards == 1 else gathered_parameters),  # autocast's copies
         gradients=FP32 * (trained / shards + gathered_parameters / 2),
         moments=2 * FP32 * trained / shards,
+        # Further copies, and with online merging what was learned before, for each trained weight.
         reference=FP32
-        * (
-            sizes.parameters * ((copies - 1) / shards + whole) + trained * (settings.merging is not None)
-        ),  # what was learned before
+        * (sizes.parameters * ((copies - 1) / shards + whole) + trained * (settings.merging is not None)),
         rollouts=_rollouts(sizes, settings) + merged_bytes,
         activations=settings.tree_tokens * (layers + mask),
         logits=settings.tree_tokens * COMPLETION_SHARE * LOGITS * sizes.vocabulary,
@@ -182,28 +181,3 @@ def _rollouts(sizes: Sizes, settings: OptimizerSettings) -> float:
     cache = cached_tokens * sizes.layers * 2 * sizes.key_heads * sizes.head_dim * FP32
     bf16_bytes = 2 * sizes.parameters if settings.rollout_precision == "bf16" else 0
     return cache + bf16_bytes + settings.decode_rows * sizes.vocabulary * FP32
-
-
-def require(
-    sizes: Sizes, settings: OptimizerSettings, *, copies: int = 1, device: str = "cpu", available: float | None
-) -> Memory:
-    """Return the memory that a stage needs, if it fits.
-
-    Raises:
-        ResourceError: It does not fit. The message lists what needs memory, how much there is, and what would make
-            it fit.
-    """
-    memory = memory_of(sizes, settings, copies=copies, device=device)
-    if available is None or memory.total <= available:
-        return memory
-    helps = []
-    smaller = {"gradient_checkpointing": True}, {"tree_tokens": max(64, settings.tree_tokens // 4)}
-    for change in (*smaller, smaller[0] | smaller[1]):
-        less = memory_of(sizes, msgspec.structs.replace(settings, **change), copies=copies, device=device).total
-        settings_text = ", ".join(f"{name} = {str(value).lower()}" for name, value in change.items())
-        helps.append(f"{settings_text}: {less / 1e9:.1f} GB{' (fits)' if less <= available else ''}")
-    raise ResourceError(
-        f"Full fine-tuning of {sizes.parameters / 1e9:.2f} billion parameters needs about {memory.total / 1e9:.1f} GB "
-        f"on {device} ({memory.describe()}; all times {SLACK} for slack); {available / 1e9:.1f} GB are available. "
-        f"With {'; '.join(helps)}. Else take a smaller model or a larger device"
-    )

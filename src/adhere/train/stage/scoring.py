@@ -26,9 +26,9 @@ from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_
 from adhere.rewards.judge import RewardFunction, judge_reward
 from adhere.rewards.parts import parts_of
 from adhere.rewards.rows import reward_of
-from adhere.schema import ConstraintRef, RlRow
+from adhere.schema import RlRow
 from adhere.text.reasoning import SplitAnswer, split_answer
-from adhere.train.batch.rollout import Answer, Scorer
+from adhere.train.batch.rollout import Answer, Scorer, refs_of_row
 from adhere.train.stage.settings import Reward, RewardTerm
 
 
@@ -60,12 +60,7 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
     """
     by_id = {row.prompt_id: row for row in rows}
     _insist_on_constraints(rows)
-    refs_of = {
-        name: tuple(
-            ConstraintRef(one, dict(params)) for one, params in zip(row.instruction_id_list, row.kwargs, strict=True)
-        )
-        for name, row in by_id.items()
-    }
+    refs_of = {name: refs_of_row(row) for name, row in by_id.items()}
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
