@@ -115,9 +115,8 @@ class Environment:
         Args:
             prompt: One of `prompts`, or its id.
             answer: What the model wrote, reasoning included; for several turns a list. Of a list of messages the
-            model's own
-                are judged, the last one before each message of the user. None: there is no answer, so nothing is
-                measured.
+                model's own are judged, the last one before each message of the user. None: there is no answer, so
+                nothing is measured.
             is_cut: Whether the last answer was cut at its token limit.
 
         Raises:

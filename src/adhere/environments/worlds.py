@@ -197,7 +197,7 @@ def factory(environment: WorldEnvironment) -> Callable[[], Any]:
 
 
 class _Episode:
-    """Is one rollout of TRL's; subclasses made by `factory` have the tools as methods."""
+    """Runs one rollout for TRL; subclasses made by `factory` have the world's tools as methods."""
 
     environment: WorldEnvironment
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from adhere.calls import written_calls
+from adhere.errors import UsageError
 from adhere.models.base import Request
 from adhere.schema import Response, ToolCall, Usage
 
@@ -41,6 +42,24 @@ def answer_of(
         served_model=model,
         calls=calls or msgspec.UNSET,
     )
+
+
+def insist_on_room(tokens: int, longest: int, max_new_tokens: int, *, model: str) -> None:
+    """Refuse a prompt that leaves no room for its answer.
+
+    Args:
+        tokens: Number of tokens of the prompt.
+        longest: The most that a prompt may have.
+        max_new_tokens: Limit of the answer.
+        model: Name of the model.
+
+    Raises:
+        UsageError: The prompt is longer.
+    """
+    if tokens > longest:
+        raise UsageError(
+            f"The prompt has {tokens} tokens; with {max_new_tokens} new tokens {model} takes at most {longest}"
+        )
 
 
 def failure_of(request: Request, error: BaseException, *, model: str) -> Response:

@@ -119,7 +119,7 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
     provider, _, rest = name.partition("/")
     match provider:
         case "local":
-            _require_embedded(name)
+            model_home(name, here.cache)  # an unknown name is refused before the options are looked at
             if here.engine == "transformers":
                 return _transformers(model_dir(name, here.cache), name, here, say=say)
             for option, value in (("precision", here.precision), ("device", here.device)):
@@ -153,7 +153,6 @@ def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
     if not plus or (Path(rest).expanduser() / "config.json").exists():
         return local_directory(rest), None
     if base.startswith("local/"):
-        _require_embedded(base)
         return model_dir(base), local_directory(adapter, marker="adapter_config.json")
     return local_directory(base), local_directory(adapter, marker="adapter_config.json")
 
@@ -176,7 +175,7 @@ def open_batched(
 
 
 def _suggest(name: str) -> str:
-    """Suggest what a name that no provider has most likely means; empty if nothing is similar."""
+    """Return a hint what a name of no known provider was meant to be; empty if nothing is similar."""
     provider, slash, _ = name.partition("/")
     short = {model.removeprefix("local/"): model for model in EMBEDDED}
     matches = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
@@ -253,15 +252,9 @@ def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str
             f"{name}: attention is steered on the transformers engine; leave --engine out or give transformers"
         )
     if provider == "local":
-        _require_embedded(inner)
         return _transformers(model_dir(inner, here.cache), name, here, say=say, factor=factor)
     base, adapter = base_and_adapter(rest)
     return _transformers(base, name, here, say=say, factor=factor, adapter=adapter)
-
-
-def _require_embedded(name: str) -> None:
-    if name not in EMBEDDED:
-        raise UnknownName(f"Unknown embedded model {name!r}.{nearest(name, EMBEDDED)} Embedded: {', '.join(EMBEDDED)}")
 
 
 def local_directory(id_or_path: str, *, marker: str = "config.json") -> Path:
@@ -297,7 +290,6 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
     """
     provider, _, rest = name.partition("/")
     if provider == "local":
-        _require_embedded(name)
         directory = model_dir(name, cache)
     elif provider == "hf":
         directory = local_directory(rest)

@@ -1,8 +1,8 @@
 """Checks the rows of a trainer's data before training: can each be judged, and can any answer decide it?
 
-checked = adhere.check_rows(dataset)        # raises, and names the rows, if one cannot be judged trainer =
-GRPOTrainer(..., train_dataset=checked.dataset) print(checked.dropped)                      # [(3, "no answer decides
-keywords:letter_frequency"), …]
+checked = adhere.check_rows(dataset)        # raises, and names the rows, if one cannot be judged
+trainer = GRPOTrainer(..., train_dataset=checked.dataset)
+print(checked.dropped)                      # [(3, "no answer decides keywords:letter_frequency"), …]
 """
 
 from __future__ import annotations

@@ -54,10 +54,11 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
 def gated(
     reward: RewardFunction, *, by: RewardFunction, at_least: float = 1.0, otherwise: float = 0.0
 ) -> RewardFunction:
-    """Make a reward that is `reward` if `by` gives at least `at_least`, else `otherwise`.
+    """Make a reward that is `reward` where `by` gives at least `at_least`, and `otherwise` elsewhere.
 
-    Quality thus counts only if the requirements hold. `reward` is called with all rows, so that they go out as one
-    batch; a None from it counts only if the gate is open. A None from `by` is None.
+    Quality thus counts only if the requirements hold. Where `by` gives None, the result is None; a None of `reward`
+    counts
+    only where `by` gives enough. `reward` is called with all rows, so that they go out as one batch.
     """
 
     def gate(

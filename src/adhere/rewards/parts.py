@@ -31,10 +31,8 @@ def names_of(parts: Parts, refs: Refs) -> list[str]:
     """Return the names of one row's components: `constraint_1`, …; ids of kinds; or `TRAP_NAMES`."""
     if parts == "trap":
         return list(TRAP_NAMES)
-    return [f"constraint_{place}" for place in range(1, len(refs) + 1)] if parts == "constraint" else _kinds(refs)
-
-
-def _kinds(refs: Refs) -> list[str]:
+    if parts == "constraint":
+        return [f"constraint_{place}" for place in range(1, len(refs) + 1)]
     return list(dict.fromkeys(ref.id for ref in refs))
 
 

@@ -147,8 +147,7 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool 
     """Load and check everything that a study needs, without training anything.
 
     The cost is estimated for `jobs` processes. `as_stored` is passed on to `load_inputs`, which explains it; a study
-    that
-    was prepared with `as_stored=True` must not be run.
+    that was prepared with `as_stored=True` must not be run.
 
     Raises:
         AdhereError: See `load_inputs`.

@@ -7,7 +7,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import Divergence  # noqa: E402
-from adhere.models.local.decoder.pick import pick, uniforms  # noqa: E402
+from adhere.models.local.decoder.pick import pick_tokens, uniforms  # noqa: E402
+
+
+def pick(logits, draws, **options):  # type: ignore[no-untyped-def]
+    return pick_tokens(logits, draws, **options).tokens
 
 
 @pytest.mark.parametrize("vocabulary", [1, 5, 256, 257, 1000])

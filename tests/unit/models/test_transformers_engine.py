@@ -65,7 +65,7 @@ def test_answers_as_generate_does(tiny_llama_dir: Path) -> None:
     ids = render(tokenizer, SEA)
     with quiet(), torch.no_grad():
         out = raw.generate(torch.tensor([ids]), max_new_tokens=12, do_sample=False)
-    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    model = TransformersModel(raw, tokenizer, name="tiny")
     response = ask(model, [Request("a", 0, 0, SEA, 5)], Sampling(max_new_tokens=12))["a"]
     assert response.text == tokenizer.decode(out[0, len(ids) :], skip_special_tokens=True)
     assert response.usage.prompt_tokens == len(ids)
@@ -82,7 +82,7 @@ def test_an_answer_without_words_is_empty(tiny_qwen_dir: Path) -> None:
         raw.lm_head.weight[2, 0] = 1.0
         raw.model.norm.weight.zero_()
         raw.model.norm.weight[0] = 1.0
-    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    model = TransformersModel(raw, tokenizer, name="tiny")
     requests = [Request(f"p{n}", 0, 0, (Message("user", "x" * n),), 0) for n in range(1, 30)]
     responses = ask(model, requests, Sampling(max_new_tokens=3)).values()
     empty = [response for response in responses if response.status == "empty"]
@@ -93,7 +93,7 @@ def test_an_answer_without_words_is_empty(tiny_qwen_dir: Path) -> None:
 
 def test_damaged_weights_give_rows_with_the_reason(tiny_llama_dir: Path) -> None:
     raw, tokenizer = load_weights(tiny_llama_dir)
-    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    model = TransformersModel(raw, tokenizer, name="tiny")
     with torch.no_grad():
         raw.model.norm.weight[0] = float("nan")
     model.refresh()
@@ -143,7 +143,7 @@ def test_a_base_model_has_no_chat(tiny_llama_dir: Path) -> None:
     raw, tokenizer = load_weights(tiny_llama_dir)
     tokenizer.chat_template = None
     response = ask(
-        TransformersModel.from_weights(raw, tokenizer, "tiny"), [Request("a", 0, 0, SEA, 0)], Sampling(max_new_tokens=2)
+        TransformersModel(raw, tokenizer, name="tiny"), [Request("a", 0, 0, SEA, 0)], Sampling(max_new_tokens=2)
     )["a"]
     assert response.status == "error"
     assert "no chat template" in str(response.error)
@@ -206,7 +206,7 @@ class TestNothingIsScored:
         raw, tokenizer = load_weights(directory)
         if template is not None:
             tokenizer.chat_template = template
-        model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+        model = TransformersModel(raw, tokenizer, name="tiny")
         plain = Prompt("plain", (Turn("Write about the sea.", self.LOWER),))
         suite = Suite("mine", "1", (plain, *prompts), sampling=Sampling(max_new_tokens=4))
         run = evaluate_sync(model, suite, tmp_path / "run")

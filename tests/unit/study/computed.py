@@ -38,7 +38,7 @@ from adhere.constraints.repair import repair_all
 from adhere.models.chat import conversation
 from adhere.models.local.decoder import DECODER_VERSION
 from adhere.models.local.decoder.decode import Decoder, DecodeRow
-from adhere.models.local.decoder.pick import pick, uniforms
+from adhere.models.local.decoder.pick import pick_tokens, uniforms
 from adhere.models.local.transformers import load_weights
 from adhere.pipeline.guard import guard
 from adhere.pipeline.judge import VERIFIER_VERSION, judge_text, verifier_version
@@ -154,7 +154,7 @@ def decoder() -> Computed:
     logits = torch.sin(torch.arange(2000, dtype=torch.float32) ** 1.5).view(250, 8)
     values["uniforms"] = uniforms(5, 8).tolist()
     values["picked"] = [
-        pick(logits.clone(), uniforms(5, 8).tolist(), temperature=temperature, top_p=top_p).tolist()
+        pick_tokens(logits.clone(), uniforms(5, 8).tolist(), temperature=temperature, top_p=top_p).tokens.tolist()
         for temperature, top_p in ((1.0, 1.0), (0.5, 0.9), (2.0, 0.3))
     ]
     values["sent"] = conversation([Message("system", "a"), Message("user", "b"), Message("assistant", "c")])

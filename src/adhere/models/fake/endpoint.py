@@ -198,8 +198,8 @@ class FakeEndpoint:
         if refusal := self._unauthorized(request):
             return refusal
         body = json.loads(await request.read())
-        self.seen = [*self.seen[-9_999:], body] if len(self.seen) >= 20_000 else self.seen
         self.seen.append(body)
+        del self.seen[:-10_000]
         name = body.get("model", "")
         model = self.models.get(name)
         if model is None:

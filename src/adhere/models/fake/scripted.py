@@ -112,9 +112,9 @@ def open_scripted(name: str) -> ScriptedModel:
             answers = _answers(Path(argument))
             return ScriptedModel(lambda request: answers[request.prompt_id], name=name)
         case "solver":
-            return ScriptedModel(_solve, name=name)
+            return ScriptedModel(functools.partial(_act, rate=None), name=name)
         case "breaker":
-            return ScriptedModel(functools.partial(_break, _rate(argument, name)), name=name)
+            return ScriptedModel(functools.partial(_act, rate=_rate(argument, name)), name=name)
     raise UnknownName(
         f"Unknown script {what!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH, solver, breaker:RATE"
     )
@@ -142,17 +142,11 @@ def _rate(text: str, name: str) -> float:
     return rate
 
 
-def _solve(request: Request) -> Message:
-    """Return the next action of the world's own solver, as a model would answer it."""
-    return _act(request, None)
+def _act(request: Request, *, rate: float | None) -> Message:
+    """Return the next action of the world's own solver, as a model would answer it.
 
-
-def _break(rate: float, request: Request) -> Message:
-    """Return the next action of a solver that breaks each rule with probability `rate`."""
-    return _act(request, rate)
-
-
-def _act(request: Request, rate: float | None) -> Message:
+    With a `rate` the solver breaks each rule with that probability.
+    """
     kind, _, rest = request.prompt_id.partition(":")
     world, _, seed = rest.rpartition(":")
     if kind != "world":

@@ -1,11 +1,12 @@
 """A model asked through a batch API: cheaper, within a day, and safe to kill at any time.
 
-| whose | written | submitted | its end | answers |
-|---|---|---|---|---|
-| OpenAI's, and servers that have it too | a JSON-lines file, `POST /files` | `POST /batches` | `completed`, `failed`,
-`expired`, `cancelled` | `GET /files/ID/content` |
-| Anthropic's | – | `POST /messages/batches` | `ended` | `GET /messages/batches/ID/results` |
-| files (`vllm run-batch`) | the same file as OpenAI's | by a person | the answers' file is there | that file |
+| whose | submitted by | has ended if | answers |
+|---|---|---|---|
+| OpenAI's, and servers like it | `POST /files`, `POST /batches` | its state is final | `GET /files/ID/content` |
+| Anthropic's | `POST /messages/batches` | it is `ended` | `GET /messages/batches/ID/results` |
+| files (`vllm run-batch`) | a person, who runs OpenAI's file | the file of answers is there | that file |
+
+OpenAI's final states are `completed`, `failed`, `expired` and `cancelled`.
 
 Each batch is a folder of the Run: `request.jsonl`, `batch.json` (which answers it asks for, and its id) and
 `result.jsonl`. The same command again resumes with the batches submitted. A request that a batch could not answer is

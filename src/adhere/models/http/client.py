@@ -15,7 +15,7 @@ import math
 import random
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -95,7 +95,6 @@ class Endpoint:
         where: The address; see `keys.address`.
         key: The key; see `keys.key_for`.
         options: See EndpointOptions.
-        prices: USD a token by model, for servers that do not report what an answer cost.
     """
 
     def __init__(
@@ -104,11 +103,10 @@ class Endpoint:
         *,
         key: Key | None = None,
         options: EndpointOptions | None = None,
-        prices: Mapping[str, Prices] | None = None,
     ) -> None:
         self.where, self.key, self.options = where, key, options or EndpointOptions()
         self.base_url = where.base_url
-        self.prices: dict[str, Prices] = dict(prices or {})
+        self.prices: dict[str, Prices] = {}  # USD a token by model, for servers that do not report what an answer cost
         dialect_name = self.options.dialect
         self.unaskable: dict[str, str] = {}
         dialect_name = where.provider if dialect_name is None and where.provider in DIALECTS else dialect_name
@@ -316,9 +314,9 @@ class Endpoint:
                         break
                 latency_s = time.perf_counter() - start
                 await _read_end(response)
-                return Reply(200, headers, self._redacted_bytes(stream.body()), latency_s, first)
+                return Reply(200, headers, self.without_key(stream.body()), latency_s, first)
             parts = [chunk async for chunk in self._chunks(response)]
-            return Reply(response.status, headers, self._redacted_bytes(b"".join(parts)), time.perf_counter() - start)
+            return Reply(response.status, headers, self.without_key(b"".join(parts)), time.perf_counter() - start)
 
     async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         size = 0
@@ -348,7 +346,7 @@ class Endpoint:
 
     def without_key(self, data: bytes) -> bytes:
         """Replace the key, in any of its forms, with `***`."""
-        return self._redacted_bytes(data)
+        return data if self.key is None else self.key.redact_bytes(data)
 
     async def exchange(
         self,
@@ -391,7 +389,7 @@ class Endpoint:
             is_nowhere = isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL) and not is_refused
             what = fit_to_show(self._redacted(_error_words(error)))
             raise Unreachable(f"{url} cannot be read: {what}", is_refused=is_refused, is_nowhere=is_nowhere) from None
-        body = self._redacted_bytes(body)
+        body = self.without_key(body)
         if status not in {200, 201}:
             words = fit_to_show(body[:2000].decode("utf-8", "replace"))
             raise Unreachable(f"{url} answered HTTP {status}: {words}", status=status)
@@ -402,9 +400,6 @@ class Endpoint:
 
     def _redacted(self, text: str) -> str:
         return text if self.key is None else self.key.redact(text)
-
-    def _redacted_bytes(self, data: bytes) -> bytes:
-        return data if self.key is None else self.key.redact_bytes(data)
 
     def _redacted_value(self, value: Any) -> Any:
         """Replace the key in a list that was read: reading decodes escapes that hid the key in the bytes."""
@@ -507,7 +502,11 @@ class EndpointModel:
         return self._stream(requests, sampling)
 
     async def _price(self, endpoint: Endpoint) -> Prices | None:
-        """Return the price of a token; raise UsageError if there is a cap and no known price."""
+        """Return the price of a token; None if none is known and no cap is to be kept.
+
+        Raises:
+            UsageError: There is a cap on cost, and neither the endpoint nor the options state a price.
+        """
         price = endpoint.options.price
         if self.policy.max_cost_usd is None:
             return price

@@ -122,7 +122,10 @@ class Dispatcher:
         return max(0.0, self._reserved_usd)
 
     def stop(self, reason: str, kind: Stop = "interrupted") -> None:
-        """Send nothing more; wait for requests under way as long as the policy says, or, called again, not at all."""
+        """Send nothing more.
+
+        Requests under way are waited for as long as the policy says; a second call ends that wait at once.
+        """
         now = self._now()
         self._drained_at = now if self.stopped else now + self.policy.drain_s
         self.stopped, self.stopped_for = self.stopped or reason, self.stopped_for or kind

@@ -84,8 +84,10 @@ def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
             raise UsageError(
                 f"--send {name} looks like a key, and what is sent is stored. Keys come from the environment"
             )
-        leaf = name.rpartition(".")[2]
-        nested_names = [inner for inner in _names_in(send[name]) if inner in OURS] if name == "generationConfig" else []
+        leaf, value = name.rpartition(".")[2], send[name]
+        nested_names: list[str] = []
+        if name == "generationConfig" and isinstance(value, dict):
+            nested_names = [inner for inner in value if inner in OURS]
         for ours in [leaf] if leaf in OURS and name in {leaf, f"generationConfig.{leaf}"} else nested_names:
             raise UsageError(f"{name} cannot be sent as {ours}: {OURS[ours]}. --omit {ours} leaves it out")
     omissions = list(omit)
@@ -129,10 +131,6 @@ def _without(body: dict[str, Any], path: list[str]) -> dict[str, Any]:
     if deeper and isinstance(inner, dict):
         return {**body, name: _without(inner, deeper)}
     return body if deeper else {key: value for key, value in body.items() if key != name}
-
-
-def _names_in(value: Json) -> Iterable[str]:
-    return value if isinstance(value, dict) else ()
 
 
 def _refuse_constant(name: str) -> Json:

@@ -94,7 +94,24 @@ class Job:
 
 @dataclass
 class Lane:
-    """One model: its queue and its known capacity."""
+    """One model: its queue and its known capacity. Times are those of the dispatcher's clock.
+
+    Attributes:
+        limiter, breaker, buckets: How many requests it takes at once; whether it only fails; its caps per minute.
+        ready: Requests that may be sent, in order; `sources` yield further ones, `unread` of them.
+        parked: Requests that failed `Policy.attempts` times; they are tried once more when nothing else is left.
+        suspected: Requests whose error blames what a user can correct, until it is known whether all do.
+        waiting: Number of requests that wait for the time of their next try.
+        gate: Time before which nothing is sent, because the server asked for a pause.
+        stopped: Why it is not asked any more; empty: it is asked.
+        denied: What was refused, if that stopped it; its requests then stay without a Response.
+        is_gone: Whether it was stopped because the model is not there.
+        forbidden: HTTP 403s in a row.
+        trouble, troubled_at: Its last failure, and the time of the first one since its last answer.
+        alone: Rejections in a row that met it with one request under way.
+        blames: Rejections of it that cut the endpoint's limit.
+        is_in_turn: Whether it is in the queue of lanes that may send.
+    """
 
     name: str
     limiter: Limiter

@@ -111,9 +111,8 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _from_anthropic(reply: Mapping[str, Any]) -> dict[str, Any]:
-    blocks = (
-        [mapping_of(block) for block in reply.get("content") or []] if isinstance(reply.get("content"), list) else []
-    )
+    content = reply.get("content")
+    blocks = [mapping_of(block) for block in content] if isinstance(content, list) else []
     message: dict[str, Any] = {
         "content": "".join(text_of(block.get("text")) or "" for block in blocks if block.get("type") == "text") or None,
         "reasoning": "\n".join(
@@ -178,10 +177,8 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
 def _from_gemini(reply: Mapping[str, Any]) -> dict[str, Any]:
     candidates = reply.get("candidates")
     token_counts = mapping_of(reply.get("usageMetadata"))
-    answer, thoughts = (
-        number_of(token_counts.get("candidatesTokenCount")),
-        number_of(token_counts.get("thoughtsTokenCount")),
-    )
+    answer = number_of(token_counts.get("candidatesTokenCount"))
+    thoughts = number_of(token_counts.get("thoughtsTokenCount"))
     usage = {
         "prompt_tokens": token_counts.get("promptTokenCount"),
         "completion_tokens": None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),

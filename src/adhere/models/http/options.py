@@ -85,16 +85,10 @@ class EndpointOptions:
         if self.dialect is not None:
             dialect(self.dialect)
         check_fields(self.send, self.omit)
-        for name, least in (
-            ("timeout_s", 0.0),
-            ("connect_s", 0.0),
-            ("stall_s", 0.0),
-            ("requests_per_minute", 0.0),
-            ("tokens_per_minute", 0.0),
-        ):
+        for name in ("timeout_s", "connect_s", "stall_s", "requests_per_minute", "tokens_per_minute"):
             value = getattr(self, name)
-            if value is not None and not value > least:
-                raise UsageError(f"{name} must be above {least:g}, got {value}")
+            if value is not None and not value > 0:
+                raise UsageError(f"{name} must be above 0, got {value}")
         for name in ("max_cost_usd", "patience_s", "wait_s"):
             value = getattr(self, name)
             if value is not None and not value >= 0:

@@ -18,19 +18,21 @@ TOO_DEEP = object()
 """Stands for a JSON value that is nested too deep to be read."""
 
 
-def json_of(body: bytes, content_type: str = "") -> Any:
-    """Return the JSON value; None if `body` is no JSON. Numbers that JSON does not have (NaN) become None.
+def json_of(body: bytes) -> Any:
+    """Return the JSON value; None if `body` is no JSON, or one that is nested too deep to be read."""
+    json_value = json_or_deep(body)
+    return None if json_value is TOO_DEEP else json_value
+
+
+def json_or_deep(body: bytes, content_type: str = "") -> Any:
+    """Return the JSON value; None if `body` is no JSON, TOO_DEEP if it is nested too deep to be read.
+
+    Numbers that JSON does not have (NaN) become None.
 
     Args:
         body: UTF-8, UTF-16 or UTF-32, as JSON may be; another encoding only if its header says so.
         content_type: The header, which may name the encoding.
     """
-    json_value = json_or_deep(body, content_type)
-    return None if json_value is TOO_DEEP else json_value
-
-
-def json_or_deep(body: bytes, content_type: str = "") -> Any:
-    """Read as `json_of` does; TOO_DEEP for a value that is nested too deep to be read."""
     try:
         # The standard library's reader: faster ones reject lone surrogates, which models do write. Some servers begin
         # with a byte order mark.

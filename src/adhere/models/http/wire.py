@@ -8,8 +8,7 @@ an Attempt. The structure of an error (HTTP's status, `error.code`, `error.type`
 |---|---|
 | text, `finish_reason` stop / length / content_filter | `ok` / `truncated` / `refused` |
 | calls of tools, with text or without | `ok`, with `calls` |
-| null content and no call | `empty`, or `truncated` where reasoning used up the tokens; `refused` where a refusal is
-given |
+| null content and no call | `empty`; `truncated` where reasoning used up the tokens; `refused` with a refusal |
 | an error that names a content policy | `refused` |
 | 400 with too long a context, 413, 422, other 4xx | `error`, final |
 | fewer tokens read than the prompt has words | `error`: the server cut the prompt |
@@ -121,26 +120,20 @@ def body_of(
         send: Fields that the user adds, in the server's own terms.
         omit: Fields that the user leaves out.
     """
-    body = _body_of(model, request, sampling, dialect, stream=stream, option_fields=option_fields)
-    return json.dumps(with_fields(body, send, omit)).encode()
-
-
-def _body_of(
-    model: str,
-    request: Request,
-    sampling: Sampling,
-    dialect: Dialect,
-    *,
-    stream: bool,
-    option_fields: Mapping[str, Json],
-) -> dict[str, Any]:
     form = mapping_of(option_fields.get("response_format")).get("type")
     if form is not None:
         option_fields = {name: value for name, value in option_fields.items() if name != "response_format"}
         own = response_format(form, request.schema)
         option_fields = option_fields if own is None else {**option_fields, "response_format": own}
     if dialect.native is not None:
-        return dialect.native.body(model, request, sampling, option_fields)
+        body = dialect.native.body(model, request, sampling, option_fields)
+    else:
+        body = {**_chat_body(model, request, sampling, dialect, stream=stream), **option_fields}
+    return json.dumps(with_fields(body, send, omit)).encode()
+
+
+def _chat_body(model: str, request: Request, sampling: Sampling, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
+    """Return the body in the form of OpenAI's chat completions, without the fields of options."""
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += conversation([message for message in request.messages if message.role != "system"], is_sent=True)
@@ -159,7 +152,7 @@ def _body_of(
         body["seed"] = request.seed % 2**31
     if stream:
         body["stream_options"] = {"include_usage": True}
-    return {**body, **option_fields}
+    return body
 
 
 def read(  # noqa: PLR0911 - one return a rule

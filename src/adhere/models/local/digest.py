@@ -41,8 +41,13 @@ def weight_files(directory: Path) -> list[Path]:
     return files
 
 
-def joined_sha256(base: Path, adapter: Path) -> str:
-    """Return the identity of a base with an adapter: a hash of both hashes and the adapter's config."""
+def identity_of(base: Path, adapter: Path | None) -> str:
+    """Return the identity of a base with an adapter: a hash of both hashes and the adapter's config.
+
+    Without an adapter it is the hash of the base.
+    """
+    if adapter is None:
+        return weights_sha256(base)
     digest = hashlib.sha256()
     for part in (weights_sha256(base), weights_sha256(adapter)):
         digest.update(part.encode())

@@ -20,7 +20,7 @@ from typing import Any
 
 from adhere.errors import AdhereError, UsageError
 from adhere.extras import need
-from adhere.models.answers import answer_of, failure_of
+from adhere.models.answers import answer_of, failure_of, insist_on_room
 from adhere.models.base import Request
 from adhere.models.chat import Plain, conversation, definitions, insist_on_all
 from adhere.models.local.gguf import context_length, read_header, weight_format
@@ -160,12 +160,9 @@ class OpenVinoModel:
 
     def _check_length(self, request: Request, sampling: Sampling) -> Any:
         ids = self._encode(request.messages, request.tools)
-        length = int(ids.shape[1])
-        if self._positions is not None and length + sampling.max_new_tokens > self._positions:
-            raise UsageError(
-                f"The prompt has {length} tokens; with {sampling.max_new_tokens} new tokens {self.name} takes at most "
-                f"{self._positions - sampling.max_new_tokens}"
-            )
+        limit = sampling.max_new_tokens
+        if self._positions is not None:
+            insist_on_room(int(ids.shape[1]), self._positions - limit, limit, model=self.name)
         return ids
 
     def _config(self, request: Request, sampling: Sampling) -> Any:

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from adhere.errors import AdhereError, UsageError
-from adhere.models.answers import answer_of, failure_of
+from adhere.models.answers import answer_of, failure_of, insist_on_room
 from adhere.models.base import Request
 from adhere.models.chat import end_ids, render
 from adhere.models.local.decoder.precision import AskedPrecision, choose
 from adhere.models.local.deferred import DeferredModel
-from adhere.models.local.digest import joined_sha256, weights_sha256
+from adhere.models.local.digest import identity_of
 from adhere.models.local.outlook import count_parameters
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
@@ -81,9 +81,9 @@ class GenerateModel:
         say: Callable[[str], None],
     ) -> DeferredModel:
         """Return a Model whose weights are read at the first request, with a line that gives `why` as the reason."""
-        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
+        identity = identity_of(directory, adapter)
         chosen = choose(precision, device)
-        engine = generate_engine(engine_of(chosen, digest, rows=1, layout="columns", device=device))
+        engine = generate_engine(engine_of(chosen, identity, rows=1, layout="columns", device=device))
         load = partial(cls.load, directory, name=name, engine=engine, device=device, adapter=adapter)
         note = f"{why}; transformers' own generate answers instead"
         return DeferredModel(name, engine, load, say, note=note, parameters=count_parameters(directory))
@@ -93,15 +93,12 @@ class GenerateModel:
         if self._model is None:
             raise AdhereError(f"{self.name} is closed")
         rows: list[tuple[Request, list[int]]] = []
-        longest = getattr(self._model.config, "max_position_embeddings", None)
+        limit, positions = sampling.max_new_tokens, getattr(self._model.config, "max_position_embeddings", None)
         for request in requests:
             try:
                 ids = list(render(self.tokenizer, request.messages, tools=request.tools))
-                if longest is not None and len(ids) + sampling.max_new_tokens > longest:
-                    raise UsageError(  # noqa: TRY301 - as what `render` refuses
-                        f"The prompt has {len(ids)} tokens; with {sampling.max_new_tokens} new tokens {self.name} "
-                        f"takes at most {longest - sampling.max_new_tokens}"
-                    )
+                if positions is not None:
+                    insist_on_room(len(ids), positions - limit, limit, model=self.name)
                 rows.append((request, ids))
             except UsageError as error:
                 yield failure_of(request, error, model=self.name)

@@ -7,6 +7,7 @@ that of matrix products of the same height, measured for a tenth of a second.
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -79,7 +80,7 @@ def outlook(
 
 
 def _flops(rows: int, device: str) -> float:
-    """Measure the operations a second of matrix products with `rows` rows."""
+    """Measure how many operations a second matrix products with `rows` rows make here."""
     import torch
 
     a, b = torch.ones(rows, WIDTH, device=device), torch.ones(WIDTH, WIDTH, device=device)
@@ -108,9 +109,5 @@ def count_parameters(directory: Path) -> int:
                 shapes = [entry["shape"] for name, entry in header.items() if name != "__metadata__"]
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError) as error:
                 raise UsageError(f"{path}: no safetensors file: {error}") from error
-        for shape in shapes:
-            count = 1
-            for size in shape:
-                count *= size
-            total += count
+        total += sum(map(math.prod, shapes))
     return total

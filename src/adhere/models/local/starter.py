@@ -83,7 +83,6 @@ def start_server(
     base_url: str,
     log: Path,
     wait_s: float = WAIT_S,
-    answers: Callable[[str], bool] | None = None,
     env: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> StartedServer:
@@ -91,10 +90,9 @@ def start_server(
 
     Args:
         command: Program and arguments; the first may be a name on PATH.
-        base_url: The URL at which it will answer.
+        base_url: The URL at which it will answer: GET base_url/models with status 200.
         log: A file for its output, both streams. Output is appended, and the folder is created.
         wait_s: How long it may take until it answers.
-        answers: Tells whether it answers at a base URL [whether GET base_url/models is answered with 200].
         env: Variables besides this process's own.
         say: Called with a line when it is started, and now and then while it is waited for.
 
@@ -117,18 +115,16 @@ def start_server(
         ) from None
     server = StartedServer(process, base_url, log)
     try:
-        _wait(server, command_line, wait_s, answers or _lists_models, say)
+        _wait(server, command_line, wait_s, say)
     except BaseException:
         server.stop()
         raise
     return server
 
 
-def _wait(
-    server: StartedServer, command_line: str, wait_s: float, answers: Callable[[str], bool], say: Callable[[str], None]
-) -> None:
+def _wait(server: StartedServer, command_line: str, wait_s: float, say: Callable[[str], None]) -> None:
     start = last_told_s = time.monotonic()
-    while not answers(server.base_url):
+    while not _lists_models(server.base_url):
         now = time.monotonic()
         if not server.is_running:
             raise AdhereError(

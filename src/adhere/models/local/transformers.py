@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
-from adhere.models.answers import answer_of, failure_of
+from adhere.models.answers import answer_of, failure_of, insist_on_room
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
 from adhere.models.local.decoder import Layout
 from adhere.models.local.decoder.precision import AskedPrecision, PrecisionChoice, choose
 from adhere.models.local.deferred import DeferredModel
-from adhere.models.local.digest import joined_sha256, weight_files, weights_sha256
+from adhere.models.local.digest import identity_of, weight_files, weights_sha256
 from adhere.models.local.outlook import count_parameters
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
@@ -115,12 +115,11 @@ class TransformersModel:
         need("torch", extra="train")
         need("transformers", extra="train")
         model, tokenizer = load_weights(directory, device, adapter=adapter)
-        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
         return cls(
             model,
             tokenizer,
             name=name,
-            weights_sha256=digest,
+            weights_sha256=identity_of(directory, adapter),
             precision=precision,
             layout=layout,
             threads=threads,
@@ -159,23 +158,16 @@ class TransformersModel:
             torch.set_num_threads(threads)
         chosen = choose(precision, device)
         rows = ROWS.get(device, FEW_ROWS)
-        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
-        engine = engine_of(chosen, digest, rows=rows, layout="columns", device=device, steering=steering)
+        identity = identity_of(directory, adapter)
+        engine = engine_of(chosen, identity, rows=rows, layout="columns", device=device, steering=steering)
         load = partial(
             cls.load, directory, name=name, precision=precision, threads=threads, device=device, steering=steering,
             adapter=adapter,
         )  # fmt: skip
         return DeferredModel(name, engine, load, say, parameters=count_parameters(directory))
 
-    @classmethod
-    def from_weights(
-        cls, model: Any, tokenizer: Any, name: str, *, weights_sha256: str | None = None
-    ) -> TransformersModel:
-        """Make a Model of weights that are already in memory, e.g. in training; see `refresh`."""
-        return cls(model, tokenizer, name=name, weights_sha256=weights_sha256)
-
     def refresh(self) -> None:
-        """Take over weights that were changed in memory."""
+        """Take over the model's weights as they are now, e.g. in training."""
         self._open().refresh()
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
@@ -214,12 +206,8 @@ class TransformersModel:
         from adhere.models.local.decoder.decode import DecodeRow
 
         ids = tuple(render(self.tokenizer, request.messages, tools=request.tools))
-        longest = decoder.longest_prompt(sampling.max_new_tokens)
-        if len(ids) > longest:
-            raise UsageError(
-                f"The prompt has {len(ids)} tokens; with {sampling.max_new_tokens} new tokens {self.name} "
-                f"takes at most {longest}"
-            )
+        limit = sampling.max_new_tokens
+        insist_on_room(len(ids), decoder.longest_prompt(limit), limit, model=self.name)
         if self._steering is None:
             return DecodeRow(ids, request.seed)
         return DecodeRow(ids, request.seed, request_span(self.tokenizer, request.messages, ids, request.tools))

@@ -160,7 +160,10 @@ def majority(count: int) -> Method:
 
 
 def best_of(count: int) -> Method:
-    """Return the method that draws `count` answers and takes the first with the fewest broken constraints. An oracle."""
+    """Return the method that draws `count` answers and takes the first with the fewest broken constraints.
+
+    It is an oracle: the checker that scores the answers chooses among them.
+    """
 
     def method(request: Request, checker: Checker | None) -> Steps:
         assert checker is not None  # noqa: S101 - Wrapped.respond refuses an oracle without one
@@ -173,7 +176,9 @@ def best_of(count: int) -> Method:
 def repair(rounds: int) -> Method:
     """Return the method that asks again, up to `rounds` times, with the verifiers' reasons against the answer before.
 
-    The answer that breaks the fewest constraints is taken. It is an oracle.
+    The answer that breaks the fewest constraints is taken. It is an oracle: the checker that scores the answers gives
+    the
+    reasons.
     """
 
     def method(request: Request, checker: Checker | None) -> Steps:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from adhere.errors import UsageError
 from adhere.models.base import Model, Request
 from adhere.models.wrap.methods import PREFIX, before
-from adhere.models.wrap.wrapper import DRAWN_AT, WrappedModel
+from adhere.models.wrap.wrapper import DRAWN_AT, WrappedModel, total
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage, derive_seed
 
-T = TypeVar("T", int, float)
 SHOWN = 4  # requests that a proposal sees
 PROPOSAL_TOKENS = 96
 MOST_CHARACTERS = 500
@@ -96,16 +94,11 @@ class SearchedModel:
             own, share = response.usage, self._share
             usage = msgspec.structs.replace(
                 response.usage,
-                prompt_tokens=_sum(own.prompt_tokens, share.prompt_tokens),
-                completion_tokens=_sum(own.completion_tokens, share.completion_tokens),
-                cost_usd=_sum(own.cost_usd, share.cost_usd),
+                prompt_tokens=total([own.prompt_tokens, share.prompt_tokens]),
+                completion_tokens=total([own.completion_tokens, share.completion_tokens]),
+                cost_usd=total([own.cost_usd, share.cost_usd]),
             )
             yield msgspec.structs.replace(response, usage=usage)
-
-
-def _sum(one: T | None, other: T | None) -> T | None:
-    """Add two numbers; None if either is unknown, for the other alone would be too small."""
-    return None if one is None or other is None else one + other
 
 
 def _cut(text: str) -> str:

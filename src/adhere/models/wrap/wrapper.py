@@ -162,22 +162,13 @@ class _Work:
             turn=turn,
             draw=draw,
             seed=self.request.seed,
-            usage=_sum([response.usage for response in self.spent]),
-            latency_s=_total([response.latency_s for response in self.spent]),
+            usage=Usage(*(total([getattr(one.usage, name) for one in self.spent]) for name in Usage.__struct_fields__)),
+            latency_s=total([response.latency_s for response in self.spent]),
             first_token_s=None,
         )
 
 
-def _sum(usages: Sequence[Usage]) -> Usage:
-    return Usage(
-        prompt_tokens=_total([usage.prompt_tokens for usage in usages]),
-        completion_tokens=_total([usage.completion_tokens for usage in usages]),
-        reasoning_tokens=_total([usage.reasoning_tokens for usage in usages]),
-        cost_usd=_total([usage.cost_usd for usage in usages]),
-    )
-
-
-def _total(values: Sequence[T | None]) -> T | None:
+def total(values: Sequence[T | None]) -> T | None:
     """Add up the values; None if any is None, since a sum of the others would be too small."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) if numbers and len(numbers) == len(values) else None

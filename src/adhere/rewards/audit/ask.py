@@ -97,24 +97,21 @@ def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
     )
 
 
-def _names(thing: Any) -> list[str]:
+def _parameters(thing: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a callable by name; empty for some built-ins, which do not state them."""
     try:
-        return list(inspect.signature(thing).parameters)
+        return inspect.signature(thing).parameters
     except (TypeError, ValueError):
-        return []
+        return {}
 
 
 def _needs(thing: Any) -> list[str]:
-    try:
-        parameters = inspect.signature(thing).parameters.values()
-    except (TypeError, ValueError):
-        return []
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [one.name for one in parameters if one.default is one.empty and one.kind not in kinds]
+    return [one.name for one in _parameters(thing).values() if one.default is one.empty and one.kind not in kinds]
 
 
 def _takes(name: str) -> Callable[[Any], bool]:
-    return lambda thing: callable(thing) and not inspect.isclass(thing) and name in _names(thing)
+    return lambda thing: callable(thing) and not inspect.isclass(thing) and name in _parameters(thing)
 
 
 def _has(*names: str) -> Callable[[Any], bool]:
@@ -142,8 +139,8 @@ def _only(rewards: Any) -> Any:
 
 
 def _verifiers(reward: Any) -> Pay:
-    names = _names(reward)
-    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(reward).parameters.values())
+    names = _parameters(reward)
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in names.values())
 
     def pay(row: AuditRow, answer: str) -> Any:
         prompt = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+import msgspec
+
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.rewards.audit.ask import AuditedReward, Earning
@@ -96,8 +98,6 @@ class Audit(Record, frozen=True):
 
     def as_json(self) -> dict[str, Json]:
         """Return the audit as `--json` prints it."""
-        import msgspec
-
         return {**msgspec.to_builtins(self), "holds": self.holds, "winners": [one.name for one in self.winners]}
 
 

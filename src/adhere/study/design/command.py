@@ -1,8 +1,11 @@
 """Let a stage of a study be a user's own command: what it may contain, and what its cells depend on.
 
-[stages.grpo] method = "command" command = ["accelerate", "launch", "train.py", "--model", "{start}", "--rows", "{rl}",
-"--out", "{out}"] sources = ["train.py"] environment = "/opt/trl/bin/python"
-learning_rate = 1e-6            # fills {learning_rate}; so does [tune.grid.grpo]
+    [stages.grpo]
+    method = "command"
+    command = ["accelerate", "launch", "train.py", "--model", "{start}", "--rows", "{rl}", "--out", "{out}"]
+    sources = ["train.py"]
+    environment = "/opt/trl/bin/python"
+    learning_rate = 1e-6            # fills {learning_rate}; so does [tune.grid.grpo]
 
 docs/guide/referee.md says what the command gets and what it must leave in `{out}`; `run.command` runs it.
 """

@@ -1,6 +1,9 @@
 """Study sessions of agents: was a rule kept in a task?
 
-    [verdict] suite = "rules:AGENTS.md"                [[arms]] answers = "sessions/a-{seed}/"
+    [verdict]
+    suite = "rules:AGENTS.md"
+    [[arms]]
+    answers = "sessions/a-{seed}/"
 
 A prompt is a rule in a task; the prompts of one task are one cluster. A rule that a session did not trigger has nothing
 to measure, so it leaves the denominator. A rule that the log leaves undecided, and a task without a session, are not

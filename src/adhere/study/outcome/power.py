@@ -10,6 +10,7 @@ little more. Without a pilot, the parts of the committed studies are used, which
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ def components_of(directory: Path) -> Components:
         raise UsageError(f"{directory} holds no {RESULT}: no study has finished there")
     result = decode(read_regular(directory / RESULT), StudyResult)
     spec = convert(result.spec, StudySpec)
-    with unpacked(directory) as place:
+    with records_folder(directory) as place:
         evaluations = evaluations_in(result, place)[""]
     fit = fit_of(pairs_of(spec.verdict.primary, evaluations), evaluations)
     if fit is None or fit.seeds < 2:
@@ -54,7 +55,7 @@ def components_of(directory: Path) -> Components:
 
 
 @contextmanager
-def unpacked(directory: Path) -> Iterator[Path]:
+def records_folder(directory: Path) -> Iterator[Path]:
     """Yield a folder with a study's evaluations: its own, or a temporary one with its packed records.
 
     Raises:
@@ -114,20 +115,17 @@ def power_table(
     parts: Components,
     *,
     own: Sequence[Design] = (),
-    seeds: Sequence[int] = SEEDS,
-    prompts: Sequence[int] = PROMPTS,
-    confidence: float = 0.95,
 ) -> list[PowerRow]:
-    """Return the power of `own` designs, and then of every design of a grid.
+    """Return the power of `own` designs, and then of every design with a number of SEEDS and of PROMPTS.
 
     Hours are of training and evaluation as in the study, whatever the number of prompts.
     """
     rows = []
-    for n, size in [*own, *((n, size) for n in seeds for size in prompts)]:
+    for n, size in [*own, *itertools.product(SEEDS, PROMPTS)]:
         design = design_of(parts, seeds=n, prompts=size)
         hours = None if parts.minutes_per_seed is None else n * parts.minutes_per_seed / 60
-        power = [power_of(design, effect, confidence=confidence) for effect in EFFECTS]
-        rows.append(PowerRow(n, size, design.detectable(confidence, power=WANTED), power, hours))
+        power = [power_of(design, effect) for effect in EFFECTS]
+        rows.append(PowerRow(n, size, design.detectable(power=WANTED), power, hours))
     return rows
 
 

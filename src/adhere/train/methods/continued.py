@@ -35,7 +35,7 @@ from adhere.train.packed.pack import Part, TokenRow, cut, log_probs, row_sums
 from adhere.train.packed.rows import end_of_turn, sft_rows
 from adhere.train.parallel import gather
 from adhere.train.settings import Count, OptimizerSettings, Positive, Share, check_settings
-from adhere.train.stages import Rows, Stage
+from adhere.train.stages import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -275,10 +275,6 @@ def _loss_of(model: PreTrainedModel, rows: Sequence[TokenRow], settings: Continu
     return -total / sum(len(row.completion) for row in rows)
 
 
-def _rows(data: Rows, settings: ContinueSettings) -> Sequence[SftRow]:
-    return data.sft if settings.needs_rows else ()
-
-
 def _work(settings: ContinueSettings, _data: Shape) -> Work:
     tokens = float(settings.tokens)
     return Work(steps=max(1.0, tokens / settings.batch_tokens), trained=tokens, processed=tokens)
@@ -290,7 +286,7 @@ STAGE = Stage(
     "arXiv 2406.14491",
     ContinueSettings,
     "sft",
-    _rows,
+    lambda pool, settings: pool.sft if settings.needs_rows else (),
     continue_training,
     _work,
     PROVENANCE,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from adhere.progress import Progress
 from adhere.schema import PairRow
 from adhere.train.batch.answers import AnswerSettings, Item, answers_work, train_on_answers
-from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
 from adhere.train.packed.rows import pair_rows
@@ -77,10 +76,6 @@ def kto(
     )
 
 
-def _work(settings: KtoSettings, data: Shape) -> Work:
-    return answers_work(settings, data, rows=1, items=2 * data.rows, has_reference_point=True)
-
-
 STAGE = Stage(
     "kto",
     "KTO: good and bad answers by themselves",
@@ -89,7 +84,7 @@ STAGE = Stage(
     "pairs",
     lambda pool, _: pool.pairs,
     kto,
-    _work,
+    lambda settings, data: answers_work(settings, data, rows=1, items=2 * data.rows, has_reference_point=True),
     PROVENANCE,
     version=1,
 )

@@ -20,7 +20,6 @@ from adhere.progress import Progress, Silent
 from adhere.schema import RlRow
 from adhere.train.batch.pairs import reference_sums, update_on_pairs
 from adhere.train.batch.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, online_work
-from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Learner, frozen_copy, learning
@@ -172,10 +171,6 @@ def best_against_worst(group: Group) -> TokenPair | None:
     return TokenPair(answers[best].row, answers[worst].row)
 
 
-def _work(settings: OnlineDpoSettings, data: Shape) -> Work:
-    return online_work(settings, data, answers=2, has_reference=True)
-
-
 STAGE = Stage(
     "online-dpo",
     "DPO on pairs of the policy's own fresh answers",
@@ -184,7 +179,7 @@ STAGE = Stage(
     "rl",
     lambda pool, _: pool.rl,
     online_dpo,
-    _work,
+    lambda settings, data: online_work(settings, data, answers=2, has_reference=True),
     PROVENANCE,
     version=1,
 )

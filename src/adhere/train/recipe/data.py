@@ -56,13 +56,11 @@ def load_rows(directory: Path, tables: Sequence[str]) -> RecipeRows:
         IntegrityError: A line is no row; the message names file and line.
     """
     rows_by_table = {
-        "sft": _read(directory / FILES["sft"], SftRow, is_needed="sft" in tables),
-        "pairs": _read(directory / FILES["pairs"], PairRow, is_needed="pairs" in tables),
-        "rl": _read(directory / FILES["rl"], RlRow, is_needed="rl" in tables),
+        name: _read(directory / FILES[name], kind, is_needed=name in tables) for kind, name in TABLES.items()
     }
     if "rl" in tables:
-        _insist_on_own_ids(rows_by_table["rl"], directory / FILES["rl"])  # type: ignore[arg-type]
-    return RecipeRows(**rows_by_table, sha256=content_hash(rows_by_table))  # type: ignore[arg-type]
+        _insist_on_own_ids(rows_by_table["rl"], directory / FILES["rl"])
+    return RecipeRows(**rows_by_table, sha256=content_hash(rows_by_table))
 
 
 def _insist_on_own_ids(rows: Sequence[RlRow], path: Path) -> None:
@@ -120,9 +118,10 @@ def row_of(source: dict[str, Any], kind: type[T]) -> T:
 def prepare_start(
     name: str, *, rows: RecipeRows, scratch: Path, template: str = "", base: Path = Path(), weights: bool = True
 ) -> None:
-    """Make the model that a recipe starts from, if it has to be made.
+    """Make the model that a recipe starts from in `scratch`, if it has to be made.
 
-    It is a random model with a tokenizer trained on the rows, or a copy of a model with a chat template.
+    It is made if the name is `random/SIZE` (a random model with a tokenizer trained on the rows), or if there is a
+    `template` (a copy of the model with that chat template).
 
     Args:
         name: The start, as the recipe writes it.

@@ -178,7 +178,8 @@ def run_recipe(
                 progress.say(f"Stage {number} of {len(opened_recipe.stages)}: {stage.name}")
                 training = Training(
                     stage, settings, stage.rows(opened_recipe.rows, settings), weights=weights, weights_sha256=parent,
-                    origin=opened_recipe.start.directory, kept=_checkpoint_folder(folder), seed=recipe.seed, key=key,
+                    origin=opened_recipe.start.directory, seed=recipe.seed, key=key,
+                    kept=folder.with_name(f".{folder.name}.part"),
                     device=opened_recipe.device, reward=recipe.reward, judge=judge if stage.online else None, lora=lora,
                     watch=recipe.watch, policy=recipe.guards,
                 )  # fmt: skip
@@ -293,11 +294,6 @@ def _adapter_of(recipe: Recipe, stage: Stage) -> Lora | None:
 
 def _folder(out: Path, number: int, stage: Stage) -> Path:
     return out / f"{number:02d}-{stage.name}"
-
-
-def _checkpoint_folder(folder: Path) -> Path:
-    """Return the folder of the checkpoints of a stage in training, so that a killed stage resumes."""
-    return folder.with_name(f".{folder.name}.part")
 
 
 def _load_finished(folder: Path, key: str) -> StageRecord | None:

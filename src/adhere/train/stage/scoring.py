@@ -2,11 +2,16 @@
 
 The judge, a trained reward model, or a sum of terms gives the scores; a recipe writes them so:
 
-reward = "dense"                                        the share of a prompt's constraints that pass; "binary",
-                                                        "model" likewise
-[[reward]]                                              a sum: quality counts only where all constraints hold, length
-                                                        costs
-kind = "asked" model = "openai/gpt-4o-mini" gate = "binary" [[reward]] kind = "too-long" words = 300 weight = -0.2
+    reward = "dense"                # the share of a prompt's constraints that pass; "binary" and "model" likewise
+
+    [[reward]]                      # a sum: quality counts only where all constraints hold, and length costs
+    kind = "asked"
+    model = "openai/gpt-4o-mini"
+    gate = "binary"
+    [[reward]]
+    kind = "too-long"
+    words = 300
+    weight = -0.2
 
 Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty gets the judge's reward,
 or 0. If a term is None (not measured), so is the sum.
@@ -169,7 +174,7 @@ def _function(term: RewardTerm, model_scorer: Scorer | None, profile: str | None
 
 
 def _by_prompt(score: Scorer | None) -> RewardFunction:
-    """Return a scorer as a reward function."""
+    """Return a scorer of answers to prompts as a reward function that finds the prompt by the column `prompt_id`."""
     assert score is not None  # noqa: S101 - a recipe or study without a reward model was refused
 
     def reward(completions: Sequence[str], prompt_id: Sequence[str], **_: Any) -> list[float | None]:

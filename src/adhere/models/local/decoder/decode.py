@@ -183,7 +183,10 @@ class Decoder:
         return [results[index] for index in range(len(rows))]
 
     def _alike(self, rows: Sequence[DecodeRow], max_new_tokens: int) -> list[list[int]]:
-        """Group the indices of rows to decode together: each row needs at least half the cache of the longest one."""
+        """Group the indices of rows to decode together, longest prompts first.
+
+        In a group every row needs at least half of the cache that the longest one needs.
+        """
         order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids))
         parts: list[list[int]] = []
         for index in order:

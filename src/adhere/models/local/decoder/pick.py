@@ -34,13 +34,8 @@ class PickedTokens(NamedTuple):
     log_probs: Tensor | None
 
 
-def pick(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> Tensor:
-    """Pick one token for each row, without log-probabilities."""
-    return pick_tokens(logits, draws, temperature=temperature, top_p=top_p).tokens
-
-
 def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> PickedTokens:
-    """Pick one token for each of the `rows`, with its log-probability if temperature > 0 and top_p = 1.
+    """Pick one token for each row, with its log-probability if temperature > 0 and top_p = 1.
 
     Args:
         logits: (vocabulary, rows); overwritten.
@@ -74,6 +69,8 @@ def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, t
         threshold(weights, 2e-38, 0.0, inplace=True)  # what was clamped, and what was padded, has no weight
     if top_p < 1:
         return PickedTokens(_nucleus(weights, targets, top_p), None)
+    # Inverse transform in two steps: the first block in which the cumulative sum exceeds the target, then the token in
+    # it. Sums are in float64, so that a token's share does not depend on where it stands.
     cumulative = by_block.sum(1).double().cumsum(0)  # (blocks, rows)
     targets *= cumulative[-1]
     block = (cumulative <= targets).sum(0)

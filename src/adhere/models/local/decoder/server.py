@@ -58,8 +58,6 @@ class ServerGenerator:
         end_ids: Tokens that end an answer.
         rows: Requests in flight.
         state: Returns all weights by name, unsharded; None in a process that must not send them.
-        url: URL of the server [from the environment].
-        folder: Folder for the weights [from the environment].
 
     Raises:
         UsageError: The environment does not name the server.
@@ -75,10 +73,8 @@ class ServerGenerator:
         end_ids: Sequence[int],
         state: State,
         rows: int = 128,
-        url: str | None = None,
-        folder: Path | None = None,
     ) -> None:
-        url, place = url or os.environ.get(URL), folder or os.environ.get(WEIGHTS)
+        url, place = os.environ.get(URL), os.environ.get(WEIGHTS)
         if not url or not place:
             raise UsageError(
                 f"generator = 'server' needs {URL} (http://HOST:PORT of a vLLM server) "
@@ -127,12 +123,11 @@ class ServerGenerator:
             AdhereError: The server cannot be reached, refuses, or does not report which tokens it drew.
         """
         check_lengths(rows, self.longest_prompt(max_new_tokens), max_new_tokens)
-        plain = {
+        # Without the first three a server takes what generation_config.json says.
+        common = {
             "top_k": 0,
             "min_p": 0.0,
             "repetition_penalty": 1.0,
-        }  # a server else takes what generation_config.json says
-        common = plain | {
             "max_tokens": max_new_tokens,
             "temperature": temperature,
             "top_p": top_p,

@@ -31,7 +31,6 @@ class VllmGenerator:
         rows: Answers drawn at the same time.
         precision: vLLM's `dtype`.
         state: Returns all weights by name, as a model without adapters has them.
-        memory_share: Share of the GPU's memory that vLLM takes.
 
     Raises:
         MissingExtra: vLLM is not installed.
@@ -46,7 +45,6 @@ class VllmGenerator:
         rows: int = 128,
         precision: Precision = "bf16",
         state: State,
-        memory_share: float = MEMORY_SHARE,
     ) -> None:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the worker must be here to be given weights
         vllm = need("vllm", extra="vllm")
@@ -57,7 +55,7 @@ class VllmGenerator:
             self._engine = vllm.LLM(
                 model=folder,
                 dtype="bfloat16" if precision == "bf16" else "float32",
-                gpu_memory_utilization=memory_share,
+                gpu_memory_utilization=MEMORY_SHARE,
                 max_num_seqs=rows,
                 logprobs_mode="processed_logprobs",  # after the temperature: of the distribution drawn from
                 seed=0,
