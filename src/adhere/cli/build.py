@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +15,12 @@ from adhere.terminal import show
 
 if TYPE_CHECKING:
     from adhere.build.checks.spec import ChecksSpec
+    from adhere.build.convert import Shape
     from adhere.build.dataset.spec import DataSpec
     from adhere.models.http.options import EndpointOptions
     from adhere.steps.engines import EngineName
+
+_SHAPE = click.Choice(["llamafactory", "verl", "openrlhf", "sharegpt"])
 
 
 class _Default(click.Group):
@@ -158,39 +161,23 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 @command.command("convert")
 @click.argument("rows", type=EXISTING_FILE, metavar="ROWS")
 @option("--table", type=click.Choice(["sft", "pairs", "rl"]), required=True, help="What the rows are.")
-@option(
-    "--to",
-    "to",
-    type=click.Choice(["llamafactory", "verl", "openrlhf", "sharegpt"]),
-    help="From TRL's columns to this.",
-)
-@option(
-    "--from",
-    "source",
-    type=click.Choice(["llamafactory", "verl", "openrlhf", "sharegpt"]),
-    help="From this to TRL's columns.",
-)
+@option("--to", type=_SHAPE, help="From TRL's columns to this.")
+@option("--from", "source", type=_SHAPE, help="From this to TRL's columns.")
 @option("--out", type=PATH, required=True, help="Where they go (.jsonl or .parquet).")
-def convert(
-    rows: Path,
-    table: str,
-    to: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None,
-    source: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None,
-    out: Path,
-) -> None:
+def convert(rows: Path, table: str, to: Shape | None, source: Shape | None, out: Path) -> None:
     """Rows (JSON lines) from TRL's columns to another tool's shape, or back."""
     from adhere.build.convert import back_row, convert_row, has_shape, write_table
     from adhere.errors import UsageError
     from adhere.shapes.files import read_rows
 
-    if (to is None) == (source is None):
-        raise UsageError("Say either --to or --from")
-    if to is not None and not has_shape(table, to):
-        raise UsageError(f"{to} has no {table} data")
-    if to is not None:
+    if to is not None and source is None:
+        if not has_shape(table, to):
+            raise UsageError(f"{to} has no {table} data")
         table_rows = list(read_rows(rows, lambda row: convert_row(row, table, to)))
+    elif source is not None and to is None:
+        table_rows = list(read_rows(rows, lambda row: back_row(row, table, source)))
     else:
-        table_rows = list(read_rows(rows, lambda row: back_row(row, table, source)))  # type: ignore[arg-type]
+        raise UsageError("Say either --to or --from")
     if not table_rows:
         raise UsageError(f"{rows} has no rows")
     write_table(out, table_rows)

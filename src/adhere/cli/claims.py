@@ -8,18 +8,16 @@ from pathlib import Path
 import click
 
 from adhere.cli.offer import model_names
-from adhere.cli.options import FOLDER, PATH, flag, option, spreading
+from adhere.cli.options import FILE, FOLDER, PATH, flag, option, spreading
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("claims", cls=spreading("--sources"))
 @click.argument("documents", type=PATH, nargs=-1, metavar="[DOC]...")
 @flag("--json", "as_json", help="Print one JSON object: claims, conflicts, what agrees.")
-@option("--html", type=_FILE, help="Write a page: each conflict, or each statement, beside its lines.")
-@option("--tsv", type=_FILE, help="Write every claim, or every statement, tab-separated.")
+@option("--html", type=FILE, help="Write a page: each conflict, or each statement, beside its lines.")
+@option("--tsv", type=FILE, help="Write every claim, or every statement, tab-separated.")
 @option(
     "--sources",
     type=PATH,
@@ -27,16 +25,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="DOC...",
     help="Hold each statement of the DOCs against these documents.",
 )
-@option("--statements", type=_FILE, help="Hold the statements of this file against --sources.")
+@option("--statements", type=FILE, help="Hold the statements of this file against --sources.")
 @option(
     "--extract",
     metavar="MODEL",
     shell_complete=model_names,
     help="With --sources: a model splits compound sentences; every part is a quotation or a marked paraphrase.",
 )
-@option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
-@option("--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach.")
-@option("--markdown", type=_FILE, help="Write the answer to --question, or the statements, as a page.")
+@option("--corrections", type=FILE, help="A TOML file that says how tables are to be read that were misread.")
+@option("--question", type=FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach.")
+@option("--markdown", type=FILE, help="Write the answer to --question, or the statements, as a page.")
 @option("--runs", type=FOLDER, help="Test claims against the Runs stored in or below DIR.")
 @option(
     "--reviewers",

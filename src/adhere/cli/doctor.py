@@ -142,7 +142,8 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"{name:20} {facts[name]}" for name in ("adhere", "python", "system", "cores")]
-    lines.append(f"{'memory available':20} {_or_dash(facts['memory_gb_available'])} GB")
+    memory = facts["memory_gb_available"]
+    lines.append(f"{'memory available':20} {'–' if memory is None else memory} GB")
     lines.append(f"{'disk free':20} {facts['disk_gb_free']} GB")
     for extra, packages in facts["packages"].items():
         missing = [name for name, version in packages.items() if version is None]
@@ -161,7 +162,3 @@ def _command(extra: str) -> str:
     if (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file():
         return f"pip install -e '{root}[{extra}]' -c {root / 'constraints.txt'}"
     return f"pip install 'adhere[{extra}]'"
-
-
-def _or_dash(value: object) -> str:
-    return "–" if value is None else str(value)

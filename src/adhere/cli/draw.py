@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.offer import model_names
 from adhere.cli.options import FOLDER, Number, flag, option
 from adhere.progress import for_terminal
@@ -52,7 +52,7 @@ def command(
     OUT/rows/*.jsonl are the answers as rows, for `adhere verify` and for training.
     """
     from adhere.cli.offer import fetch_and_use
-    from adhere.models.catalog import is_endpoint, open_model
+    from adhere.models.catalog import open_model
     from adhere.models.http.replicas import replicas_of
     from adhere.schema import Sampling, encode
     from adhere.steps.farm import draw, lacking
@@ -63,8 +63,8 @@ def command(
     if len(models) > 1:
         model = replicas_of(models, options=endpoint, say=progress.say)
     else:
-        options = endpoint if is_endpoint(models[0]) or endpoint_given(endpoint) else None
-        model = fetch_and_use(partial(open_model, models[0], endpoint=options, say=progress.say), progress)
+        opener = partial(open_model, models[0], endpoint=endpoint_for(models[0], endpoint), say=progress.say)
+        model = fetch_and_use(opener, progress)
     sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
     try:
         totals = draw(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adhere.cli.options import Number, flag, option, with_options
+
+if TYPE_CHECKING:
+    from adhere.models.http.options import EndpointOptions
 
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OPTIONS = (
@@ -75,10 +78,7 @@ _NAMES = (
 
 
 def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a click command the options of an endpoint; it receives them as one `endpoint: EndpointOptions`.
-
-    `endpoint_given(endpoint)` tells whether a person gave any of them.
-    """
+    """Give a click command the options of an endpoint; it receives them as one `endpoint: EndpointOptions`."""
 
     @wraps(command)
     def called(**options: Any) -> Any:
@@ -94,8 +94,9 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(called, _OPTIONS)
 
 
-def endpoint_given(endpoint: object) -> bool:
-    """Tell whether any option of the endpoint differs from its default."""
+def endpoint_for(name: str, endpoint: EndpointOptions) -> EndpointOptions | None:
+    """Return the options for this model; None if it runs on this machine and no option differs from its default."""
+    from adhere.models.catalog import is_endpoint
     from adhere.models.http.options import EndpointOptions
 
-    return endpoint != EndpointOptions()
+    return endpoint if is_endpoint(name) or endpoint != EndpointOptions() else None

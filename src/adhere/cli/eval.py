@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.gates import GateFiles, Gates, gate_options
 from adhere.cli.offer import model_names
 from adhere.cli.options import EXISTING_FILE, EXISTING_FOLDER, FOLDER, Asking, Number, asking_options, flag, option
@@ -93,7 +93,7 @@ def command(
     from adhere import suites as suite_room
     from adhere.cli.offer import fetch_and_use
     from adhere.models.base import ResumableModel
-    from adhere.models.catalog import is_endpoint, open_batched, open_model
+    from adhere.models.catalog import open_batched, open_model
     from adhere.pipeline.evaluate import EvalSpec, evaluate
     from adhere.report.run.text import run_text
     from adhere.report.run.troubles import troubles_of
@@ -125,10 +125,9 @@ def command(
     lacking = []
     trackers = Trackers(track, out)
     for name in models:
-        through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
         opener: Callable[[], Model] = partial(
-            open_model, name, engine=engine, precision=precision, device=device, threads=threads, endpoint=through,
-            say=progress.say,
+            open_model, name, engine=engine, precision=precision, device=device, threads=threads,
+            endpoint=endpoint_for(name, endpoint), say=progress.say,
         )  # fmt: skip
         if batch or batch_files:
             opener = partial(open_batched, name, "files" if batch_files else "api", endpoint=endpoint, say=progress.say)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from adhere.cli.options import option
+from adhere.cli.options import FILE, Command, as_one, option
 
 if TYPE_CHECKING:
     from adhere.pipeline.gates import Gate
     from adhere.progress import Progress
     from adhere.store.run import Run
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class GateFiles(NamedTuple):
@@ -68,28 +64,16 @@ class GateFiles(NamedTuple):
             )
 
 
-def gate_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of gates; it receives them as one `gate_files`."""
-
-    @option("--junit", type=_FILE, help="Write the gates as JUnit's XML.")
-    @option(
-        "--gates",
-        "summary",
-        type=_FILE,
-        metavar="FILE",
-        help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY.",
-    )
-    @option(
-        "--undecided",
-        type=click.Choice(["stop", "pass"]),
-        default="stop",
-        help="A gate that too few prompts decide: stop ends with exit code 3, pass goes on.",
-    )
-    @functools.wraps(function)
-    def with_files(*args: Any, junit: Path | None, summary: Path | None, undecided: str, **rest: Any) -> None:
-        function(*args, gate_files=GateFiles(junit, summary, undecided), **rest)
-
-    return with_files
+def gate_options(command: Command) -> Command:
+    """Give a command the options of gates; it receives them as one `gate_files: GateFiles`."""
+    options = (
+        option("--junit", type=FILE, help="Write the gates as JUnit's XML."),
+        option("--gates", "summary", type=FILE, metavar="FILE",
+            help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY."),
+        option("--undecided", type=click.Choice(["stop", "pass"]), default="stop",
+            help="A gate that too few prompts decide: stop ends with exit code 3, pass goes on."),
+    )  # fmt: skip
+    return as_one("gate_files", GateFiles, options)(command)
 
 
 class Gates:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.engine import ENGINES
 from adhere.cli.offer import model_names
 from adhere.cli.options import EXISTING_FILE, FOLDER, Number, flag, option
@@ -74,7 +74,7 @@ def command(
     """
     from adhere.cli.offer import fetch_and_use
     from adhere.lines.workers import cores
-    from adhere.models.catalog import is_endpoint, open_model
+    from adhere.models.catalog import open_model
     from adhere.pipeline.judge_model.responding import read_labels
     from adhere.report.run.text import run_text
     from adhere.schema import content_hash, encode
@@ -90,7 +90,7 @@ def command(
         )
     progress = for_terminal()
     stored_runs = [load_run(directory) for directory in runs]
-    options = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
+    options = endpoint_for(by, endpoint)
     model = fetch_and_use(partial(open_model, by, threads=threads, endpoint=options, say=progress.say), progress)
     try:
         judge = JudgeRuns(

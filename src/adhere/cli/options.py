@@ -71,6 +71,22 @@ def with_options(command: Command, options: Sequence[Callable[[Command], Command
     return command
 
 
+def as_one(
+    name: str, kind: type[NamedTuple], options: Sequence[Callable[[Command], Command]]
+) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command these options; it receives them as one `kind` under `name`."""
+
+    def give(command: Command) -> Command:
+        @wraps(command)
+        def called(**values: Any) -> Any:
+            one = kind._make(values.pop(field) for field in kind._fields)
+            return command(**values, **{name: one})
+
+        return with_options(called, options)
+
+    return give
+
+
 class Asking(NamedTuple):
     """Names the suites to ask and how to ask them; None: as each suite says."""
 
@@ -119,16 +135,7 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
             help="Exit 3 below this share of answers with a verdict on every constraint.",
         ),
     )  # fmt: skip
-
-    def give(command: Command) -> Command:
-        @wraps(command)
-        def called(**options: Any) -> Any:
-            asking = Asking(**{name: options.pop(name) for name in Asking._fields})
-            return command(**options, asking=asking)
-
-        return with_options(called, options)
-
-    return give
+    return as_one("asking", Asking, options)
 
 
 class Sides(NamedTuple):
@@ -165,7 +172,7 @@ def side_options(*, side: str, called_help: tuple[str, str]) -> Callable[[Comman
         called_help: Metavar and help of `--called`.
     """
     options = (
-        click.option("--side", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help=side),
+        click.option("--side", "paths", multiple=True, type=PATH, metavar="PATH", help=side),
         click.option("--side-score", "side_scores", multiple=True, metavar="TASK=SCORE",
             help="Which score of a side task counts."),
         click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better."),
@@ -173,16 +180,7 @@ def side_options(*, side: str, called_help: tuple[str, str]) -> Callable[[Comman
             help="Side tasks that are one measure: 'mmlu_*'."),
         click.option("--called", multiple=True, metavar=called_help[0], help=called_help[1]),
     )  # fmt: skip
-
-    def give(command: Command) -> Command:
-        @wraps(command)
-        def run(**values: Any) -> Any:
-            sides = Sides(**{name: values.pop(name) for name in Sides._fields})
-            return command(**values, sides=sides)
-
-        return with_options(run, options)
-
-    return give
+    return as_one("sides", Sides, options)
 
 
 def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:

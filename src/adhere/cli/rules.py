@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.offer import model_names
-from adhere.cli.options import EXISTING_FOLDER, PATH, Number, flag, option, spreading
+from adhere.cli.options import EXISTING_FOLDER, FILE, PATH, Number, flag, option, spreading
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.rules.checks.spec import Rule
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("rules", cls=spreading("--against"))
@@ -35,7 +33,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Where Makefile, package.json and the rule file's versions are read [the folder of RULES].",
 )
 @flag("--json", "as_json", help="Print one JSON object: rules, verdicts, rates.")
-@option("--html", type=_FILE, metavar="F", help="Write a page: rules as rows, sessions as columns.")
+@option("--html", type=FILE, metavar="F", help="Write a page: rules as rows, sessions as columns.")
 @option(
     "--fail-below",
     "least",
@@ -43,7 +41,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="RATE",
     help="Exit 6 where the share of rules kept, among triggered, lies below RATE with its whole interval.",
 )
-@option("--junit", type=_FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
+@option("--junit", type=FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
 @option(
     "--model",
     metavar="MODEL",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.offer import model_names, suite_names
 from adhere.cli.options import FOLDER, flag, option
 from adhere.progress import for_terminal
@@ -38,9 +38,11 @@ def command(
 
     What changes is the engine's noise. It is stored in OUT, and adhere compare says where a difference is no larger.
     """
+    import msgspec
+
     from adhere import suites
     from adhere.cli.offer import fetch_and_use
-    from adhere.models.catalog import is_endpoint, open_model
+    from adhere.models.catalog import open_model
     from adhere.pipeline.stable import measure_stability
     from adhere.report.tables.stable import stable_text
     from adhere.schema import encode
@@ -48,10 +50,10 @@ def command(
 
     progress = for_terminal()
     own_suite = suites.load(suite, seed=seed, limit=limit)
-    through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
     opener = partial(
-        open_model, name, engine=engine, precision=precision, device=device, endpoint=through, say=progress.say
-    )
+        open_model, name, engine=engine, precision=precision, device=device, endpoint=endpoint_for(name, endpoint),
+        say=progress.say,
+    )  # fmt: skip
     model = fetch_and_use(opener, progress)
     try:
         stability = measure_stability(model, own_suite, max_new_tokens=max_new_tokens, seed=seed, progress=progress)
@@ -59,12 +61,6 @@ def command(
         model.close()
     path = store(stability, out)
     shares = {"text_share": stability.text_share, "verdict_share": stability.verdict_share}
-    show(encode({**_fields(stability), **shares}) if as_json else stable_text(stability, width=columns()))
+    fields = {**msgspec.to_builtins(stability), **shares}
+    show(encode(fields) if as_json else stable_text(stability, width=columns()))
     progress.say(f"Stored: {path}")
-
-
-def _fields(stability: object) -> dict[str, object]:
-    import msgspec
-
-    fields: dict[str, object] = msgspec.to_builtins(stability)
-    return fields
