@@ -18,7 +18,7 @@ from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, convert
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import PromptRow, PublishedFile, checked_ref, constraints_of, keep_media, load
 
-OWN = PublishedFile("my", profile="ifeval", where="", citation="", max_new_tokens=1024)
+OWN = PublishedFile("my", profile="ifeval", citation="", max_new_tokens=1024)
 
 
 def load_own(argument: str | None, _seed: int | None = None) -> Suite:

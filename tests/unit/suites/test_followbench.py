@@ -125,9 +125,9 @@ class TestBadInput:
         for bad, message in (
             ("{", "not JSON"),
             ("{}", "must be a list"),
-            ("[1]", "row 0: example_id"),
+            ("[1]", "row 1: must be an object"),
             (json.dumps([row]), "level=9 must be 0 to 5"),
-            (json.dumps([{**row, "level": 1, "source": "CONLL2003"}]), "row 0: target="),
+            (json.dumps([{**row, "level": 1, "source": "CONLL2003"}]), "row 1: target="),
             ("[]", "no row that a program"),
         ):
             file.write_text(bad, encoding="utf-8")

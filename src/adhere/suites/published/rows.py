@@ -34,7 +34,6 @@ class PublishedFile(NamedTuple):
         sha256: The hash of the published file's bytes; None if we do not know them.
         content_sha256: The hash of what the rows say, whatever their layout; None if we do not know it.
         max_new_tokens: The token limit of an answer; answers are greedy.
-        where: Where the file can be had, if the catalog does not say it.
         key: The column that holds the key.
     """
 
@@ -46,7 +45,6 @@ class PublishedFile(NamedTuple):
     sha256: str | None = None
     content_sha256: str | None = None
     max_new_tokens: int = 2048
-    where: str = ""
     key: Literal["key", "id"] = "key"
 
 

@@ -206,7 +206,7 @@ def make_suite(
     argument: str | None,
     prompts: Sequence[Prompt],
     *,
-    sha256: str,
+    sha256: str | Mapping[str, str],
     note: str,
     citation: str,
     sampling: Sampling,
@@ -220,7 +220,7 @@ def make_suite(
         name: As in the catalog.
         argument: The text behind the colon.
         prompts: One a row, in the file's order.
-        sha256: The file's hash.
+        sha256: The file's hash; of several files, name -> hash.
         note: How the file compares with the published one, and who decides its constraints.
         citation: The citation of its paper.
         sampling: The published settings.
@@ -235,6 +235,7 @@ def make_suite(
     if not prompts:
         raise SpecError(f"{suite}: {nothing}")
     need_unique(suite, [prompt.id for prompt in prompts])
+    file_hash = {"file_sha256": sha256} if isinstance(sha256, str) else {"files_sha256": content_hash(sha256)}
     return Suite(
         name=suite,
         version=version,
@@ -242,7 +243,7 @@ def make_suite(
         slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts if "slice" in prompt.tags))
         if slices is None
         else tuple(slices),
-        settings={"file_sha256": sha256, "note": note},
+        settings={**file_hash, "note": note},
         citation=citation,
         sampling=sampling,
     )

@@ -19,20 +19,18 @@ Source: Y. Jiang et al., arXiv 2310.20410; YJiangcm/FollowBench at 0bbc4d7 (Apac
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from adhere.constraints.published.followbench.table import ANSWERS, SUMMARIES, choices
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
+from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import judged_refs
-from adhere.suites.published.table import where
+from adhere.suites.published.table import Row, make_suite, need_columns, read_rows, where
 
 FILES = ("content", "example", "format", "mixed", "situation", "style")
 _ADDED = (
@@ -73,78 +71,61 @@ def load(argument: str | None, *, with_judged: bool = False) -> Suite:
     prompts: list[Prompt] = []
     hashes = {}
     for file in present:
-        data = file.read_bytes()
-        hashes[file.name] = content_hash(data.decode("utf-8", "replace"))
-        rows = _rows(file, data)
-        file_prompts = [prompt for at, row in enumerate(rows) if (prompt := _prompt(file, at, row)) is not None]
+        rows, hashes[file.name] = read_rows(file)
+        _check(file, rows)
+        file_prompts = [prompt for at, row in rows if (prompt := _prompt(file, at, row)) is not None]
         if with_judged:
             decided_ids = {prompt.id for prompt in file_prompts}
             judged_prompts = list(_judged_prompts(file, rows, decided_ids))
             by_judge += len(judged_prompts)
             file_prompts += judged_prompts
-        instruction_count += sum(row["level"] > 0 for row in rows)
-        left_out += sum(row["level"] > 0 for row in rows) - len(file_prompts)
+        constrained_count = sum(row["level"] > 0 for _, row in rows)
+        instruction_count += constrained_count
+        left_out += constrained_count - len(file_prompts)
         prompts += file_prompts
-    if not prompts:
-        raise SpecError(f"followbench:{argument}: no row that a program decides")
-    return Suite(
-        name=f"followbench{'-judged' if with_judged else ''}:{argument}",
-        version="1",
-        prompts=tuple(prompts),
-        slices=tuple(f"level {level}" for level in range(1, 6)),
-        settings={
-            "files_sha256": content_hash(hashes),
-            "note": f"{len(prompts) - by_judge} of {instruction_count} rows are decided by program; "
-            + (
-                f"a model judges {by_judge} (adhere judge)"
-                if with_judged
-                else f"{left_out} need a judge and are left out"
-            ),
-        },
+    others = f"a model judges {by_judge} (adhere judge)" if with_judged else f"{left_out} need a judge and are left out"
+    return make_suite(
+        f"followbench{'-judged' if with_judged else ''}",
+        argument,
+        prompts,
+        sha256=hashes,
+        note=f"{len(prompts) - by_judge} of {instruction_count} rows are decided by program; {others}",
         citation="Y. Jiang et al., FollowBench, arXiv 2310.20410",
         sampling=Sampling(max_new_tokens=1024),
+        slices=tuple(f"level {level}" for level in range(1, 6)),
+        nothing="no row that a program decides",
     )
 
 
-def _rows(file: Path, data: bytes) -> list[dict[str, Any]]:
-    try:
-        rows = json.loads(data)
-    except ValueError as error:
-        raise SpecError(f"{file}: not JSON: {error}") from error
-    if not isinstance(rows, list):
-        raise SpecError(f"{file}: must be a list of rows, is a {type(rows).__name__}")
-    if sum(_is_chinese(row) for row in rows) > len(rows) / 2:
+def _check(file: Path, rows: list[tuple[str, Row]]) -> None:
+    if sum(_is_chinese(row.get("instruction")) for _, row in rows) > len(rows) / 2:
         raise SpecError(
             f"{file}: the rows are in Chinese. The published rules are for its English files: "
             "give the folder data, not data_zh"
         )
-    for at, row in enumerate(rows):
-        for name, kind in _COLUMNS.items():
-            if not isinstance(row, dict) or not isinstance(row.get(name), kind):
-                raise SpecError(f"{file}: row {at}: {name} must be a {kind.__name__}. Columns: {', '.join(_COLUMNS)}")
+    for at, row in rows:
+        need_columns(at, row, _COLUMNS)
         if not 0 <= row["level"] <= 5:
-            raise SpecError(f"{file}: row {at}: level={row['level']} must be 0 to 5")
-    return rows
+            raise SpecError(f"{at}: level={row['level']} must be 0 to 5")
 
 
-def _is_chinese(row: object) -> bool:
-    text = row.get("instruction") if isinstance(row, dict) else None
+def _is_chinese(text: object) -> bool:
     return isinstance(text, str) and len(_CHINESE.findall(text)) > len(text) / 4
 
 
-def _prompt(file: Path, at: int, row: dict[str, Any]) -> Prompt | None:
+def _prompt(file: Path, at: str, row: Row) -> Prompt | None:
     """Return the row's prompt; None if it has no constraint, or none that a program decides."""
     ref = next(_refs(file, row), None)
     if row["level"] == 0 or ref is None:
         return None
     resolve(ref, profile="followbench")
     if row["source"] == "CONLL2003" and choices(row["target"]) is None:
-        raise SpecError(f"{file}: row {at}: target={row['target'][:80]!r} must be a list in Python's notation")
+        raise SpecError(f"{at}: target={row['target'][:80]!r} must be a list in Python's notation")
     group = f"{file.stem.removesuffix('_constraints')}-{row['example_id']}"
     return _make_prompt(group, row, (ref,))
 
 
-def _make_prompt(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...]) -> Prompt:
+def _make_prompt(group: str, row: Row, refs: tuple[ConstraintRef, ...]) -> Prompt:
     tags = {
         "slice": f"level {row['level']}",
         "level": str(row["level"]),
@@ -155,22 +136,22 @@ def _make_prompt(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...
     return Prompt(f"{group}-{row['level']}", (Turn(row["instruction"], refs),), source="followbench", tags=tags)
 
 
-def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided_ids: set[str]) -> Iterator[Prompt]:
+def _judged_prompts(file: Path, rows: list[tuple[str, Row]], decided_ids: set[str]) -> Iterator[Prompt]:
     """Yield prompts of the other rows; each constraint is what one level asks beyond the level below."""
-    texts = {(row["example_id"], row["level"]): row["instruction"] for row in rows}
-    for at, row in enumerate(rows):
+    texts = {(row["example_id"], row["level"]): row["instruction"] for _, row in rows}
+    for at, row in rows:
         number, level = row["example_id"], row["level"]
         path = [texts.get((number, one)) for one in range(level + 1)]
         group = f"{file.stem.removesuffix('_constraints')}-{number}"
         if level == 0 or f"{group}-{level}" in decided_ids:
             continue
         if None in path:
-            raise SpecError(f"{file}: row {at}: example {number} lacks the level {path.index(None)} below it")
+            raise SpecError(f"{at}: example {number} lacks the level {path.index(None)} below it")
         refs = judged_refs(_ADDED.format(before=before, after=after) for before, after in pairwise(path))
         yield _make_prompt(group, row, refs)
 
 
-def _refs(file: Path, row: dict[str, Any]) -> Iterator[ConstraintRef]:
+def _refs(file: Path, row: Row) -> Iterator[ConstraintRef]:
     if file.name == "example_constraints.json":
         yield ConstraintRef("followbench:template", {"target": row["target"]})
     elif row["source"] in SUMMARIES:

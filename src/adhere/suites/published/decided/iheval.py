@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from adhere.errors import SpecError, UsageError
-from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Sampling, Tool, ToolCall, Turn, content_hash
+from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Sampling, Tool, ToolCall, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows, where
 
 TYPES = ("reference", "aligned", "conflict")
 RULES, LANGUAGE = ("single-turn", "multi-turn"), "lang-detect"
@@ -71,20 +71,20 @@ def load(argument: str | None) -> Suite:
     for file, place in places.items():
         rows, hashes["/".join(place)] = read_rows(file)
         prompts += [_prompt(at, row, place) for at, row in rows]
-    need_unique(f"iheval:{argument}", [prompt.id for prompt in prompts])
     there = {prompt.tags["slice"] for prompt in prompts}
-    counts = note({"prompts": len(prompts), "files": len(places)}, {})
-    return Suite(
-        name=f"iheval:{argument}",
-        version="2",
-        prompts=tuple(prompts),
-        slices=tuple(one for task in TASKS for kind in TYPES if (one := f"{task} {kind}") in there),
-        settings={"files_sha256": content_hash(hashes), "note": counts},
+    return make_suite(
+        "iheval",
+        argument,
+        prompts,
+        sha256=hashes,
+        note=note({"prompts": len(prompts), "files": len(places)}, {}),
         citation=(
             "Z. Zhang et al., IHEval: Evaluating Language Models on Following the Instruction "
             "Hierarchy, arXiv 2502.08745"
         ),
         sampling=Sampling(max_new_tokens=1024),
+        slices=tuple(one for task in TASKS for kind in TYPES if (one := f"{task} {kind}") in there),
+        version="2",
     )
 
 

@@ -25,10 +25,10 @@ from typing import Any
 
 from adhere.constraints.published.mathif.table import IDS
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
+from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows, where
 
 STEPS = "Let's think step by step and output the final answer within \\boxed{}."
 LEVELS = {1: "single", 2: "double", 3: "triple"}
@@ -53,21 +53,17 @@ def load(argument: str | None) -> Suite:
     for file in files:
         rows, hashes[file.name] = read_rows(file)
         prompts += [_prompt(at, row, file) for at, row in rows]
-    if not prompts:
-        raise SpecError(f"mathif:{argument}: no rows")
-    need_unique(f"mathif:{argument}", [prompt.id for prompt in prompts])
     counts = {"prompts": len(prompts), "constraints": sum(len(prompt.constraints) for prompt in prompts)}
-    return Suite(
-        name=f"mathif:{argument}",
-        version="2",
-        prompts=tuple(prompts),
-        slices=tuple(LEVELS.values()),
-        settings={
-            "files_sha256": content_hash(hashes),
-            "note": note(counts, {"prompts": 420} if path.is_dir() else {}),
-        },
+    return make_suite(
+        "mathif",
+        argument,
+        prompts,
+        sha256=hashes,
+        note=note(counts, {"prompts": 420} if path.is_dir() else {}),
         citation="T. Fu et al., Scaling Reasoning, Losing Control (MathIF), arXiv 2505.14810",
         sampling=Sampling(max_new_tokens=16384, temperature=1.0, top_p=0.95),
+        slices=tuple(LEVELS.values()),
+        version="2",
     )
 
 

@@ -24,7 +24,7 @@ from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import loaded_json, need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import loaded_json, make_suite, need_columns, need_path, note, read_rows
 
 LANGUAGES = (
     "English", "Chinese", "French", "German", "Hindi", "Italian", "Portuguese", "Russian", "Spanish", "Thai",
@@ -45,7 +45,6 @@ def load(argument: str | None) -> Suite:
     path = need_path("multi-if", name)
     rows, sha256 = read_rows(path)
     prompts = [_prompt(at, row) for at, row in rows]
-    need_unique(f"multi-if:{name}", [prompt.id for prompt in prompts])
     there = tuple(language for language in LANGUAGES if any(prompt.tags["language"] == language for prompt in prompts))
     absent = [language for language in languages if language not in there]
     if absent or not prompts:
@@ -55,14 +54,15 @@ def load(argument: str | None) -> Suite:
         )
     chosen = [prompt for prompt in prompts if not languages or prompt.tags["language"] in languages]
     counts = {"conversations": len(chosen), "turns": sum(len(prompt.turns) for prompt in chosen)}
-    return Suite(
-        name=f"multi-if:{argument}",
-        version="1",
-        prompts=tuple(chosen),
-        slices=tuple(language for language in there if not languages or language in languages),
-        settings={"file_sha256": sha256, "note": note(counts, {} if languages else {"conversations": CONVERSATIONS})},
+    return make_suite(
+        "multi-if",
+        argument,
+        chosen,
+        sha256=sha256,
+        note=note(counts, {} if languages else {"conversations": CONVERSATIONS}),
         citation="Y. He et al., Multi-IF, arXiv 2410.15553",
         sampling=Sampling(max_new_tokens=1024, temperature=0.6, top_p=0.9),
+        slices=tuple(language for language in there if not languages or language in languages),
     )
 
 

@@ -25,9 +25,9 @@ import msgspec
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import LineFile
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, packed
+from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, packed
 from adhere.suites.base import Suite
-from adhere.suites.published.table import where
+from adhere.suites.published.table import make_suite, where
 
 TASKS = {"niah": 128, "vt": 30, "cwe": 120, "fwe": 50, "qa": 32}
 """Start of a task's name -> the number of tokens that the published code lets a model write."""
@@ -64,22 +64,18 @@ def load(argument: str | None) -> Suite:
         file = LineFile(path)
         prompts += _prompts(file, path.parent.name)
         hashes[f"{path.parent.name}/{path.name}"] = file.sha256
-    ids = [prompt.id for prompt in prompts]
-    if len(set(ids)) < len(ids):
-        twice = next(one for one in ids if ids.count(one) > 1)
-        raise SpecError(f"ruler:{argument}: two rows are {twice}. Give one file for each task")
-    tasks = tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts))
-    return Suite(
-        name=f"ruler:{argument}",
-        version="3",
-        prompts=tuple(prompts),
-        slices=tasks,
-        settings={
-            "files_sha256": content_hash(hashes),
-            "note": f"{len(prompts):,} prompts of {len(tasks)} of 13 tasks",
-        },
+    tasks = {path.parent.name for path in files}
+    if len(tasks) < len(files):
+        raise SpecError(f"ruler:{argument}: {len(files)} files of {len(tasks)} tasks. Give one file for each task")
+    return make_suite(
+        "ruler",
+        argument,
+        prompts,
+        sha256=hashes,
+        note=f"{len(prompts):,} prompts of {len(tasks)} of 13 tasks",
         citation="C.-P. Hsieh et al., RULER, arXiv 2404.06654",
         sampling=Sampling(max_new_tokens=MOST_TOKENS),
+        version="3",
     )
 
 

@@ -44,7 +44,7 @@ from adhere.suites.base import Suite
 from adhere.suites.published.code_texts import Code, Template
 from adhere.suites.published.needlebench import texts
 from adhere.suites.published.needlebench.hidden import LANGUAGES, Families, Needles, asked_together
-from adhere.suites.published.table import need_path, note, where
+from adhere.suites.published.table import make_suite, need_path, note, where
 
 SIZES = {
     "4k": (1000, 2000, 3000, 4000),
@@ -138,19 +138,14 @@ def load(argument: str | None) -> Suite:
         build = _Builder(folder, codes, part)
         prompts = [prompt for language in part.languages for prompt in build.prompts(language)]
         files |= build.files
-    slices = dict.fromkeys(prompt.tags["slice"] for prompt in prompts)
-    counts = {"prompts": len(prompts), "rows of the published table": len(slices)}
+    counts = {"prompts": len(prompts), "rows of the published table": len({one.tags["slice"] for one in prompts})}
     expected = sum(part.prompts_at(task) for task in TASKS) * 2 * len(SIZES[part.size]) if part.is_whole else 0
-    return Suite(
-        name=f"needlebench:{argument}",
-        version="1",
-        prompts=tuple(prompts),
-        slices=tuple(slices),
-        settings={
-            "files_sha256": content_hash(files),
-            "note": note(counts, {"prompts": expected} if expected else {})
-            + ("" if expected else ", a part of the suite"),
-        },
+    return make_suite(
+        "needlebench",
+        argument,
+        prompts,
+        sha256=files,
+        note=note(counts, {"prompts": expected}) if expected else f"{note(counts, {})}, a part of the suite",
         citation="M. Li et al., NeedleBench, arXiv 2407.11963",
         sampling=Sampling(max_new_tokens=2048),
     )
@@ -244,7 +239,7 @@ class _Builder:
             for length in self.part.lengths:
                 hay = self._hay[language].first(repeat, self._room(language, length, [inside]))
                 for depth in DEPTHS:
-                    context = self.tokens.decode(texts.with_one(hay, inside, depth))
+                    context = self.tokens.decode(texts.with_many(hay, [inside], [depth]))
                     text = around.filled({"context": context, "retrieval_question": needle.question})
                     yield _prompt(text, refs, Cell(TASKS[0], language, length, repeat, depth))
 

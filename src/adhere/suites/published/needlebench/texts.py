@@ -93,21 +93,9 @@ def shuffle_needles(needles: Sequence[T], seed: int) -> list[T]:
     return order
 
 
-def with_one(hay: list[int], needle: list[int], depth: int) -> list[int]:
-    """Return `hay` with one needle at a depth in percent."""
-    at = int(len(hay) * (depth / 100))
-    return hay[:at] + needle + hay[at:]
-
-
 def with_many(hay: list[int], needles: Sequence[list[int]], depths: Sequence[int]) -> list[int]:
     """Return `hay` with a needle at each depth, in percent of the text without needles."""
-    points = [int(len(hay) * (depth / 100)) for depth in depths]
-    offset = 0
-    for point, needle in zip(points, needles, strict=True):
-        at = min(point + offset, len(hay))
-        hay = hay[:at] + needle + hay[at:]
-        offset += len(needle)
-    return hay
+    return _insert(hay, needles, [int(len(hay) * (depth / 100)) for depth in depths])
 
 
 def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list[int]:
@@ -127,6 +115,11 @@ def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list
         )
         points.append(min(point, total + before))
         before += len(needle)
+    return _insert(hay, needles, points)
+
+
+def _insert(hay: list[int], needles: Sequence[list[int]], points: Sequence[int]) -> list[int]:
+    """Return `hay` with each needle put in at its point, moved on by the needles before it."""
     offset = 0
     for point, needle in zip(points, needles, strict=True):
         hay = hay[: point + offset] + needle + hay[point + offset :]
