@@ -9,6 +9,7 @@ import click
 
 from adhere.cli.options import EXISTING_FILE, PATH, flag, option
 from adhere.progress import for_terminal
+from adhere.schema import encode, write_atomic
 from adhere.terminal import columns, show
 
 
@@ -36,7 +37,6 @@ def command(target: str, rows: Path | None, html: Path | None, as_json: bool) ->
     from adhere.report.audit.text import audit_text
     from adhere.rewards.audit import audit, open_reward, own_rows, read_audit_rows
     from adhere.rewards.audit.world import world_rows
-    from adhere.schema import encode, write_atomic
 
     if target.startswith("world:"):
         from adhere.environments.worlds import world_env

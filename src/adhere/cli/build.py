@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.engine import engine_options, run_on
-from adhere.cli.offer import suite_names
+from adhere.cli.offer import fetch_and_use, suite_names
 from adhere.cli.options import EXISTING_FILE, FILE, PATH, flag, option
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode, write_rows
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ def endpoint_of(spec: DataSpec | ChecksSpec) -> EndpointOptions | None:
     Raises:
         UsageError: A field cannot be added or left out, or the model runs on this machine.
     """
-    from adhere.errors import UsageError
     from adhere.models.catalog import is_endpoint
     from adhere.models.http.options import EndpointOptions
 
@@ -96,10 +97,7 @@ def data(
     from adhere.build.dataset.card import yield_table
     from adhere.build.dataset.make import build_dataset
     from adhere.build.dataset.spec import DataSpec, change_spec, load_spec
-    from adhere.cli.offer import fetch_and_use
-    from adhere.errors import UsageError
     from adhere.models.catalog import open_model
-    from adhere.schema import encode
 
     if spec is None and model is None:
         raise UsageError("Say what to build: adhere build DATA.toml, or at least adhere build --model MODEL")
@@ -136,10 +134,7 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 
     from adhere.build.checks.make import build_checks, checks_text
     from adhere.build.checks.spec import ChecksSpec, load_checks_spec
-    from adhere.cli.offer import fetch_and_use
-    from adhere.errors import UsageError
     from adhere.models.catalog import open_model
-    from adhere.schema import encode
 
     if spec is None and model is None:
         raise UsageError(
@@ -167,7 +162,6 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 def convert(rows: Path, table: str, to: Shape | None, source: Shape | None, out: Path) -> None:
     """Rows (JSON lines) from TRL's columns to another tool's shape, or back."""
     from adhere.build.convert import back_row, convert_row, has_shape, write_table
-    from adhere.errors import UsageError
     from adhere.shapes.files import read_rows
 
     if to is not None and source is None:
@@ -220,10 +214,7 @@ def transform_rows(
     from adhere.build.convert import read_table, write_table
     from adhere.build.transforms import Settings, transform
     from adhere.build.transforms.asking import asking, parse_options
-    from adhere.cli.offer import fetch_and_use
-    from adhere.errors import UsageError
     from adhere.models.catalog import open_model
-    from adhere.schema import write_rows
 
     if engine is not None:
         from adhere.steps import Transform

@@ -9,7 +9,9 @@ import click
 
 from adhere.cli.offer import model_names
 from adhere.cli.options import FILE, FOLDER, PATH, flag, option, spreading
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode, write_atomic
 from adhere.terminal import columns, show
 
 
@@ -57,8 +59,6 @@ def command(
     With --sources each sentence that asserts something is held against them: supported, denied, partly, not found, or
     cannot tell. Exit code 1 where a source denies one, or the DOCs contradict themselves.
     """
-    from adhere.errors import UsageError
-
     if sources or statements is not None:
         if question or runs or corrections:
             raise UsageError(
@@ -94,7 +94,6 @@ def _tables(
     from adhere.report.claims.answer import answer_markdown, answer_text, panel_text, runs_text
     from adhere.report.claims.html import claims_html
     from adhere.report.claims.text import claims_text, claims_tsv
-    from adhere.schema import write_atomic
 
     examination = examine(documents, question=question, runs=runs, reviewers=reviewers, corrections=corrections)
     pages: list[tuple[Path, str]] = []
@@ -141,7 +140,6 @@ def _statements(
     from adhere.evidence.examine import examine
     from adhere.evidence.statements.examine import examine_statements
     from adhere.report.claims.statements import statements_html, statements_markdown, statements_text, statements_tsv
-    from adhere.schema import encode, write_atomic
 
     statements = examine_statements(
         documents, sources, statements_file=statements_file, reviewers=reviewers, splitter=splitter

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from adhere.cli.options import EXISTING_FOLDER, flag
+from adhere.errors import Incomplete, UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 
@@ -22,9 +24,7 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
     They lie in DIR/compact and may be deleted at any time: the segments stay what counts. `--check` exits 3 where the
     files are out of date.
     """
-    from adhere.errors import Incomplete, UsageError
     from adhere.report.tables.grouped import grouped_text
-    from adhere.schema import encode
     from adhere.store.tables.compact import FOLDER, compact, made_from, whats_stale
     from adhere.store.tables.grouped import group_counts
 

@@ -10,7 +10,8 @@ import click
 from adhere.cli.gates import GateFiles, gate_options
 from adhere.cli.offer import suite_names
 from adhere.cli.options import FILE, PATH, Number, Sides, flag, option, side_options
-from adhere.schema import View
+from adhere.errors import UsageError
+from adhere.schema import View, encode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ def command(
 
     Runs of different prompts or engines are refused: their difference would mean nothing.
     """
-    from adhere.errors import UsageError
     from adhere.report.tables.compare import compare_text
-    from adhere.schema import encode
 
     if not fail_if_worse and fail_below is None:
         gate_files.refuse_without_gate("--fail-below or --fail-if-worse")
@@ -178,7 +177,6 @@ def _with_sides(comparisons: list[Comparison], paths: tuple[Path, ...], options:
 def _runs(
     paths: tuple[Path, ...], view: View, across_engines: bool, *, equal_tokens: bool, length_controlled: bool
 ) -> list[Comparison]:
-    from adhere.errors import UsageError
     from adhere.pipeline.compare import compare_runs
     from adhere.pipeline.compare.equal import at_equal_tokens, with_equal_length
     from adhere.store.sharded import load_run

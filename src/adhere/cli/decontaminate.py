@@ -10,7 +10,9 @@ import click
 from adhere.cli.engine import engine_options, run_on
 from adhere.cli.offer import suite_names
 from adhere.cli.options import PATH, flag, option
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -80,9 +82,7 @@ def command(
     from adhere.build.decontaminate.files import decontaminate_file
     from adhere.build.decontaminate.rows import Decontaminate, Settings, default_columns, items_of
     from adhere.build.decontaminate.scores import both_parts, decontamination_text
-    from adhere.errors import UsageError
     from adhere.lines.workers import cores
-    from adhere.schema import encode
 
     if runs and rule != "ngram":
         raise UsageError("--run goes with --rule ngram, the rule for test items")

@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from adhere.cli.options import EXISTING_FOLDER, flag, option
+from adhere.errors import IntegrityError, UsageError
+from adhere.schema import encode
 from adhere.terminal import show
 
 PACKAGES = {
@@ -37,7 +39,6 @@ def command(directories: tuple[Path, ...], trainer: str | None, as_json: bool) -
     since.
     """
     from adhere import __version__
-    from adhere.schema import encode
 
     if trainer is not None:
         from adhere.integrations.houses import house_of, house_text
@@ -65,8 +66,6 @@ def command(directories: tuple[Path, ...], trainer: str | None, as_json: bool) -
 
 def _examine(directories: tuple[Path, ...], *, as_json: bool) -> None:
     """Print for every Run what was changed; exit 5 if anything was."""
-    from adhere.errors import IntegrityError, UsageError
-    from adhere.schema import encode
     from adhere.store.seals.examine import examine
 
     examinations = {

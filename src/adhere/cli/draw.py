@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_for, endpoint_options
-from adhere.cli.offer import model_names
+from adhere.cli.offer import fetch_and_use, model_names
 from adhere.cli.options import FOLDER, Number, flag, option
 from adhere.progress import for_terminal
+from adhere.schema import Sampling, encode
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -51,10 +52,8 @@ def command(
     to interrupt: answers are stored as they arrive, and the same command asks only for those that are missing.
     OUT/rows/*.jsonl are the answers as rows, for `adhere verify` and for training.
     """
-    from adhere.cli.offer import fetch_and_use
     from adhere.models.catalog import open_model
     from adhere.models.http.replicas import replicas_of
-    from adhere.schema import Sampling, encode
     from adhere.steps.farm import draw, lacking
     from adhere.store.sharded import SHARD_ANSWERS
 

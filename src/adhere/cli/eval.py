@@ -10,10 +10,12 @@ import click
 
 from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.gates import GateFiles, Gates, gate_options
-from adhere.cli.offer import model_names
+from adhere.cli.offer import fetch_and_use, model_names
 from adhere.cli.options import EXISTING_FILE, EXISTING_FOLDER, FOLDER, Asking, Number, asking_options, flag, option
 from adhere.cli.track import Trackers
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -91,13 +93,11 @@ def command(
     import asyncio
 
     from adhere import suites as suite_room
-    from adhere.cli.offer import fetch_and_use
     from adhere.models.base import ResumableModel
     from adhere.models.catalog import open_batched, open_model
     from adhere.pipeline.evaluate import EvalSpec, evaluate
     from adhere.report.run.text import run_text
     from adhere.report.run.troubles import troubles_of
-    from adhere.schema import encode
 
     progress = for_terminal()
     suites = [suite_room.load(name, seed=asking.seed, limit=asking.limit) for name in asking.suites]
@@ -167,7 +167,6 @@ def insist_on_time(model: Model, spec: EvalSpec, directory: Path, progress: Prog
     """
     import sys
 
-    from adhere.errors import UsageError
     from adhere.models.local.deferred import DeferredModel
     from adhere.store.run import Run
 

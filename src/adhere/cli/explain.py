@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from adhere.cli.options import flag
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 
@@ -17,7 +18,6 @@ def command(kinds: tuple[str, ...], as_json: bool) -> None:
     KIND is an id such as length:at_most: adhere list constraints PATTERN.
     """
     from adhere.report.tables.kinds import explain_kind, kind_text
-    from adhere.schema import encode
 
     explanations = [explain_kind(name) for name in kinds]
     show(encode(explanations) if as_json else "\n\n".join(kind_text(one, width=columns()) for one in explanations))

@@ -9,6 +9,7 @@ import click
 
 from adhere.cli.offer import suite_names
 from adhere.cli.options import FOLDER, PATH, option
+from adhere.errors import UsageError
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def command(
     `inspect view`, EvalScope's app and lm-eval's tools then open them, and `adhere compare` reads them back. `--to hub`
     writes `.eval_results/SUITE.yaml` for a model's repository on the Hugging Face hub; nothing is uploaded.
     """
-    from adhere.errors import UsageError
     from adhere.integrations.lm_eval.task import write_task
     from adhere.integrations.shared.export import export
     from adhere.store.sharded import load_run

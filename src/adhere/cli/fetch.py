@@ -8,6 +8,7 @@ import click
 
 from adhere.cli.options import PATH, option
 from adhere.progress import for_terminal
+from adhere.schema import cache_root
 from adhere.terminal import show
 
 
@@ -30,7 +31,6 @@ def command(name: str, cache: Path | None) -> None:
 
 
 def _suite(name: str, cache: Path | None) -> None:
-    from adhere.schema import cache_root
     from adhere.suites.fetch import command as use
     from adhere.suites.fetch import fetch_suite
 

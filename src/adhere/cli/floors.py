@@ -6,7 +6,7 @@ import click
 
 from adhere.cli.offer import suite_names
 from adhere.cli.options import flag, option
-from adhere.schema import MODES, Mode
+from adhere.schema import MODES, Mode, encode
 from adhere.terminal import columns, show
 
 
@@ -25,7 +25,6 @@ def command(suite_name: str, mode: Mode, limit: int | None, kinds: bool, as_json
     from adhere import suites
     from adhere.pipeline.floors import floors_of
     from adhere.report.tables.floors import floors_text
-    from adhere.schema import encode
 
     suite = suites.load(suite_name, limit=limit)
     rows = floors_of(suite.prompts, mode=mode, cut_answers=suite.cut_answers)

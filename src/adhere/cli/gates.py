@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from adhere.cli.options import FILE, Command, as_one, option
+from adhere.errors import GateError, Incomplete, UsageError
 
 if TYPE_CHECKING:
     from adhere.pipeline.gates import Gate
@@ -29,8 +30,6 @@ class GateFiles(NamedTuple):
             UsageError: A file of gates is wanted.
         """
         if self.junit or self.summary:
-            from adhere.errors import UsageError
-
             raise UsageError(f"--junit and --gates write gates: say {gates}, too")
 
     def write(self, gates: list[Gate]) -> None:
@@ -50,8 +49,6 @@ class GateFiles(NamedTuple):
             GateError: A gate does not hold.
             Incomplete: A gate cannot be decided, and `undecided` is not `pass`.
         """
-        from adhere.errors import GateError, Incomplete
-
         failed, unknown = (
             [f"{gate.run}: {gate.gate}: {gate.why}" for gate in gates if gate.outcome == outcome]
             for outcome in ("does not hold", "cannot tell")
@@ -117,8 +114,6 @@ class Gates:
             Incomplete: Too little was measured, or too little to decide a gate.
             GateError: A gate does not hold.
         """
-        from adhere.errors import Incomplete
-
         self.files.write(self.found)
         if lacking:
             raise Incomplete("Incomplete. " + " ".join(lacking))

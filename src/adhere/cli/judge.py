@@ -10,9 +10,10 @@ import click
 
 from adhere.cli.endpoint import endpoint_for, endpoint_options
 from adhere.cli.engine import ENGINES
-from adhere.cli.offer import model_names
+from adhere.cli.offer import fetch_and_use, model_names
 from adhere.cli.options import EXISTING_FILE, FOLDER, Number, flag, option
 from adhere.progress import for_terminal
+from adhere.schema import content_hash, encode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -72,12 +73,10 @@ def command(
     numbers are stored beside the run, which stays as it is. Safe to interrupt: the same command asks for what is
     missing.
     """
-    from adhere.cli.offer import fetch_and_use
     from adhere.lines.workers import cores
     from adhere.models.catalog import open_model
     from adhere.pipeline.judge_model.responding import read_labels
     from adhere.report.run.text import run_text
-    from adhere.schema import content_hash, encode
     from adhere.steps.engines import do_each
     from adhere.steps.judging import JudgeRuns
     from adhere.store.sharded import load_run

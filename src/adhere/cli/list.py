@@ -14,6 +14,8 @@ import click
 
 from adhere.cli.offer import suite_names
 from adhere.cli.options import PATH, flag, option
+from adhere.errors import AdhereError, UsageError
+from adhere.schema import encode
 from adhere.terminal import columns, one_line, show
 
 WHAT = ("constraints", "suites", "models", "stages", "transforms", "runs")
@@ -42,9 +44,6 @@ def command(what: str, pattern: str | None, directory: Path, problems_of: str | 
 
     Into a file or a pipe each is one line, however long.
     """
-    from adhere.errors import UsageError
-    from adhere.schema import encode
-
     listings: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "constraints": _constraints,
         "suites": lambda: _suites(hashes=as_json),
@@ -190,7 +189,6 @@ def _transforms() -> list[dict[str, Any]]:
 
 
 def _runs(directory: Path) -> list[dict[str, Any]]:
-    from adhere.errors import AdhereError
     from adhere.store.sharded import load_run
     from adhere.store.shelf import kind_of, run_folders
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from adhere.cli.offer import suite_names
+from adhere.errors import UsageError
 from adhere.schema import MODES, Mode
 
 if TYPE_CHECKING:
@@ -189,8 +190,6 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     Raises:
         UsageError: A value has another form.
     """
-    from adhere.errors import UsageError
-
     wrong = [one for one in texts if not all(one.partition("="))]
     if wrong:
         raise UsageError(f"{option} {wrong[0]}: write NAME=NAME")

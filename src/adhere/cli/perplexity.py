@@ -9,6 +9,7 @@ import click
 
 from adhere.cli.offer import model_names
 from adhere.cli.options import PATH, Number, flag, option
+from adhere.schema import encode, write_atomic
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
     from adhere.models.local.transformers import load_weights
     from adhere.pipeline.compare.perplexity import compare, measure, read_texts
     from adhere.report.tables.perplexity import perplexity_text
-    from adhere.schema import encode
     from adhere.study.run.plain import plain_texts
 
     for package in ("torch", "transformers"):
@@ -64,7 +64,6 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
 
 
 def _write(out: Path, perplexities: list[Perplexity]) -> None:
-    from adhere.schema import encode, write_atomic
     from adhere.store.manifest import slug
 
     out.mkdir(parents=True, exist_ok=True)

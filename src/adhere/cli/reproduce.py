@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from adhere.cli.options import EXISTING_FOLDER, flag
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 
@@ -24,7 +25,6 @@ def command(directory: Path, as_json: bool) -> None:
     beside it.
     """
     from adhere.report.study.reproduction import reproduction_text, starts_reproduction_text
-    from adhere.schema import encode
     from adhere.study.outcome.drawn import FILE as DRAWN
     from adhere.study.outcome.drawn import reproduce_drawn
     from adhere.study.outcome.reproduce import reproduce

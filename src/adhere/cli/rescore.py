@@ -8,6 +8,7 @@ import click
 
 from adhere.cli.options import FOLDER, flag
 from adhere.progress import for_terminal
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 
@@ -20,7 +21,6 @@ def command(runs: tuple[Path, ...], details: bool, as_json: bool) -> None:
     from adhere.pipeline.evaluate import rescore
     from adhere.report.run.text import run_text
     from adhere.report.run.troubles import troubles_of
-    from adhere.schema import encode
     from adhere.store.sharded import load_run
 
     for directory in runs:

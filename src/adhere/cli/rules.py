@@ -9,7 +9,9 @@ import click
 
 from adhere.cli.offer import model_names
 from adhere.cli.options import EXISTING_FOLDER, FILE, PATH, Number, flag, option, spreading
+from adhere.errors import GateError, UsageError
 from adhere.progress import for_terminal
+from adhere.schema import write_atomic
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -64,8 +66,6 @@ def command(
       adhere rules list AGENTS.md                   the rules, and about what each costs in tokens
       A file of that name is ./compile or ./list.
     """  # noqa: D301 - click's mark
-    from adhere.errors import UsageError
-
     if rules in {"compile", "list"}:
         _of_file(rules, sessions, model)
         return
@@ -78,7 +78,6 @@ def command(
 
 def _of_file(word: str, files: tuple[Path, ...], model: str | None) -> None:
     """Run `adhere rules compile` or `list`."""
-    from adhere.errors import UsageError
     from adhere.report.rules.text import rule_list
     from adhere.rules.checks.spec import rules_toml
     from adhere.rules.examine import read_rules
@@ -119,14 +118,12 @@ def _examine(
     html: Path | None, least: float | None, junit: Path | None,
 ) -> None:  # fmt: skip
     """Read sessions, judge them and print the findings; check the gate last."""
-    from adhere.errors import GateError, UsageError
     from adhere.pipeline.gates import junit as junit_xml
     from adhere.report.rules.html import rules_html
     from adhere.report.rules.text import rules_text
     from adhere.rules.examine import examine, open_rules
     from adhere.rules.gate import gates_of
     from adhere.rules.session.discover import own_sessions
-    from adhere.schema import write_atomic
 
     rules, versions = open_rules(file)
     folder = repo if repo is not None else file.resolve().parent

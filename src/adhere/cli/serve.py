@@ -7,8 +7,9 @@ from functools import partial
 
 import click
 
-from adhere.cli.offer import model_names
+from adhere.cli.offer import fetch_and_use, model_names
 from adhere.cli.options import option
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
@@ -31,8 +32,6 @@ def command(
     """
     import asyncio
 
-    from adhere.cli.offer import fetch_and_use
-    from adhere.errors import UsageError
     from adhere.models.catalog import is_endpoint, open_model
     from adhere.serve.server import ModelServer
 

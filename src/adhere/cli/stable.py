@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_for, endpoint_options
-from adhere.cli.offer import model_names, suite_names
+from adhere.cli.offer import fetch_and_use, model_names, suite_names
 from adhere.cli.options import FOLDER, flag, option
 from adhere.progress import for_terminal
+from adhere.schema import encode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -41,11 +42,9 @@ def command(
     import msgspec
 
     from adhere import suites
-    from adhere.cli.offer import fetch_and_use
     from adhere.models.catalog import open_model
     from adhere.pipeline.stable import measure_stability
     from adhere.report.tables.stable import stable_text
-    from adhere.schema import encode
     from adhere.store.stability import store
 
     progress = for_terminal()

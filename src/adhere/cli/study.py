@@ -11,7 +11,9 @@ import click
 from adhere.cli.engine import emit_array, parts_options
 from adhere.cli.offer import model_names
 from adhere.cli.options import FILE, PATH, Sides, flag, option, side_options
+from adhere.errors import UsageError
 from adhere.progress import for_terminal
+from adhere.schema import encode, write_atomic
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -174,8 +176,6 @@ def _publish_together(
     together: StartsResult | DrawnResult, directory: Path, html: str, text: str, *, as_json: bool
 ) -> None:
     """Write the page of several studies together and print their answer."""
-    from adhere.schema import encode, write_atomic
-
     page = directory / "report.html"
     write_atomic(page, html.encode("utf-8", "replace"))
     show(encode(together) if as_json else text)
@@ -199,7 +199,6 @@ def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> 
     import msgspec
 
     from adhere.report.study.power import power_html, power_text
-    from adhere.schema import encode, write_atomic
     from adhere.study.design.check import load_study
     from adhere.study.outcome.designs import KNOWN
     from adhere.study.outcome.power import components_of, own_design, power_table
@@ -238,8 +237,6 @@ def _with_options(study: StudySpec, *, start: str | None, device: str | None, ac
 def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
     import msgspec
 
-    from adhere.errors import UsageError
-    from adhere.schema import encode
     from adhere.study.design.inputs import held_out_suite
     from adhere.study.design.register import register
 
@@ -257,16 +254,12 @@ def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
 
 
 def _require_alone(what: str, *, only_plan: bool, shard: str | None) -> None:
-    from adhere.errors import UsageError
-
     if only_plan or shard is not None:
         raise UsageError(f"{what}: leave --plan and --shard out")
 
 
 def _require_one_start(study: StudySpec) -> None:
     import msgspec
-
-    from adhere.errors import UsageError
 
     if study.starts:
         raise UsageError("--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME")
@@ -344,7 +337,6 @@ def _publish(
     """
     from adhere.report.study.html import study_html
     from adhere.report.study.text import study_text
-    from adhere.schema import encode, write_atomic
     from adhere.study.outcome.answer import study_answer
     from adhere.study.run.records import pack
 

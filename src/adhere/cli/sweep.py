@@ -10,6 +10,9 @@ import click
 from adhere.cli.endpoint import endpoint_options
 from adhere.cli.engine import emit_array, parts_options
 from adhere.cli.options import FILE, PATH, Asking, Number, asking_options, flag, option
+from adhere.errors import Incomplete, OutOfCredit, UsageError
+from adhere.progress import Silent, for_terminal
+from adhere.schema import encode
 from adhere.terminal import columns, one_line, show
 
 if TYPE_CHECKING:
@@ -70,11 +73,8 @@ def command(
     from dataclasses import replace
 
     from adhere.cli.live import watching
-    from adhere.errors import UsageError
     from adhere.lines.workers import parse_shard
-    from adhere.progress import Silent, for_terminal
     from adhere.report.pages import StoredSweep
-    from adhere.schema import encode
     from adhere.sweep.leaderboard import leaderboard
     from adhere.sweep.run import SweepRequest, run_sweep
     from adhere.sweep.spec import Filter
@@ -132,8 +132,6 @@ def raise_if_incomplete(sweep: Sweep, board: Leaderboard, min_coverage: float) -
         OutOfCredit: The endpoint has no credit left.
         Incomplete: Models were set aside, or too few of their answers were measured.
     """
-    from adhere.errors import Incomplete, OutOfCredit
-
     if sweep.stopped_for == "interrupted":
         raise KeyboardInterrupt
     if sweep.stopped_for == "credit":
@@ -163,8 +161,6 @@ def insist_writable(path: Path) -> None:
         UsageError: The report cannot be written.
     """
     import tempfile
-
-    from adhere.errors import UsageError
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ import click
 from adhere.cli.offer import model_names
 from adhere.cli.options import PATH, flag, option
 from adhere.progress import Progress, Silent, for_terminal
+from adhere.schema import encode, write_atomic
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def command(
     import msgspec
 
     from adhere.integrations.emit import Trainer, trainer_files
-    from adhere.schema import encode, write_atomic
     from adhere.train.parallel import processes as joined
     from adhere.train.recipe.launchers import launch_file
     from adhere.train.recipe.load import load_recipe, machine_of

@@ -8,7 +8,8 @@ import click
 
 from adhere.cli.offer import suite_names
 from adhere.cli.options import PATH, flag, option
-from adhere.schema import MODES, Mode
+from adhere.errors import UsageError
+from adhere.schema import MODES, Mode, encode
 from adhere.terminal import columns, show
 
 
@@ -40,10 +41,8 @@ def command(  # one option a parameter
     docs/reference/traps.md has the rules, and what they catch.
     """
     from adhere import suites
-    from adhere.errors import UsageError
     from adhere.pipeline.api import evaluate
     from adhere.report.tables.traps import arms_text, traps_text
-    from adhere.schema import encode
     from adhere.store.sharded import load_run
     from adhere.store.shelf import kind_of
     from adhere.verify.traps import answers_of_file, answers_of_run, score_traps

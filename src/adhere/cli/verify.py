@@ -10,8 +10,9 @@ import click
 from adhere.cli.engine import engine_options, run_on
 from adhere.cli.offer import suite_names
 from adhere.cli.options import Number, flag, option
+from adhere.errors import Incomplete, UsageError
 from adhere.progress import for_terminal
-from adhere.schema import MODES, Mode
+from adhere.schema import MODES, Mode, encode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -79,10 +80,8 @@ def command(
     is wrong, 3 too few answers were judged (everything is printed all the same), 130 interrupted.
     """
     from adhere import suites
-    from adhere.errors import Incomplete, UsageError
     from adhere.lines.workers import cores
     from adhere.report.tables.verify import verify_text
-    from adhere.schema import encode
     from adhere.verify.answers import verify
 
     progress = for_terminal()

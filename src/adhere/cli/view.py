@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from adhere.cli.options import EXISTING_FOLDER, flag, option
+from adhere.errors import UsageError
 from adhere.terminal import show
 
 
@@ -23,7 +24,6 @@ def command(directory: Path, port: int, opens: bool) -> None:
     import asyncio
     import webbrowser
 
-    from adhere.errors import UsageError
     from adhere.serve.browser import Browser
 
     folder = directory.resolve()

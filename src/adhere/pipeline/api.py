@@ -9,7 +9,7 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,28 +106,22 @@ def judge_many(
             f"Got {len(prompts)} prompts and {len(texts)} texts; each text answers the prompt at its place"
         )
     insist_on(mode, None)
-    one = partial(_judge_all, mode=mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
-    if jobs <= 1 or len(prompts) <= _SHARE:
-        return one((prompts, texts))
-    shares = in_order(one, _shares(prompts, texts), jobs=jobs, purpose="judging")
-    return [verdicts for _, share in shares for verdicts in share]
+    judge_share = partial(_judge_all, mode=mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
+    pairs = list(zip(prompts, texts, strict=True))
+    if jobs <= 1 or len(pairs) <= _SHARE:
+        return judge_share(pairs)
+    shares = (pairs[start : start + _SHARE] for start in range(0, len(pairs), _SHARE))
+    judged_shares = in_order(judge_share, shares, jobs=jobs, purpose="judging")
+    return [verdicts for _, share in judged_shares for verdicts in share]
 
 
 _SHARE = 1000
 
 
-def _shares(prompts: list[Prompt], texts: list[str]) -> Iterator[tuple[list[Prompt], list[str]]]:
-    for start in range(0, len(prompts), _SHARE):
-        yield prompts[start : start + _SHARE], texts[start : start + _SHARE]
-
-
 def _judge_all(
-    share: tuple[list[Prompt], list[str]], *, mode: Mode, random_seed: int | None, keep_reasoning: bool
+    share: Sequence[tuple[Prompt, str]], *, mode: Mode, random_seed: int | None, keep_reasoning: bool
 ) -> list[list[Verdict]]:
-    return [
-        judge(prompt, text, mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
-        for prompt, text in zip(*share, strict=True)
-    ]
+    return [judge(prompt, text, mode, random_seed=random_seed, keep_reasoning=keep_reasoning) for prompt, text in share]
 
 
 def check(

@@ -199,14 +199,10 @@ class Judge:
         """
         prompt_id, turn, draw = key
         verdicts: list[Verdict] = []
-        first, *others = checked_views(views)
+        views = checked_views(views)
         both = self.findings(text, reasoning=reasoning, whole=whole, views=views)
         for (index, id, version), (strict, loose) in zip(self._heads, both, strict=True):  # noqa: A001 - the field's word
-            finding = strict if first == "strict" else loose
-            verdicts.append(
-                Verdict(prompt_id, turn, draw, index, id, first, *finding, version, isinstance(finding, Fault))
-            )
-            for view in others:
+            for view in views:
                 finding = strict if view == "strict" else loose
                 verdicts.append(
                     Verdict(prompt_id, turn, draw, index, id, view, *finding, version, isinstance(finding, Fault))

@@ -140,13 +140,15 @@ def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engine
     name_a, name_b = _names(run_a.spec, run_b.spec)
     comparison = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
-    comparison = msgspec.structs.replace(
-        comparison, notes=(*comparison.notes, *_noise_notes(run_a, run_b, comparison.overall.difference))
-    )
     is_sealed = run_a.is_sealed and run_b.is_sealed
-    guards = (run_a.summary().overall.guard, run_b.summary().overall.guard) if is_sealed else None
-    over_draws = _over_draws(run_a, a, b)
-    return msgspec.structs.replace(comparison, answers=both, same_answers=same, over_draws=over_draws, guards=guards)
+    return msgspec.structs.replace(
+        comparison,
+        notes=(*comparison.notes, *_noise_notes(run_a, run_b, comparison.overall.difference)),
+        answers=both,
+        same_answers=same,
+        over_draws=_over_draws(run_a, a, b),
+        guards=(run_a.summary().overall.guard, run_b.summary().overall.guard) if is_sealed else None,
+    )
 
 
 def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:

@@ -129,38 +129,32 @@ def _constant(text: str) -> Callable[[str], str]:
     return lambda _prompt: text
 
 
+_CONSTANTS: dict[Group, dict[str, str]] = {
+    "constant": {
+        "yes": "yes",
+        "no": "no",
+        "42": "42",
+        "a full stop": ".",
+        "thanks": "Thank you for asking",
+        "hello": "Hello! How can I help you today?",
+        "my answer is yes": "My answer is yes.",
+        "empty object": "{}",
+    },
+    "refusal": {
+        "does not know": "I don't know.",
+        "sorry": "I'm sorry, but I can't help with that.",
+        "refusal in form": '{"error": "Unable to answer this request."}',
+    },
+    "filler": {
+        "lorem ipsum": _LOREM,
+        "lorem ipsum, long": "\n\n".join([" ".join([_LOREM] * 5)] * 4),
+        "one word": " ".join(["word"] * 300),
+        "a story": _STORY,
+        "every form": _FORM,
+    },
+}
 ANSWERERS: tuple[Answerer, ...] = (
-    *(
-        Answerer(name, "constant", _constant(text))
-        for name, text in (
-            ("yes", "yes"),
-            ("no", "no"),
-            ("42", "42"),
-            ("a full stop", "."),
-            ("thanks", "Thank you for asking"),
-            ("hello", "Hello! How can I help you today?"),
-            ("my answer is yes", "My answer is yes."),
-            ("empty object", "{}"),
-        )
-    ),
-    *(
-        Answerer(name, "refusal", _constant(text))
-        for name, text in (
-            ("does not know", "I don't know."),
-            ("sorry", "I'm sorry, but I can't help with that."),
-            ("refusal in form", '{"error": "Unable to answer this request."}'),
-        )
-    ),
-    *(
-        Answerer(name, "filler", _constant(text))
-        for name, text in (
-            ("lorem ipsum", _LOREM),
-            ("lorem ipsum, long", "\n\n".join([" ".join([_LOREM] * 5)] * 4)),
-            ("one word", " ".join(["word"] * 300)),
-            ("a story", _STORY),
-            ("every form", _FORM),
-        )
-    ),
+    *(Answerer(name, group, _constant(text)) for group, texts in _CONSTANTS.items() for name, text in texts.items()),
     Answerer("prompt", "echo", str),
     Answerer("first line", "echo", _first_line),
     Answerer("first sentence", "echo", _first_sentence),
