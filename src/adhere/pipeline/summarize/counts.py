@@ -54,7 +54,7 @@ class Trials:
 
 
 def _headline(sums: TrialSums, nothing: str) -> Rate:
-    """Return the rate as `_rate` does, but without a number where a tenth or more of the trials are undecided."""
+    """Return the rate as `_rate` does, but no number where a tenth of the trials, and ten at least, are undecided."""
     rate, n = _rate(sums, nothing), sums.undecided + sums.every[1]
     if not rate.n or sums.undecided < max(FEWEST_UNDECIDED, MOST_UNDECIDED * n):
         return rate

@@ -28,7 +28,7 @@ class PublishedFile(NamedTuple):
 
     Attributes:
         name: The suite's name, without a path.
-        profile: The profile whose semantics its constraints have.
+        profile: The published checkers that judge its constraints, such as `ifbench-2025`.
         citation: The citation of the paper.
         prompts, instructions: Their numbers in the published file; None if there is no single published file.
         sha256: The hash of the published file's bytes; None if we do not know them.
