@@ -77,8 +77,9 @@ class Count(Record, frozen=True):
 class Page(Record, frozen=True):
     """Holds one page of a query's result.
 
-    `rows` are some of the `matched` rows, from `start` on. The counts are over all rows that the search and `way`
-    match.
+    `rows` are some of the `matched` rows, from `start` on; `total` counts all rows. `ways` counts the rows that the
+    search matches, by way; `kinds` and `slices` count failures among those of them that the query's `way` matches.
+    `place` is the index, among the matching rows, of a row that was asked for; None if none was, or it does not match.
     """
 
     total: int

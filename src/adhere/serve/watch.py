@@ -43,7 +43,7 @@ Key = tuple[int, str, int, int]
 class ModelState(Record, frozen=True):
     """Holds the progress of one model of a sweep, or of one arm of a study at one seed.
 
-    `troubles` are attempts that were no answer; `reason` says why a model is dead. `id` is the Run of an arm,
+    `troubles` counts attempts that brought no answer; `reason` says why a model is dead. `id` is the Run of an arm,
     `result` its result.
     """
 

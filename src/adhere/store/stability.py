@@ -27,9 +27,9 @@ class Stability(Record, frozen=True):
 
     Attributes:
         model: Name of the model.
-        engine_sha256: Identity of the engine, so that only its runs get the result.
+        engine_sha256: Hash of model and engine (`engine_hash`); the result is about Runs with the same hash.
         suite: Name of the suite.
-        suite_sha256: Identity of the suite.
+        suite_sha256: Hash of the suite.
         max_new_tokens: Token limit of an answer.
         prompts: Number of first turns asked in each way.
         batch_invariant: What the engine says of itself.

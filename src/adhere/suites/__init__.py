@@ -184,8 +184,8 @@ def fetched_path(name: str, origin: Origin | None) -> Path | None:
 def describe(*, hashes: bool = True) -> list[Description]:
     """Describe every suite with its default settings, generated ones first.
 
-    Suites that need a file are described without it. A hash needs all prompts; without `hashes` a family makes only one
-    group of its default ones.
+    Suites that need a file are described without it. A hash needs all prompts of a suite; without `hashes`, families of
+    generated prompts make only one group of prompts, to tell their size.
     """
     rows = (_describe(name, source_of(name), hashes=hashes) for name in names())
     return sorted(rows, key=lambda row: (not row.generated, row.name))

@@ -258,9 +258,10 @@ class Keeper:
         return request._replace(suite=place) if isinstance(request, Request) else None
 
     def priced(self, model: str, names: Sequence[tuple[Name, bool]]) -> Iterator[tuple[Request, int]]:
-        """Yield requests as long as those of these names may become, each with its number, for what they may cost.
+        """Yield stand-ins for the requests with these names, to compute their cost; they are never sent.
 
-        They are never sent. For each episode of a suite, the requests of the longest prompt's episode are counted.
+        Each comes with the number of requests that it stands for, and is as long as these may become. Each episode of a
+        suite counts like one of the suite's longest prompt.
         """
         episodes_by_place = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
         for place, count in episodes_by_place.items():
@@ -388,7 +389,7 @@ class Keeper:
         return [(row, place) for row, place in places if isinstance(row, Entry)]
 
     def _note_spending(self, rows: list[tuple[SegmentWriter[Any], Any]]) -> None:
-        """Put the row of what was spent before the answers that it bought."""
+        """Put a row of the money spent so far before the rows of the answers that it bought, if it changed."""
         at_work = self._dispatcher
         spent_usd = self._spent_usd + (at_work.counts.spent_usd if at_work is not None else 0.0)
         reserved_usd = at_work.reserved_usd if at_work is not None else 0.0
@@ -407,7 +408,7 @@ class Keeper:
             del answers.fresh[name]
 
     def write_when_complete(self, model: str) -> None:
-        """Have a model that has all its answers judged while others are still asked, for judging takes time."""
+        """Mark a model that has all its answers, so that they are judged while others are still asked."""
         if model not in self._written and not self._open[model]:
             self._complete.add(model)
 
@@ -535,7 +536,7 @@ class _HaltableStep:
 
 
 def _adds(earlier: Response | None, response: Response) -> bool:
-    """Tell whether a Run lacks this answer; an answer that was judged stays, even if another process got one too."""
+    """Tell whether a Run takes this answer: it has none yet, or a failed call that differs."""
     return earlier is None or (earlier.status == "error" and earlier != response)
 
 

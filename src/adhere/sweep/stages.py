@@ -342,7 +342,7 @@ class _Stages:
         total = sum(map(len, names_by_model.values()))
         async with self._dispatching("ask", dispatcher, total) as insist:
             async for model, request, raw in dispatcher.answers():
-                insist()  # the disk is full: go on asking, and what is answered is lost
+                insist()  # stops where the disk is full, for what is answered would be lost
                 if more := keeper.answer(model, request, raw):
                     dispatcher.add(model, more, goes_first=True)
                 keeper.write_when_complete(model)

@@ -110,7 +110,9 @@ class SideFiles:
     def compare_seeds(
         self, a_S: Sequence[WantedModel], b_S: Sequence[WantedModel], options: SideOptions | None = None
     ) -> list[SideTest]:
-        """Compare the models of a with those of b on every task, seed by seed (`_S`); b may repeat one model.
+        """Compare two lists of models on every task; both have one model for each seed, in the same order.
+
+        b may repeat one model.
 
         Raises:
             UsageError: As `compare`; also if not all models have a task, or one of a harness's models fits two of ours.

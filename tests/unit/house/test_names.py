@@ -49,7 +49,7 @@ def test_what_a_participle_is() -> None:
 # Words of the field and of accounts, which say what they hold; `seen` is the usual set of what was met.
 TERMS = frozenset("chosen done expected failed packed padded passed rejected seen shared skipped trained".split())
 # Keywords that plug-ins write (`Finding`, `param`) and an option's field.
-KEYWORDS = frozenset("drawn measured needed said undecided".split())
+KEYWORDS = frozenset("drawn measured needed said".split())
 
 
 def test_parameters_and_annotated_variables_say_what_they_hold() -> None:

@@ -43,7 +43,7 @@ def follow(suite: str = "core", limit: int | None = None, seed: int | None = Non
         suite: Its name as in `adhere list suites`: `core`, `diagnostic:x5+seed7`, `ifeval:PATH`.
         limit: Most prompts, an even share of each slice.
         seed: Seed of generated suites.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
     """
     own_suite = suites.load(suite, limit=limit, seed=seed)
     own_suite.insist_on_no_episodes("adhere eval plays them")
@@ -110,7 +110,7 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
 
     Args:
         cut_answers: Whether an answer that hit the token limit fails, or is judged like others.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
     """
 
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - called so by inspect

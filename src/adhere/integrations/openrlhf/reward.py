@@ -81,7 +81,7 @@ def reward_func(
         queries: Prompt and answer in one text, as OpenRLHF decodes them; special tokens at the end are removed.
         prompts: The prompts, with which the queries begin.
         labels: The constraints of each row; see the module.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite, if there are several.
         cut_answers: Whether an answer that was cut at its token limit fails, or is judged like others. OpenRLHF
             decodes with special tokens, so an answer without one at its end was cut, if its prompt or any other answer

@@ -86,7 +86,7 @@ def score_answers(
         prompt: The prompt.
         answers: The answers to its turns, in order; fewer if the conversation broke off.
         cut_answers: The suite's `cut_answers`.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
     """
     verdicts: list[Verdict] = []
     for turn, answer in enumerate(answers):

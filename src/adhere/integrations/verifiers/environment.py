@@ -42,7 +42,7 @@ class AdhereTaskConfig(vf.TaskConfig):
     """Under `--env.taskset.task.*`: how answers are judged."""
 
     mode: Literal["reference", "fixed"] = "reference"
-    """Whose semantics published kinds have."""
+    """`reference` judges published kinds as the published code does, `fixed` with its defects mended."""
     reward: Literal["dense", "binary"] = "dense"
     """The share of constraints that pass, or 1.0 only where all pass."""
     traps: bool = False
@@ -206,7 +206,7 @@ def load_environment(
 
     Args:
         suite: The suite's name as in `adhere eval --suite`.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         reward: `dense` or `binary`.
         traps: Whether an answer that fulfils the wording but not the intent gets 0.
         limit: Most prompts that are asked.

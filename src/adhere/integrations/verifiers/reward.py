@@ -37,7 +37,7 @@ def verifiers_reward(
 
     Args:
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite, if there are several.
         cut_answers: Whether an answer that was cut at its token limit fails, or is judged like others. The
             rollout's `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.

@@ -70,7 +70,7 @@ def compute_score(
         the answer was cut at its token limit. verl itself passes none of these; without them the answer counts as
         complete. `num_turns` is verl's number of turns, of the prompt and the answer together.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite, if there are several.
         cut_answers: Whether an answer that was cut fails, or is judged as it stands.
         missing: For an answer that was not measured, `stop` gives None, at which verl stops, and `mask` gives NaN,

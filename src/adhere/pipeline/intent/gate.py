@@ -362,7 +362,7 @@ def _has_its_words(
 
 
 def _is_its_question(request: str, text: str) -> bool:
-    """Tell whether a text is a question of the prompt."""
+    """Tell whether a text is a question that stands in the prompt; blanks, capitals and marks do not count."""
     one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
     return text.rstrip(" \n\"'*`>").endswith("?") and len(other) >= 15 and other in one
 

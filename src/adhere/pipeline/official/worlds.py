@@ -18,7 +18,7 @@ EPISODES = "episodes"
 
 
 def scores(answers: Answers) -> Iterator[Measure]:
-    """Yield shares of episodes, then means."""
+    """Yield shares of episodes (goal reached, rules kept), then mean steps, tokens and first broken action."""
     episodes = [
         (prompt, response, dict(zip((ref.params.get("rule") for ref in prompt.constraints), outcomes, strict=True)))
         for prompt in answers.prompts

@@ -42,7 +42,7 @@ _FEWEST_SAME = 4  # letters that a word and its distorted form have in common at
 
 
 def measures(answers: Answers) -> tuple[Measure, ...]:
-    """Return every measure that the prompts' tags call for, in the order of the table above.
+    """Return every measure that the prompts' tags call for, in the order of this module's table.
 
     Prompts of several families give none.
     """

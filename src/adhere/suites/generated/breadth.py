@@ -30,7 +30,7 @@ NEVER = "instruction"
 def kinds_said() -> dict[str, type[Constraint]]:
     """Return this package's kinds of constraint that can be added to any request as one sentence, by id.
 
-    Left out are kinds that are tasks themselves and kinds with a parameter that is not said.
+    Left out are kinds that are tasks themselves and kinds with a parameter that their sentence does not mention.
     """
     own = {name: registry.get(name) for name in registry}
     return {

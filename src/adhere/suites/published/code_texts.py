@@ -64,7 +64,13 @@ class Code(NamedTuple):
         return literal
 
     def template(self, function: str, variable: str, *, gaps: Iterable[str], **values: str) -> Template:
-        """Return the text that `function` assigns to `variable` if names have these `values`.
+        """Return the text with gaps that `function` assigns to `variable`.
+
+        Args:
+            function: The function's name.
+            variable: The variable's name.
+            gaps: The names that the text leaves open.
+            values: Names and the texts that they are compared with in the function's branches; they choose the branch.
 
         Raises:
             SpecError: There is not exactly one such text, or its gaps are not `gaps`.
