@@ -98,5 +98,5 @@ def test_what_cannot_be_used_is_named(tmp_path):
     (twice / "fwe" / "more.jsonl").write_text(
         (twice / "fwe" / "validation.jsonl").read_text(encoding="utf-8"), encoding="utf-8"
     )
-    with pytest.raises(SpecError, match="two rows are fwe-0"):
+    with pytest.raises(SpecError, match="fwe has several files"):
         load(f"ruler:{twice}")

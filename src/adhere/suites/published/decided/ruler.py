@@ -18,6 +18,7 @@ Source: C.-P. Hsieh et al., arXiv 2404.06654; NVIDIA/RULER (Apache-2.0).
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -64,9 +65,10 @@ def load(argument: str | None) -> Suite:
         file = LineFile(path)
         prompts += _prompts(file, path.parent.name)
         hashes[f"{path.parent.name}/{path.name}"] = file.sha256
-    tasks = {path.parent.name for path in files}
+    tasks = Counter(path.parent.name for path in files)
     if len(tasks) < len(files):
-        raise SpecError(f"ruler:{argument}: {len(files)} files of {len(tasks)} tasks. Give one file for each task")
+        task = tasks.most_common(1)[0][0]
+        raise SpecError(f"ruler:{argument}: {task} has several files. Give one file for each task")
     return make_suite(
         "ruler",
         argument,
