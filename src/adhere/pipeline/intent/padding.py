@@ -17,7 +17,10 @@ MARK = re.compile(
 
 
 def counts_up(numbers: Sequence[str]) -> bool:
-    """Tell whether numbers are those of a list: 1 first, each equal to the one before or one more; at least two."""
+    """Tell whether numbers are those of a list: 1 first, then each is 1, the same or one more; at least two.
+
+    Numbers of more than four digits are never those of a list.
+    """
     values = [int(number) for number in numbers if len(number) <= 4]
     steps = pairwise(values)
     return (

@@ -194,7 +194,10 @@ class Reader:
         return {key: response for key, (_, response) in ranked_rows.items()}
 
     def verdicts(self, cell: Cell, responses: dict[Key, Response]) -> dict[tuple[Key, int, str], StoredVerdict]:
-        """Return the last verdict on each of these answers, by (key, constraint's index, view)."""
+        """Return the last verdict on each of these answers, by (key, constraint's index, view).
+
+        Verdicts on answers that were replaced since are left out, and counted as stale.
+        """
         rows: dict[tuple[Key, int, str], StoredVerdict] = {}
         if cell.run is None:
             return rows

@@ -242,7 +242,11 @@ class Audit(Record, frozen=True):
 
 
 def audit(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Audit:
-    """Compare two sides by query, topic, requested content (phrases, keys, words), wording and family."""
+    """Return what training prompts share with held-out ones.
+
+    Compared are queries, topics, requested content (phrases, keys, words), and wordings and families of constraints.
+    Wordings may be shared with the slices of new topics, families with all but those of new families.
+    """
 
     def shared(of: str) -> tuple[str, ...]:
         return tuple(sorted({p.tags[of] for p in training} & {p.tags[of] for p in held_out}))
