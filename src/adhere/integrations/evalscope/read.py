@@ -72,9 +72,7 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
         key=a_key(metadata.get("key")),
         prompt=prompt,
         response="" if is_failed else text if isinstance(text, str) else None,
-        reasoning=None,
         status="error" if is_failed else a_status(a_mapping(score.get("metadata")).get("adhere_status")),
-        draw=0,
         scores=dict(_main_first(score.get("value") or {}, score.get("main_score_name"))) if usable else {},
         asked=hash_of_values(prompt, row.get("target")) if prompt is not None else "",
         calls=_calls(row),
@@ -113,8 +111,6 @@ def _prediction(row: Mapping[str, Any]) -> ImportedAnswer:
         reasoning=reasoning,
         calls=calls_of(a_mapping(choice.get("message"))),
         status="error" if failed else STOPS.get(choice.get("stop_reason"), "ok"),
-        draw=0,
-        scores={},
     )
 
 

@@ -125,7 +125,6 @@ def _answers(
             key=a_key(doc.get("key")),
             prompt=doc["prompt"] if isinstance(doc.get("prompt"), str) else _prompt_text(row),
             response=text,
-            reasoning=None,
             status="error" if text == "" and _is_failed(row, draw) else a_status(row.get("adhere_status")),
             draw=draw,
             scores=scores,

@@ -64,9 +64,6 @@ def _details(path: Path, details: list[Any] | dict[str, Any]) -> Iterator[Import
             key=a_key(a_mapping(_alone(gold)).get("key")),
             prompt=None,
             response=None,
-            reasoning=None,
-            status="ok",
-            draw=0,
             scores=_scores(entry),
             asked=hash_of_values(gold) if gold is not None else "",
         )
@@ -103,10 +100,7 @@ def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAn
             key=a_key(gold.get("key")),
             prompt=gold["prompt"] if isinstance(gold.get("prompt"), str) else _prompt_text(entry.get("origin_prompt")),
             response="" if is_null(text) else text if isinstance(text, str) else None,
-            reasoning=None,
             status="error" if is_null(text) else "ok",
-            draw=0,
-            scores={},
         )
 
 

@@ -89,9 +89,7 @@ def _answer(row: Mapping[str, Any]) -> ImportedAnswer:
         key=None,
         prompt=a_text(a_mapping(row.get("prompt")).get("raw")) or None,
         response=output if isinstance(output, str) else None,
-        reasoning=None,
         status="error" if is_failed else "ok",
-        draw=0,
         scores={} if is_failed else dict(_scores(row)),
         asked=test_hash,
     )

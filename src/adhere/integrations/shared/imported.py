@@ -41,10 +41,10 @@ class ImportedAnswer(Record, frozen=True):
     key: int | str | None
     prompt: str | None
     response: str | None
-    reasoning: str | None
-    status: Status
-    draw: int
-    scores: dict[str, float]
+    reasoning: str | None = None
+    status: Status = "ok"
+    draw: int = 0
+    scores: dict[str, float] = {}
     asked: str = ""
     calls: tuple[ToolCall, ...] = ()
 

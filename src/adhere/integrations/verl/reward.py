@@ -64,31 +64,32 @@ def compute_score(
     Args:
         data_source: Ignored.
         solution_str: The decoded answer, or messages, of which the model's last one is judged; for several turns see
-        the module.
+            the module.
         ground_truth: The row's constraints; see the module.
         extra_info: If it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says whether
-        the answer was cut at its token limit. verl itself passes none of these; without them the answer counts as
-        complete. `num_turns` is verl's number of turns, of the prompt and the answer together.
+            the answer was cut at its token limit. verl itself passes none of these; without them the answer counts as
+            complete. `num_turns` is verl's number of turns, of the prompt and the answer together.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite, if there are several.
         cut_answers: Whether an answer that was cut fails, or is judged as it stands.
         missing: For an answer that was not measured, `stop` gives None, at which verl stops, and `mask` gives NaN,
-        which only `adhere_grpo` understands.
+            which only `adhere_grpo` understands.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
         traps: Whether an answer that fulfils the wording but not the intent (`pipeline.intent.gate`) gets 0. The prompt
-        is taken from `prompt` in the ground truth or in `extra_info`.
+            is taken from `prompt` in the ground truth or in `extra_info`.
         parts: Return components beside the score, as verl's `gdpo` estimator reads them: by `constraint`, by `kind`, or
-        (`trap`) the judge and the intent gate. The result is then a mapping. verl has no place for a component that a
-        row lacks: such a component is 0 in the whole group, which GDPO's normalisation within the group takes out.
+            (`trap`) the judge and the intent gate. The result is then a mapping. verl has no place for a component that
+            a row lacks: such a component is 0 in the whole group, which GDPO's normalisation within the group takes
+            out.
         part_names: The components of the whole data set, because verl wants the same ones in every row
-        (`adhere.judge_reward(parts=…, rows=dataset).names`); those of `trap` are known.
+            (`adhere.judge_reward(parts=…, rows=dataset).names`); those of `trap` are known.
         others: Ignored: releases of verl pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
         TooFewMeasurements: More answers than `most_unmeasured` were not measured.
         UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` there is no
-        prompt.
+            prompt.
         UnknownName, BadParameter: The ground truth names a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)

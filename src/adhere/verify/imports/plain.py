@@ -45,9 +45,6 @@ def read(path: Path) -> HarnessAnswers:
             key=None,
             prompt=None,
             response=None,
-            reasoning=None,
-            status="ok",
-            draw=0,
             scores={by_token: token, WORDS: word},
             asked=digest,
         )
