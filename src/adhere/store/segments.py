@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from adhere.errors import IntegrityError, ResourceError
@@ -135,9 +134,7 @@ class SegmentWriter(Generic[T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _abandon(self) -> None:
