@@ -144,7 +144,7 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
 
 
 def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
-    """Return the directories of `BASE+ADAPTER`; the second is None if the whole names one model.
+    """Return the directories of `BASE+ADAPTER`; the second is None if `rest` names a model without an adapter.
 
     Raises:
         MissingModel: One of them is missing.

@@ -90,7 +90,7 @@ def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
 
 
 def finite(values: ArrayLike, *, dimensions: int) -> Floats:
-    """Return the values as an array.
+    """Return the values as an array of float64; refuse any that is not finite.
 
     Raises:
         ValueError: There is another number of dimensions, or a value is not finite.

@@ -115,7 +115,7 @@ def greedy_scores(
     tally: Tally,
     rows: int = 64,
 ) -> list[list[float | None]]:
-    """Return, by prompt, the rewards of its greedy answer (one for each of `kinds`), drawn in fp32 as in evaluation.
+    """Answer every prompt greedily, in fp32 as in evaluation; return for each the rewards of its answer, by `kinds`.
 
     The processes share the drawing.
 

@@ -177,9 +177,9 @@ class Apis:
         return web.Response(body="".join(line for line, _ in lines).encode())
 
     def _lines(self, name: str, make: Callable[[dict[str, Any], str | None], Any]) -> list[tuple[str, bool]]:
-        """Return the lines of a batch's answers, each with whether it is an error's.
+        """Return (line, whether it is an error) for each answer of a batch, last request first.
 
-        They are not in the order of the requests, as documented.
+        That the order is not the requests' is what the providers document.
         """
         rows = self.sent[int(name.rpartition("_")[2]) - 1]
         answer_rows = [

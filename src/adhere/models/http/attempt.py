@@ -48,7 +48,7 @@ FAILURES: dict[Kind, Failure] = {"failed": "final", "timeout": "timeout"}
 
 
 def response_to(request: Request, **fields: Any) -> Response:
-    """Make a Response to this request."""
+    """Make a Response that has the request's key and seed, and `fields`."""
     return Response(request.prompt_id, request.turn, request.draw, seed=request.seed, **fields)
 
 

@@ -18,7 +18,7 @@ MOST_SAID = 1_000
 
 
 class Blame(NamedTuple):
-    """Describes what an error blames.
+    """Holds what is to blame for an error, and what the user can do.
 
     Attributes:
         suspects: See Attempt.

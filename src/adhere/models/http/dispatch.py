@@ -254,7 +254,7 @@ class Dispatcher:
     def _pump(self) -> None:
         """Send every request that may be sent now.
 
-        A lane that may not send leaves the turn until an event of its own brings it back.
+        A lane that may not send is taken out of the queue of lanes; a timer or an answer of its own puts it back.
         """
         now = self._now() + 1e-6  # a timer that fires a rounding error early is due
         while self._timers and self._timers[0][0] <= now:
@@ -506,10 +506,10 @@ class Dispatcher:
             lane.gate = max(lane.gate, now + (attempt.retry_after_s or backoff_s(lane.alone, self.rng)))
 
     def _settle_suspected(self, lane: Lane) -> None:
-        """Settle the jobs whose errors may be the user's mistake.
+        """Settle the lane's jobs whose errors may be the user's mistake.
 
-        If any other job was answered, they are asked again. If none was, the model is denied once it was denied before,
-        nothing else is open, or `SUSPECTED` jobs failed so.
+        If the lane has had an answer, they are asked again. If not, the model is refused as soon as it was refused
+        before, nothing else of the lane is open, or `SUSPECTED` jobs failed in this way.
         """
         if not lane.suspected:
             return

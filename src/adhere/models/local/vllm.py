@@ -214,7 +214,7 @@ class VllmModel:
 
 
 def split_adapter(weights: str) -> tuple[str, Path | None]:
-    """Split `BASE+ADAPTER` into weights and the adapter's directory; None if the whole names one model.
+    """Split `BASE+ADAPTER` into weights and the adapter's directory; the second is None if there is no adapter.
 
     Raises:
         MissingModel: One of them looks like a path that does not exist.

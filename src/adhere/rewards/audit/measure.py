@@ -18,7 +18,7 @@ SAME = 1e-9
 
 
 class Witness(Record, frozen=True):
-    """Holds an answer that was paid, and the best honest reward for the same prompt."""
+    """Holds an answer of a script with its reward, and the best honest reward for the same prompt."""
 
     prompt: str
     answer: str

@@ -104,7 +104,7 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
 
 
 def validate(spec: StudySpec) -> None:
-    """Check what types cannot.
+    """Check the rules of a study's spec that its types cannot express.
 
     Raises:
         SpecError: A name is unknown or repeated, a number is outside its range, or keys do not fit together.
@@ -239,7 +239,7 @@ def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
 
 
 def _require_own_keys(spec: StudySpec, stage: NamedStage) -> None:
-    """Require that the study's own keys of a stage fit its method."""
+    """Require that the keys which a study adds to a stage's settings fit the stage's method."""
     where, method = f"stages.{stage.name}", stage.stage.name
     if "reward" in spec.stages[stage.name] and not stage.stage.online:
         raise SpecError(f"{where}.reward: {method!r} draws no answers to reward; take the key out")
@@ -328,7 +328,7 @@ def _require_served(spec: StudySpec) -> None:
 
 
 def _require_seeds_of_arms(spec: StudySpec) -> None:
-    """Require that an arm at only some seeds is not in the verdict, and no stage at other seeds is matched to it."""
+    """Require that the verdict leaves out an arm at only some seeds, and that stages matched to it have its seeds."""
     for arm in (arm for arm in spec.arms if arm.seeds is not None):
         where = f"arms.{arm.name}.seeds"
         if not arm.seeds:

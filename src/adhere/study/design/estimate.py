@@ -77,7 +77,7 @@ class SuiteSize(NamedTuple):
 
 
 class SuiteCost(NamedTuple):
-    """Holds a suite's size, how many evaluations are left, and the minutes of all of these."""
+    """Holds a suite's size, how many evaluations on it are left, and the minutes that these take together."""
 
     size: SuiteSize
     left: int
@@ -102,7 +102,7 @@ class Estimate(NamedTuple):
     asking: tuple[str, ...] = ()  # of a study of models that others trained, what is asked, a line each
 
     def describe(self, spec: StudySpec, plan: Plan) -> str:
-        """Return the plan as text for the user: the work of one seed if all seeds have the same, else of each."""
+        """Return the plan as text for the user: the work of the first seed, then how much of all seeds is finished."""
         if self.asking:
             return "\n".join(self.asking)
         lines = [
@@ -241,7 +241,7 @@ def estimate(
 
 
 def _with_long(rates: DrawRates, data: DataSpec) -> DrawRates:
-    """Return the rates with the mean length of all training answers, if some prompts leave room for long ones."""
+    """Return `rates` with the mean answer length of the whole pool: some prompts may ask for long answers."""
     if data.long is None:
         return rates
     long = SHARE_OF_LIMIT * data.long.max_new_tokens
@@ -309,7 +309,11 @@ def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
 
 
 def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
-    """Return the pace that a probe measured; a pass without gradient is taken in proportion to one with."""
+    """Return the pace that a probe measured.
+
+    The probe trains but does not score, so the pace of scoring (a pass without gradient) is taken from the default
+    ratio of the two.
+    """
     default = Speed()
     speed = msgspec.structs.replace(
         default, sizes=sizes_of(start), device=device, trained_per_s=probe.trained,

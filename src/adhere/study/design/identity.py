@@ -100,7 +100,7 @@ def _ids(name: str, params: Json) -> Iterator[str]:
 
 
 def _foreign(objects: Iterable[object]) -> list[str]:
-    """Return the hashes of all modules of other packages that define one of `objects`, without their names."""
+    """Return the sorted sha256 (hex) of the source files behind those `objects` that other packages define."""
     files = {file for one in objects if not _is_own(one) for file in _sources(one)}
     return sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
@@ -117,7 +117,10 @@ def _definition(one: object) -> object:
 
 
 def _sources(one: object) -> list[Path]:
-    """Return the files of the package that defines `one`: all of them, as its modules call each other."""
+    """Return the source files of the whole package that defines `one`, as its modules call each other.
+
+    It is one file if `one` is defined in a single module, and none for a built-in.
+    """
     definition = _definition(one)
     file = inspect.getsourcefile(inspect.unwrap(definition))  # type: ignore[arg-type]
     if file is None:

@@ -205,7 +205,10 @@ def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
 
 
 def compare_data(spec: StudySpec, plan: Plan) -> list[str]:
-    """List the contrasts in which both arms train on after a first stage, but only one on answers drawn anew."""
+    """Return a warning for each contrast in which only one of two arms learns from answers drawn anew.
+
+    Only arms that train on after a first stage are compared.
+    """
     lines = []
     for contrast in (spec.verdict.primary, *spec.verdict.secondary):
         names = {}  # arm -> the stage after which its answers were drawn anew, "" for none

@@ -119,7 +119,7 @@ def _hashes(directory: Path, adapter: Path | None) -> list[str]:
 
 
 def _look_at_served(blank: Source, rest: str) -> Source:
-    """Describe what a server of ours will answer with. The weights are not read here, so plain text is not scored."""
+    """Describe what a server that we start will answer with. It holds the weights, so plain text is not scored here."""
     base, adapter = split_adapter(rest)
     if not Path(base).is_dir():  # of the hub: vLLM fetches it
         extra = [weights_sha256(adapter)] if adapter else []

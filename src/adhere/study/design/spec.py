@@ -210,7 +210,7 @@ class EvaluationSpec(Record, frozen=True):
 
 
 class DrawnKinds(Record, frozen=True):
-    """Lets every seed draw its own kinds of constraint, so that kinds vary as seeds do and an answer is about both.
+    """Lets every seed draw its own kinds of constraint, so that a verdict holds for other seeds and kinds, too.
 
     Each seed is a study of its own, with its own kinds and its own held-out prompts (`study.drawn`).
 
@@ -227,7 +227,7 @@ class DrawnKinds(Record, frozen=True):
     seed: int = 0
 
     def at(self, seed: int) -> tuple[list[str], list[str]]:
-        """Return the kinds that are trained at a seed, and those that are only asked for."""
+        """Return (the kinds that are trained at a seed, those that are only asked for), each sorted."""
         rng = random.Random(derive_seed(self.seed, "kinds", seed))
         able = [kind.id for kind in kinds_of("train", [one for one in self.among if registry.get(one).part == "train"])]
         trained = sorted(rng.sample(able, self.trained))
@@ -236,7 +236,7 @@ class DrawnKinds(Record, frozen=True):
 
 
 class FinalsSpec(Record, frozen=True):
-    """Describes the second round of a tuning: the `best` trials of each stage, at `seeds` beside those of the first."""
+    """Describes the second round of a tuning: the `best` trials of each stage run again at further `seeds`."""
 
     best: Annotated[int, msgspec.Meta(ge=1)]
     seeds: list[int]

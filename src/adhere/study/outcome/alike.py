@@ -19,7 +19,7 @@ from adhere.study.run.measured import Measurement
 
 
 def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
-    """Return what was equal and what is unknown; empty for a study that trained all of its arms here."""
+    """Return what was equal, different or unknown between arms; empty for a study that trained all of its arms here."""
     if not study.sources:
         return []
     spec, sources = study.spec, list(study.sources.values())

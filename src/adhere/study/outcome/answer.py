@@ -179,12 +179,12 @@ def on_suite(one: SuiteFound) -> OnSuite:
 
 
 def kinds_of_answer(on: Fragility | None) -> Effect | None:
-    """Return the difference over kinds; None if nothing was measured, or one kind only."""
+    """Return the difference with kinds taken as a sample of all kinds; None without measurements or with one kind."""
     if on is None or on.kinds.difference is None:
         return None
     return Effect(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
 
 
 def found_of(one: Contrast) -> Effect:
-    """Return the numbers of a contrast without the rest."""
+    """Return a contrast's difference, interval and p-values."""
     return Effect(one.difference, one.low, one.high, one.p_value, one.p_adjusted)

@@ -94,12 +94,7 @@ class _Records:
         return sum(self.seconds.get(seed, 0.0) for seed in seeds) / 60 / len(seeds) if seeds else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
-        """Return by name, for each published suite, whether each arm passed each prompt at each seed.
-
-        The values are what `contrast` takes, for slice `all`. `evaluations.of(arm, seed).passes` has one entry for each
-        of `evaluations.prompts` (True, False, or None if it was not measured); `.summary` has the suite's own numbers
-        (prompt and instruction, strict and loose) and those of each kind.
-        """
+        """Return the evaluations on each published suite, by the suite's name."""
         return {
             name: Evaluations(self.suites.get(name, {}), suite.prompts, study.spec.seeds)
             for name, suite in study.suites.items()
@@ -520,7 +515,7 @@ def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
 
 
 def _of_sources(study: StudyInputs) -> list[str]:
-    """List in what ways arms were asked differently, and which models or answers are missing."""
+    """Return warnings: engines that differ between arms, sources with a trouble, tokenizers that differ."""
     sources = list(study.sources.values())
     tokenizers = {one.tokenizer for one in sources if one.weights is not None}
     return [
@@ -535,7 +530,7 @@ def _of_sources(study: StudyInputs) -> list[str]:
 
 
 def _of_served(study: StudyInputs, records: _Records) -> Iterator[str]:
-    """Yield where an endpoint says that another model answered than the one asked for."""
+    """Yield a warning for each arm and seed where an endpoint says that another model answered than was asked."""
     for key, source in study.sources.items():
         run = records.runs.get(key)
         model_name = source.name.partition("#")[2] or source.name.partition("/")[2]

@@ -158,7 +158,12 @@ def _rate(evaluations: Evaluations, arm: str, seed: int, places: Sequence[int]) 
 def _without_cells(
     t_SK: np.ndarray, c_SK: np.ndarray, confidence: float
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Return the share of the difference in cells that either arm lost, and the difference elsewhere with interval."""
+    """Look at the difference without the cells that either arm lost.
+
+    Returns:
+        The share of the whole difference that lies in lost cells (None: the difference is 0), and the mean difference
+        over seeds in the other cells with the ends of its interval (None: too few seeds have any).
+    """
     d_SK = t_SK - c_SK
     is_kept_SK = (t_SK >= LOST_BELOW) & (c_SK >= LOST_BELOW)  # False where nothing was measured, too
     total = float(np.nansum(d_SK))
@@ -203,7 +208,7 @@ def _by_kind(
 
 
 def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec) -> list[Contrast]:
-    """Return the primary contrast on each slice inside its own; empty if that is one slice already."""
+    """Return the primary contrast on each slice that its own slice contains; empty if those are fewer than two."""
     names = dict.fromkeys(prompt.tags.get("slice", "") for prompt in evaluations.prompts)
     inside = [name for name in names if name and in_slice(name, contrast_spec.slice)]
     if len(inside) < 2:

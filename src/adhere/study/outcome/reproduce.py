@@ -181,7 +181,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
 
 
 def _as_then(on: Fragility | None, version: int) -> Fragility | None:
-    """Return the fragility without what the rule of an older result did not look at; None if it looked at nothing."""
+    """Return the part of the fragility that the rule of result version `version` used; None if it used none."""
     if on is None or version >= KINDS_SINCE:
         return on
     return msgspec.structs.replace(on, kinds_left_out=None) if version >= FRAGILITY_SINCE else None

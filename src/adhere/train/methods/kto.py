@@ -53,7 +53,7 @@ def kto(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on both answers of each pair, each by itself; errors are `answers.train_on_answers`'s."""
+    """Train `model` in place on both answers of each pair, each by itself. Raises what `train_on_answers` raises."""
     from adhere.train.batch import objectives
 
     # (chosen, rejected) of a pair become two answers: a good one of label 1 and a bad one of label 0.

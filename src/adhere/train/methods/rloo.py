@@ -50,7 +50,7 @@ def rloo(
     score: Scorer,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on its own scored answers to `rows`; errors are `grpo`'s."""
+    """Train `model` in place on its own scored answers to `rows`. Raises what `grpo` raises."""
     return grpo(model, tokenizer, rows, settings, seed=seed, score=score, progress=progress, name="rloo")
 
 

@@ -56,7 +56,7 @@ class Estimate(Record, frozen=True):
 
     @property
     def equivalent_tokens(self) -> int:
-        """Compute that an equal-compute control is given, in tokens, counted as in the ledger."""
+        """Compute that a matched control gets, in tokens trained; a token scored or drawn counts as a third."""
         return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
 
 

@@ -45,7 +45,7 @@ class Ordering(Record, frozen=True):
 
 
 def orders_anew(settings: OptimizerSettings, stage: Stage) -> TypeGuard[RolloutSettings]:
-    """Tell whether a stage orders prompts by the variance of scores, so that another reward needs another order."""
+    """Tell whether a stage orders its prompts by the variance of scores, so that another reward needs another order."""
     return stage.online and isinstance(settings, RolloutSettings) and settings.order != "random"
 
 
