@@ -86,8 +86,10 @@ def open_model(
     """
     here = Here(engine, precision, threads, device, cache)
     if form := wrapped_form(name):
-        open_inner = partial(open_model, **here._asdict(), endpoint=endpoint, say=say)
-        return _method_of(name, form, open_inner, partial(_steer, here=here, say=say))
+        method, inner = form
+        if (factor := steer_factor(method)) is not None:
+            return _steer(name, inner, factor, here=here, say=say)
+        return open_wrapped(name, partial(open_model, **here._asdict(), endpoint=endpoint, say=say))
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
         raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
@@ -230,14 +232,6 @@ def _transformers(
         adapter=adapter,
         say=say,
     )
-
-
-def _method_of(
-    name: str, form: tuple[str, str], open_inner: Callable[[str], Model], open_steered: Callable[[str, str, int], Model]
-) -> Model:
-    """Open METHOD(MODEL): a model around a model, or, for `steer`, the model itself with steered attention."""
-    factor = steer_factor(form[0])
-    return open_wrapped(name, open_inner) if factor is None else open_steered(name, form[1], factor)
 
 
 def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str], None]) -> Model:

@@ -67,7 +67,8 @@ def paired_bootstrap(
     if np.all(d == d[0]):
         return _unanimous(d, value, confidence, is_clustered=clusters_P is not None)
     means_B = _resampled_means(sums_K, counts_K, resamples, np.random.default_rng(seed))
-    interval = _bca(means_B, value, _jackknife(sums_K, counts_K), confidence)
+    without_K: Floats = (sums_K.sum() - sums_K) / (counts_K.sum() - counts_K)  # the jackknife: each cluster left out
+    interval = _bca(means_B, value, without_K, confidence)
     return Estimate(value, interval, "BCa bootstrap")
 
 
@@ -141,12 +142,6 @@ def _resampled_means(sums_K: Floats, counts_K: Floats, resamples: int, rng: np.r
         drawn_BK = rng.integers(0, clusters, size=(stop - start, clusters))
         means_B[start:stop] = sums_K[drawn_BK].sum(axis=1) / counts_K[drawn_BK].sum(axis=1)
     return means_B
-
-
-def _jackknife(sums_K: Floats, counts_K: Floats) -> Floats:
-    """Return the mean without each cluster in turn."""
-    without_K: Floats = (sums_K.sum() - sums_K) / (counts_K.sum() - counts_K)
-    return without_K
 
 
 def _bca(means_B: Floats, value: float, jackknife_K: Floats, confidence: float) -> Interval:

@@ -49,6 +49,7 @@ def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate
         return Estimate(spread, None, "none", reason="one group alone says nothing about chance")
     # The interaction of a two-way table without repeats: what neither the group's mean nor the variant's explains.
     rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0, keepdims=True) + x.mean()
+    # The sum of squares of one cell that is 1 among zeros is (V - 1) (G - 1) / (V G), so (V - 1) / V is a bit more.
     dfs = (variants - 1, (variants - 1) * (groups - 1))
     chance = (float(np.sum(rest**2)) + (variants - 1) / variants) / dfs[1]
     ratio = groups * variants * spread**2 / ((variants - 1) * chance)

@@ -91,7 +91,6 @@ class ScriptedModel:
         )
 
     def close(self) -> None:
-        """Answer nothing more."""
         self.closed = True
 
 

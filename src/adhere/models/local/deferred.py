@@ -50,7 +50,6 @@ class DeferredModel:
         return self._model.respond(requests, sampling)
 
     def close(self) -> None:
-        """Close the model, if it was loaded."""
         self._is_closed = True
         if self._model is not None:
             self._model.close()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from adhere.errors import MissingModel
 
@@ -19,14 +17,9 @@ def weights_sha256(directory: Path) -> str:
     digest = hashlib.sha256()
     for file in weight_files(directory):
         with file.open("rb") as stream:
-            for block in _blocks(stream):
+            while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
-
-
-def _blocks(stream: Any) -> Iterator[bytes]:
-    while block := stream.read(1 << 20):
-        yield block
 
 
 def weight_files(directory: Path) -> list[Path]:

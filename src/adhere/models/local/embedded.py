@@ -103,7 +103,6 @@ class OpenVinoModel:
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
-        """Free the pipeline."""
         self._pipeline = self._tokenizer = None
         self._is_closed = True
 

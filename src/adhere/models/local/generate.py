@@ -89,7 +89,6 @@ class GenerateModel:
         return DeferredModel(name, engine, load, say, note=note, parameters=count_parameters(directory))
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
-        """Yield one Response for each request as it ends."""
         if self._model is None:
             raise AdhereError(f"{self.name} is closed")
         rows: list[tuple[Request, list[int]]] = []
@@ -113,7 +112,6 @@ class GenerateModel:
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
-        """Release the model."""
         self._model = None
 
     def _decode(

@@ -194,7 +194,6 @@ class TransformersModel:
                 yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
-        """Release the model and its cache."""
         self._decoder = None
 
     def _open(self) -> Decoder:

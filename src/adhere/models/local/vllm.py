@@ -168,7 +168,8 @@ class VllmModel:
         if self._adapter is not None:
             settings["adapter"] = digest = weights_sha256(self._adapter)
             self._served_name += f"+{self._adapter.name}-{digest[:8]}"
-        base_digest = _digest_of(base)
+        # A model of the hub is fetched by vLLM itself, so there is nothing here to hash.
+        base_digest = weights_sha256(Path(base)) if (Path(base) / "config.json").exists() else None
         self.engine = EngineInfo("vllm", _version_of(python), self._spec.dtype, base_digest, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
@@ -297,9 +298,3 @@ def _weights_of(weights: str) -> str:
     if path.exists() or weights.startswith((".", "/", "~")):
         raise MissingModel(f"{path}: no model is there (no config.json). Give a directory that `save_pretrained` wrote")
     return weights
-
-
-def _digest_of(weights: str) -> str | None:
-    """Return the hash of a directory's weights; None for a model of the hub, which vLLM fetches itself."""
-    folder = Path(weights)
-    return weights_sha256(folder) if (folder / "config.json").exists() else None

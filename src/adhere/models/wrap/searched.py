@@ -48,7 +48,6 @@ class SearchedModel:
         self._share = Usage()
 
     def close(self) -> None:
-        """Free what the inner model holds."""
         self.inner.close()
 
     def proposal_requests(self, texts: Sequence[str], seed: int) -> tuple[list[Request], Sampling]:

@@ -60,7 +60,6 @@ class WrappedModel:
         self._checker = checker
 
     def close(self) -> None:
-        """Free what the inner model holds."""
         self.inner.close()
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:

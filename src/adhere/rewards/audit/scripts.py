@@ -35,7 +35,8 @@ def scripts_for(rows: Sequence[AuditRow]) -> Iterator[Script]:
         yield Script(name, "empty", [text] * len(rows))
     for one in ANSWERERS:
         yield Script(one.name, one.group, [one.answer(row.asked) for row in rows])
-    yield Script("another prompt's answer", "changed", [_foreign(rows, place) for place in range(len(rows))])
+    of_next = [row.honest[0] if len(rows) > 1 else None for row in (*rows[1:], *rows[:1])]
+    yield Script("another prompt's answer", "changed", of_next)
     for name, change in _CHANGES.items():
         yield Script(name, "changed", [change(row.honest[0]) for row in rows])
     exploits: dict[str, list[str | None]] = {}
@@ -44,10 +45,6 @@ def scripts_for(rows: Sequence[AuditRow]) -> Iterator[Script]:
             exploits.setdefault(shape, [None] * len(rows))[place] = text
     for shape, answers in exploits.items():
         yield Script(f"exploit: {shape}", "exploit", answers)
-
-
-def _foreign(rows: Sequence[AuditRow], place: int) -> str | None:
-    return rows[(place + 1) % len(rows)].honest[0] if len(rows) > 1 else None
 
 
 def _shuffle(text: str) -> str:

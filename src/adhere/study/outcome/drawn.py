@@ -70,6 +70,7 @@ def drawn_result(
     Raises:
         IntegrityError: A directory's records are damaged.
     """
+    assert spec.kinds is not msgspec.UNSET  # noqa: S101 - the caller puts together what draws kinds
     rule = spec.verdict
     evaluations = {seed: evaluations_in(one, place) for seed, (one, place) in results.items()}
     own = {seed: on[""] for seed, on in evaluations.items()}
@@ -79,7 +80,8 @@ def drawn_result(
     left_out, kinds_left_out = _leave_out(sides, rule.confidence)
     answer, because = answer_to(primary, rule.smallest_effect)
     missing = [seed for seed in spec.seeds if seed not in results]
-    withheld = _withheld(missing, results)
+    withheld = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
+    withheld += [f"seed {seed}: {why}" for seed, (one, _) in results.items() for why in one.verdict.withheld]
     deciding_seeds = [one.seed for one in left_out if one.low <= 0 <= one.high]
     deciding_kinds = [one.kind for one in kinds_left_out if one.low <= 0 <= one.high]
     fragile = not withheld and answer in {"YES", "NO"} and bool(deciding_seeds or deciding_kinds)
@@ -87,20 +89,26 @@ def drawn_result(
         answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
     elif fragile:
         answer, because = "INCONCLUSIVE", tell_what_decides(because, deciding_seeds, deciding_kinds)
-    fit = sides.fit()
+    decides = ""
+    if answer == "INCONCLUSIVE" and not withheld and (fit := sides.fit()) is not None:
+        detectable = 100 * fit.detectable(rule.confidence)
+        decides = f"This design can find a difference of {detectable:.1f} points with 80 % power."
     return DrawnResult(
         version=VERSION,
         name=spec.name,
         spec=msgspec.to_builtins(spec),
         spec_sha256=spec.sha256,
         question=rule.question,
-        seeds=[_seed_with_kinds(spec, seed, one.verdict.primary, place) for seed, (one, place) in results.items()],
+        seeds=[
+            SeedWithKinds(seed, place.name, *spec.kinds.at(seed), one.verdict.primary)
+            for seed, (one, place) in results.items()
+        ],
         missing=missing,
         answer=answer,
         headline=headline_of(answer, "method", primary, fragile=fragile, these_kinds=False),
         rule=rule_words(rule, "method").partition(". Where the interval over kinds")[0],
         because=because,
-        decides=_decides(fit, rule.confidence) if answer == "INCONCLUSIVE" and not withheld else "",
+        decides=decides,
         fragile=fragile,
         primary=primary,
         passing=_contrast(rule.primary, _differences(rule.primary, passing), spec, role="primary"),
@@ -164,6 +172,11 @@ def _contrast(contrast_spec: ContrastSpec, sides: _Differences, spec: StudySpec,
     interval = fit.interval(confidence) if fit else None
     t_P, c_P = sides.treatment_P, sides.control_P
     by_seed = [_estimate(seed, sides) for seed in dict.fromkeys(sides.seeds_P)]
+    method = (
+        f"t with {fit.df} degrees of freedom over {fit.seeds} seeds and {fit.kinds} kinds, both as clusters"
+        if fit
+        else ""
+    )
     return Contrast(
         name=f"{contrast_spec.treatment} − {contrast_spec.control}",
         role=role,
@@ -178,15 +191,9 @@ def _contrast(contrast_spec: ContrastSpec, sides: _Differences, spec: StudySpec,
         minimum_detectable=fit.detectable(confidence) if fit else None,
         coverage=sides.coverage,
         by_seed=by_seed,
-        method=_method(fit),
+        method=method,
         reason="" if fit else "it takes two finished seeds",
     )  # fmt: skip
-
-
-def _method(fit: Incomplete | None) -> str:
-    if fit is None:
-        return ""
-    return f"t with {fit.df} degrees of freedom over {fit.seeds} seeds and {fit.kinds} kinds, both as clusters"
 
 
 def _estimate(seed: int, sides: _Differences) -> SeedEstimate:
@@ -228,21 +235,3 @@ def _by_kind(sides: _Differences) -> list[DrawnKind]:
         t, c = float(sides.treatment_P[here].mean()), float(sides.control_P[here].mean())
         kinds.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in here}), len(here), t, c, t - c))
     return kinds
-
-
-def _seed_with_kinds(spec: StudySpec, seed: int, primary: Contrast, place: Path) -> SeedWithKinds:
-    assert spec.kinds is not msgspec.UNSET  # noqa: S101 - the caller puts together what draws kinds
-    trained, others = spec.kinds.at(seed)
-    return SeedWithKinds(seed, place.name, trained, others, primary)
-
-
-def _withheld(missing: Sequence[int], results: Mapping[int, tuple[StudyResult, Path]]) -> list[str]:
-    """Return the reasons to give no answer: unfinished seeds, and the reasons of each seed's own study."""
-    waiting = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
-    return waiting + [f"seed {seed}: {why}" for seed, (one, _) in results.items() for why in one.verdict.withheld]
-
-
-def _decides(fit: Incomplete | None, confidence: float) -> str:
-    if fit is None:
-        return ""
-    return f"This design can find a difference of {100 * fit.detectable(confidence):.1f} points with 80 % power."

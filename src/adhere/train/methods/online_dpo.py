@@ -84,6 +84,7 @@ def online_dpo(
         sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
         for step, batch in learner.remaining(list(enumerate(order, start=1)), tally, log, bar):
             groups = sampler.draw(batch, step=step)
+            # The budget is cumulative: what earlier steps left over or overdrew changes the room of this one.
             room = (
                 None
                 if settings.trained_tokens is None

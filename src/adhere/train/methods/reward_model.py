@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from adhere.errors import MissingModel, UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, PairRow, derive_seed
 from adhere.train.batch.pairs import PairSettings, pairs_work
-from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import learning
@@ -271,11 +271,6 @@ def _split(rows: Sequence[PairRow], share: float, *, seed: int) -> tuple[list[Pa
     return [row for row in rows if row.prompt_id not in apart], [row for row in rows if row.prompt_id in apart]
 
 
-def _work(settings: RewardModelSettings, data: Shape) -> Work:
-    work = pairs_work(settings, data, has_reference=False)
-    return Work(steps=work.steps, trained=work.trained, processed=work.processed, copies=2)
-
-
 STAGE = Stage(
     "reward-model",
     "a Bradley-Terry reward model beside the policy, which it leaves as it is",
@@ -284,7 +279,7 @@ STAGE = Stage(
     "pairs",
     lambda pool, _: pool.pairs,
     reward_model,
-    _work,
+    lambda settings, data: msgspec.structs.replace(pairs_work(settings, data, has_reference=False), copies=2),
     PROVENANCE,
     "reward-model",
     version=1,

@@ -262,6 +262,7 @@ def _rows(data: Rows, settings: SftSettings) -> Sequence[SftRow]:
 
 
 def _work(settings: SftSettings, data: Shape) -> Work:
+    # Tokens that a row has for itself: in a packed tree, a beginning that all rows share is computed once.
     own = data.prompt_tokens - data.shared_tokens + data.answer_tokens
     rows = float(settings.epochs * data.rows)
     a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)

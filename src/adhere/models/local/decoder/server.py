@@ -102,7 +102,6 @@ class ServerGenerator:
         shutil.rmtree(into.with_name(f"weights-{os.getpid()}-{self._version - 1}"), ignore_errors=True)
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
         return int(self.model.config.max_position_embeddings) - max_new_tokens
 
     def decode(

@@ -68,7 +68,6 @@ class VllmGenerator:
         self._engine.reset_prefix_cache()
 
     def longest_prompt(self, max_new_tokens: int) -> int:
-        """Return the most tokens that a prompt may have if `max_new_tokens` are to follow."""
         return int(self.model.config.max_position_embeddings) - max_new_tokens
 
     def decode(
