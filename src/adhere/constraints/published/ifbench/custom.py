@@ -11,7 +11,7 @@ import io
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import pieces
@@ -152,12 +152,16 @@ def character_reverse(text: Text) -> Finding:
 )
 def sentence_alphabet(text: Text, sentences: Sentences) -> Finding:
     """Check that each sentence begins with its letter; quotation marks count as letters."""
-    all_sentences = sentences(text)
-    if len(all_sentences) != 26:
-        return reject(f"found {amount(len(all_sentences), 'sentences')}, needed 26", len(all_sentences), 26)
-    for order, sentence in enumerate(all_sentences):
+    return judge_alphabet(sentences(text), lambda sentence: sentence.lstrip()[:1].lower()[:1])
+
+
+def judge_alphabet(sentences: Sequence[str], first_letter: Callable[[str], str]) -> Finding:
+    """Judge whether there are 26 sentences that begin, by `first_letter`, with a to z in this order."""
+    if len(sentences) != 26:
+        return reject(f"found {amount(len(sentences), 'sentences')}, needed 26", len(sentences), 26)
+    for order, sentence in enumerate(sentences):
         letter = chr(ord("a") + order)
-        start = sentence.lstrip()[:1].lower()[:1]
+        start = first_letter(sentence)
         if start != letter:
             return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
     return accept("26 sentences follow the alphabet", 26, 26)

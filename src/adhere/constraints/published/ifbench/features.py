@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar, cast
 
 from adhere.constraints.published.shared.features import Text
@@ -42,6 +42,16 @@ def without_marks(text: str) -> str:
     if text.isascii():
         return text.encode("ascii").translate(None, _MARK_BYTES).decode("ascii")
     return _MARK.sub("", text)
+
+
+def find_repeat(words: Iterable[str]) -> str | None:
+    """Return the first word that occurred before, or None."""
+    seen: set[str] = set()
+    for word in words:
+        if word in seen:
+            return word
+        seen.add(word)
+    return None
 
 
 @feature

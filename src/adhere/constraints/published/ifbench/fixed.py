@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench import ratio as ifbench_ratio
-from adhere.constraints.published.ifbench.features import without_marks
-from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
+from adhere.constraints.published.ifbench import words as ifbench_words
+from adhere.constraints.published.ifbench.custom import judge_alphabet
+from adhere.constraints.published.ifbench.features import find_repeat, without_marks
+from adhere.constraints.published.ifbench.kind import accept, judge_copy, quote, reject, verdict
 from adhere.constraints.published.ifbench.trigrams import lower_words, shared_words, trigrams
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
@@ -111,16 +113,10 @@ def _sentence_words(values: Values, _on: On) -> Check:
 
     def check(text: Text) -> Finding:
         finding = original(text)
-        if finding.outcome != "pass":
+        word = find_repeat(joined_words(text.lower)) if finding.outcome == "pass" else None
+        if word is None:
             return finding
-        seen: set[str] = set()
-        for word in joined_words(text.lower):
-            if word in seen:
-                return reject(
-                    f"the word {quote(word)} stands twice, needed all different", word[:40], "different words"
-                )
-            seen.add(word)
-        return finding
+        return reject(f"the word {quote(word)} stands twice, needed all different", word[:40], "different words")
 
     return check
 
@@ -134,19 +130,10 @@ def _sentence_words(values: Values, _on: On) -> Check:
     ),
 )
 def _overlap(values: Values, _on: On) -> Check:
-    percentage = values["percentage"]
     reference_trigrams = trigrams(lower_words(values["reference_text"]))
-    bounds = f"{percentage - 2} to {percentage + 2}"
-
-    def check(text: Text) -> Finding:
-        shared, total = shared_words(text, reference_trigrams)
-        if not total:
-            return reject("found no three words to compare", needed=bounds)
-        share = shared / total * 100
-        reason = f"{share:.1f}% of the word trigrams are in the text given, needed {bounds}%"
-        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, bounds)
-
-    return check
+    return lambda text: ifbench_ratio.judge_overlap(
+        shared_words(text, reference_trigrams), values["percentage"], "word"
+    )
 
 
 @fixed_check(
@@ -185,9 +172,7 @@ def _vowel(text: Text, _values: Values) -> Finding:
         count = len(paragraphs(text.raw))
         if count > 1:
             return reject(f"found {amount(count, 'paragraphs')}, needed 1", count, 1)
-    lower = text.lower
-    vowels = [letter for letter in "aeiou" if letter in lower]
-    return verdict(len(vowels) <= 3, f"found the vowels {' '.join(vowels) or 'none'}, needed at most 3", len(vowels), 3)
+    return ifbench_words.judge_vowels(text)
 
 
 @fixed_check(
@@ -220,12 +205,7 @@ def _repeat_span(values: Values, _on: On) -> Check:
     words = values["prompt_to_repeat"].split()[values["n_start"] : values["n_end"] + 1]
     span = " ".join(words)
     lowered = span.lower().split()
-
-    def check(text: Text) -> Finding:
-        same = text.lower.split() == lowered
-        return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
-
-    return check
+    return lambda text: judge_copy(text, span, is_same=text.lower.split() == lowered)
 
 
 @fixed_check(
@@ -237,15 +217,7 @@ def _repeat_span(values: Values, _on: On) -> Check:
     ),
 )
 def _sentence_alphabet(text: Text, _values: Values) -> Finding:
-    sentences = text.sentences
-    if len(sentences) != 26:
-        return reject(f"found {amount(len(sentences), 'sentences')}, needed 26", len(sentences), 26)
-    for order, sentence in enumerate(sentences):
-        letter = chr(ord("a") + order)
-        start = next(filter(str.isalnum, sentence), "").lower()
-        if start != letter:
-            return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
-    return accept("26 sentences follow the alphabet", 26, 26)
+    return judge_alphabet(text.sentences, lambda sentence: next(filter(str.isalnum, sentence), "").lower())
 
 
 _BULLET = re.compile(r"^[^\S\n]*+\*(?=[^\S\n])", re.MULTILINE)

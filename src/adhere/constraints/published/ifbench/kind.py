@@ -9,9 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from adhere.constraints.finding import Finding, amount, verdict
+from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, declare, is_absent_or_negative, is_falsy
 from adhere.schema import Json
 
@@ -43,6 +44,21 @@ def index(draw: Draw, *, zero_is_drawn: bool = False) -> Param:
     if zero_is_drawn:
         return Param("integer", is_drawn=is_falsy, draw=draw)
     return Param("integer", draw=draw)
+
+
+def start_of(split: Callable[[str], list[str]]) -> Draw:
+    """Return the draw of a span's first index in `prompt_to_repeat`, which `split` cuts into what is counted."""
+    return lambda rng, params: rng.randint(0, max(0, len(split(str(params["prompt_to_repeat"]))) - 2))
+
+
+def end_of(split: Callable[[str], list[str]]) -> Draw:
+    """Return the draw of a span's end, which is behind `n_start`; `split` as in `start_of`."""
+
+    def draw(rng: random.Random, params: Mapping[str, Json]) -> Json:
+        low = cast("int", params["n_start"]) + 1
+        return rng.randint(low, max(low, len(split(str(params["prompt_to_repeat"]))) - 1))
+
+    return draw
 
 
 def one_of(*choices: str, drawn_if_empty: bool = False) -> Param:
@@ -153,6 +169,12 @@ def exactly(count: int, target: float, what: str) -> Finding:
     return verdict(count == target, f"found {amount(count, what)}, needed exactly {target}", count, target)
 
 
+def judge_copy(text: Text, expected: str, *, is_same: bool) -> Finding:
+    """Make the Finding about an answer that must be `expected` and nothing else."""
+    found = quote(text.stripped)
+    return verdict(is_same, f"found {found}, needed {quote(expected)}", found, expected)
+
+
 def quote(piece: str) -> str:
     """Return a piece of the answer as a reason quotes it: at most 40 characters, printable."""
     return repr(piece if len(piece) <= 40 else f"{piece[:37]}...")
@@ -160,6 +182,6 @@ def quote(piece: str) -> str:
 
 __all__ = [
     "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw", "accept", "at_least",
-    "exactly", "index", "kinds_of", "number", "number_drawn", "one_of", "published_check", "published_kind",
-    "published_pair", "quote", "reject", "verdict", "whole",
+    "end_of", "exactly", "index", "judge_copy", "kinds_of", "number", "number_drawn", "one_of", "published_check",
+    "published_kind", "published_pair", "quote", "reject", "start_of", "verdict", "whole",
 ]  # fmt: skip

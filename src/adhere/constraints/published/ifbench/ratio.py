@@ -78,17 +78,18 @@ def stop_words(text: Text, percentage: float) -> Finding:
 def overlap(reference_text: str, percentage: float) -> Check:
     """Measure the share of trigrams of characters, as published (the prompt means words)."""
     reference_trigrams = trigrams(reference_text)
+    return lambda text: judge_overlap(shared_characters(text, reference_trigrams), percentage, "character")
 
-    def check(text: Text) -> Finding:
-        shared, total = shared_characters(text, reference_trigrams)
-        bounds = f"{percentage - 2} to {percentage + 2}"
-        if not total:
-            return reject("found no three characters to compare", needed=bounds)
-        share = shared / total * 100
-        reason = f"{share:.1f}% of the character trigrams are in the text given, needed {bounds}%"
-        return verdict(percentage - 2 <= share <= percentage + 2, reason, share, bounds)
 
-    return check
+def judge_overlap(counts: tuple[int, int], percentage: float, unit: str) -> Finding:
+    """Judge (trigrams shared with the text given, all trigrams), of the units named; two percent more or less pass."""
+    shared, total = counts
+    bounds = f"{percentage - 2} to {percentage + 2}"
+    if not total:
+        return reject(f"found no three {unit}s to compare", needed=bounds)
+    share = shared / total * 100
+    reason = f"{share:.1f}% of the {unit} trigrams are in the text given, needed {bounds}%"
+    return verdict(percentage - 2 <= share <= percentage + 2, reason, share, bounds)
 
 
 def _ends(sentences: Iterable[str]) -> tuple[int, int, int]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import pieces
@@ -23,20 +21,21 @@ from adhere.constraints.published.ifbench.kind import (
     REQUIRED,
     WORD,
     Check,
-    Draw,
     accept,
+    end_of,
     index,
+    judge_copy,
     number,
     published_check,
     published_kind,
     published_pair,
     quote,
     reject,
+    start_of,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
 from adhere.constraints.published.shared.features import Text
-from adhere.schema import Json
 
 
 @published_pair(
@@ -105,34 +104,25 @@ _KEYWORD_SAID = 'Use the word "{word}" in sentence {N}.'
 @published_kind("sentence:keyword", NEW, _KEYWORD_SAID, word=WORD, N=number(1, 20))
 def keyword_2026(word: str, N: float) -> Check:
     """Look for the keyword as a whole word, in any case."""
-    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
-
-    def check(text: Text) -> Finding:
-        sentence = _nth(text.sentences, N)
-        if sentence is None:
-            return reject(
-                f"found {amount(len(text.sentences), 'sentences')}, needed {word!r} in sentence {N}",
-                len(text.sentences),
-                N,
-            )
-        holds = pattern.search(sentence) is not None
-        return verdict(holds, f"sentence {N} {'holds' if holds else 'lacks'} {word!r}: {quote(sentence)}", holds, word)
-
-    return check
+    search = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE).search
+    return lambda text: _judge_nth(text.sentences, word, N, lambda sentence: search(sentence) is not None)
 
 
 @published_check("sentence:keyword", OLD, _KEYWORD_SAID, word=WORD, N=number(1, 20))
 def keyword_2025(text: Text, word: str, N: float) -> Finding:
     """Look for the keyword, inside longer words too."""
     lowered = word.lower()
-    sentences = pieces(text)
-    sentence = _nth(sentences, N)
+    return _judge_nth(pieces(text), word, N, lambda sentence: lowered in sentence.lower())
+
+
+def _judge_nth(sentences: Sequence[str], word: str, position: float, holds_word: Callable[[str], bool]) -> Finding:
+    sentence = _nth(sentences, position)
     if sentence is None:
-        return reject(
-            f"found {amount(len(sentences), 'sentences')}, needed {word!r} in sentence {N}", len(sentences), N
-        )
-    holds = lowered in sentence.lower()
-    return verdict(holds, f"sentence {N} {'holds' if holds else 'lacks'} {word!r}: {quote(sentence)}", holds, word)
+        reason = f"found {amount(len(sentences), 'sentences')}, needed {word!r} in sentence {position}"
+        return reject(reason, len(sentences), position)
+    holds = holds_word(sentence)
+    reason = f"sentence {position} {'holds' if holds else 'lacks'} {word!r}: {quote(sentence)}"
+    return verdict(holds, reason, holds, word)
 
 
 @published_pair("words:last_first", "Begin each sentence with the last word of the one before.", punkt, pieces)
@@ -187,18 +177,6 @@ def repeat_simple(text: Text) -> Finding:
     return verdict(same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE)
 
 
-def _start_of(split: Callable[[str], list[str]]) -> Draw:
-    return lambda rng, params: rng.randint(0, max(0, len(split(str(params["prompt_to_repeat"]))) - 2))
-
-
-def _end_of(split: Callable[[str], list[str]]) -> Draw:
-    def draw(rng: random.Random, params: Mapping[str, Json]) -> Json:
-        low = cast("int", params["n_start"]) + 1
-        return rng.randint(low, max(low, len(split(str(params["prompt_to_repeat"]))) - 1))
-
-    return draw
-
-
 _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of: {prompt_to_repeat}"
 
 
@@ -207,15 +185,13 @@ _SPAN_SAID = "Copy what lies from index {n_start} to {n_end} (both included) of:
     NEW,
     _SPAN_SAID,
     prompt_to_repeat=REQUIRED,
-    n_start=index(_start_of(list)),
-    n_end=index(_end_of(list)),
+    n_start=index(start_of(list)),
+    n_end=index(end_of(list)),
 )
 def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int) -> Finding:
     """Compare with a span by character indices, end included, although the published prompts speak of words."""
     span = prompt_to_repeat[n_start : n_end + 1].strip()
-    lowered = span.lower()
-    same = text.stripped_lower == lowered
-    return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
+    return judge_copy(text, span, is_same=text.stripped_lower == span.lower())
 
 
 @published_kind(
@@ -223,16 +199,11 @@ def repeat_span_2026(text: Text, prompt_to_repeat: str, n_start: int, n_end: int
     OLD,
     _SPAN_SAID,
     prompt_to_repeat=REQUIRED,
-    n_start=index(_start_of(str.split), zero_is_drawn=True),
-    n_end=index(_end_of(str.split), zero_is_drawn=True),
+    n_start=index(start_of(str.split), zero_is_drawn=True),
+    n_end=index(end_of(str.split), zero_is_drawn=True),
 )
 def repeat_span_2025(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     """Compare with a span by word indices, end excluded; the published code draws a start of 0 at random."""
     words = prompt_to_repeat.strip().lower().split()[n_start:n_end]
-
-    def check(text: Text) -> Finding:
-        same = text.stripped_lower.split() == words
-        span = " ".join(words)
-        return verdict(same, f"found {quote(text.stripped)}, needed {quote(span)}", quote(text.stripped), span)
-
-    return check
+    span = " ".join(words)
+    return lambda text: judge_copy(text, span, is_same=text.stripped_lower.split() == words)

@@ -73,7 +73,12 @@ def vowel(text: Text) -> Finding:
     stripped = text.stripped
     if "\n" in stripped:
         return reject("found more than one line", stripped.count("\n") + 1, 1)
-    lower = stripped.lower()
+    return judge_vowels(text)
+
+
+def judge_vowels(text: Text) -> Finding:
+    """Judge whether a text has at most three of the five vowels, in any case."""
+    lower = text.lower
     vowels = [letter for letter in "aeiou" if letter in lower]
     return verdict(len(vowels) <= 3, f"found the vowels {' '.join(vowels) or 'none'}, needed at most 3", len(vowels), 3)
 

@@ -121,26 +121,13 @@ def _forbidden_words(values: Values, on: On) -> Check:
     if isinstance(forbidden, str) and "fix:forbidden-words-one-text" in on:
         forbidden = [forbidden]
     is_literal, is_whole = "fix:forbidden-words-escaped" in on, "fix:forbidden-words-boundary" in on
-    names = sorted(set(forbidden))
-    patterns = [_forbidden(name, is_literal=is_literal, is_whole=is_whole) for name in names]
 
-    def check(text: Text) -> Finding:
-        try:
-            for name, pattern in zip(names, patterns, strict=True):
-                match = find(pattern, text)
-                if match is not None:
-                    return Finding("fail", f"found the forbidden word {name!r}", 1, 0, match.span())
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
-        return Finding("pass", "found none of the forbidden words", 0, 0)
+    def pattern_of(name: str) -> Pattern:
+        if is_whole:
+            return whole_word(name.strip(), is_literal=is_literal)
+        return word_pattern(re.escape(name) if is_literal else name)
 
-    return check
-
-
-def _forbidden(name: str, *, is_literal: bool, is_whole: bool) -> Pattern:
-    if is_whole:
-        return whole_word(name.strip(), is_literal=is_literal)
-    return word_pattern(re.escape(name) if is_literal else name)
+    return words.forbid(forbidden, pattern_of)
 
 
 def is_no_character(value: Any, _values: Values) -> bool:

@@ -8,14 +8,15 @@ Source: google-research `instruction_following_eval` at 26d8ccdab, quirks includ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from adhere.constraints.finding import FinalFailure, Finding, amount, verdict
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import NO_LETTERS
-from adhere.constraints.published.shared.patterns import Undecidable, keyword_pattern, word_pattern
+from adhere.constraints.published.shared.patterns import Pattern, Undecidable, keyword_pattern, word_pattern
 from adhere.constraints.published.shared.registry import Check, judge_by
+from adhere.constraints.published.shared.whole_words import find
 
 Values = Mapping[str, Any]
 LESS_THAN, AT_LEAST = "less than", "at least"
@@ -29,27 +30,18 @@ def check_count(
 
     `only_shrinks`: removing lines, or all stars, from a text never makes its count higher.
     """
-    failure = FinalFailure if only_shrinks else Finding
-    tail = f", needed {'fewer than' if relation == LESS_THAN else 'at least'} {limit}"
-    if relation == LESS_THAN:
+    is_fewer = relation == LESS_THAN
+    failure = FinalFailure if only_shrinks and not is_fewer else Finding
 
-        def fewer(text: Text) -> Finding:
-            total = count(text)
-            if total < limit:
-                return Finding("pass", f"found {amount(total, unit)}{tail}", total, limit, None, 1.0)
-            return Finding(
-                "fail", f"found {amount(total, unit)}{tail}", total, limit, None, max(0, limit - 1) / max(total, 1)
-            )
-
-        return fewer
-
-    def at_least(text: Text) -> Finding:
+    def check(text: Text) -> Finding:
         total = count(text)
-        if total >= limit:
-            return Finding("pass", f"found {amount(total, unit)}{tail}", total, limit, None, 1.0)
-        return failure("fail", f"found {amount(total, unit)}{tail}", total, limit, None, total / limit)
+        reason = f"found {amount(total, unit)}, needed {'fewer than' if is_fewer else 'at least'} {limit}"
+        if (total < limit) == is_fewer:
+            return Finding("pass", reason, total, limit, None, 1.0)
+        score = max(0, limit - 1) / max(total, 1) if is_fewer else total / limit
+        return failure("fail", reason, total, limit, None, score)
 
-    return at_least
+    return check
 
 
 def unless_undecidable(judge: Check) -> Check:
@@ -97,23 +89,22 @@ def keyword_count(values: Values) -> Check:
 
 def no_forbidden_words(values: Values) -> Check:
     r"""Look for each word between `\b` and `\b`: `cat` does not find `cats` nor `cat_food`."""
-    words = sorted(set(values["forbidden_words"]))
-    patterns = [word_pattern(word) for word in words]
+    return forbid(values["forbidden_words"], word_pattern)
+
+
+def forbid(words: Iterable[str], pattern_of: Callable[[str], Pattern]) -> Check:
+    """Make a check that none of the words is found by its pattern; it is undecided if a pattern cannot be run."""
+    patterns = [(word, pattern_of(word)) for word in sorted(set(words))]
     clean = Finding("pass", "found none of the forbidden words", 0, 0)
 
     def check(text: Text) -> Finding:
-        try:
-            for word, forbidden in zip(words, patterns, strict=True):
-                if forbidden.is_ruled_out(text):
-                    continue
-                match = forbidden.regex(text.raw).search(text.raw)
-                if match is not None:
-                    return Finding("fail", f"found the forbidden word {word!r}", 1, 0, match.span())
-        except Undecidable as reason:
-            return Finding("undecided", str(reason))
+        for word, pattern in patterns:
+            match = find(pattern, text)
+            if match is not None:
+                return Finding("fail", f"found the forbidden word {word!r}", 1, 0, match.span())
         return clean
 
-    return check
+    return unless_undecidable(check)
 
 
 def letter_count(values: Values) -> Check:

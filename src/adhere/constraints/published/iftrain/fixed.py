@@ -5,14 +5,14 @@ Each function takes the parameters and the switched-on fixes.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from itertools import islice
 
 from adhere.constraints.finding import Finding, amount
-from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
+from adhere.constraints.published.ifbench.english.splitter import pieces
 from adhere.constraints.published.ifbench.english.tokens import iterate_tokens
+from adhere.constraints.published.ifbench.features import find_repeat
 from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
 from adhere.constraints.published.ifeval.fixed_words import is_no_character, keyword_times
 from adhere.constraints.published.ifeval.words import unless_undecidable
@@ -22,7 +22,14 @@ from adhere.constraints.published.iftrain.phrases import literal_phrases, phrase
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_check, fixed_rule
 from adhere.constraints.published.shared.registry import Check, Param, is_absent_or_negative
-from adhere.constraints.published.shared.whole_words import count, first_word, iterate_words, joined_words, whole_word
+from adhere.constraints.published.shared.whole_words import (
+    count,
+    find,
+    first_word,
+    iterate_words,
+    joined_words,
+    whole_word,
+)
 
 
 @fixed_rule(
@@ -65,7 +72,7 @@ def _exclude_word_harder(values: Values, _on: On) -> Check:
     pattern = whole_word(word)
 
     def check(text: Text) -> Finding:
-        match = None if pattern.is_ruled_out(text) else pattern.regex(text.raw).search(text.raw)
+        match = find(pattern, text)
         if match is not None:
             return reject(f"found {word!r}", span=match.span())
         return accept(f"found no {word!r}")
@@ -135,12 +142,7 @@ def _keyword_specific_position(text: Text, values: Values) -> Finding:
     if not 0 < n <= len(sentences):
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
     words = list(islice(iterate_words(sentences[n - 1]), max(m, 0)))
-    if not 0 < m <= len(words):
-        return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
-    word = words[m - 1]
-    return verdict(
-        word == keyword, f"word {m} of sentence {n} is {quote(word)}, needed {keyword!r}", word[:40], keyword
-    )
+    return iftrain_words.judge_word(words, n, m, keyword)
 
 
 @fixed_check(
@@ -169,12 +171,11 @@ def _start_end(text: Text, _values: Values) -> Finding:
     ),
 )
 def _count_unique(text: Text, _values: Values) -> Finding:
-    seen: set[str] = set()
-    for word in iterate_words(text.raw):
-        if word in seen:
-            return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
-        seen.add(word)
-    return accept(f"{len(seen)} words stand once each", len(seen))
+    words = joined_words(text.raw)
+    word = find_repeat(words)
+    if word is not None:
+        return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
+    return accept(f"{len(words)} words stand once each", len(words))
 
 
 @fixed_check(
@@ -339,26 +340,15 @@ _DIVIDER = re.compile(r"\s?\*\*\*\s?")
 )
 def _counting_composition(values: Values, on: On) -> Check:
     n_sent, n_words = values["n_sent"], values["n_words"]
-    outer, bare = "fix:composition-outer-divider" in on, "fix:composition-marks" in on
-    most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
+    outer = "fix:composition-outer-divider" in on
+    words_of = iterate_words if "fix:composition-marks" in on else iterate_tokens
 
     def check(text: Text) -> Finding:
         parts = _DIVIDER.split(text.raw)
         if outer:
             parts = parts[not parts[0].strip() :]
             parts = parts[: len(parts) - (bool(parts) and not parts[-1].strip())]
-        for order, paragraph in enumerate(parts, 1):
-            sentences = list(islice(iterate(paragraph), most))
-            if len(sentences) != n_sent or not paragraph.strip():
-                return reject(
-                    f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
-                )
-            for sentence in sentences:
-                words = iterate_words(sentence) if bare else iterate_tokens(sentence)
-                wrong = iftrain_format.wrong_length(sentence, words, n_words)
-                if wrong is not None:
-                    return wrong
-        return verdict(len(parts) == 3, f"found {amount(len(parts), 'paragraphs')}, needed 3", len(parts), 3)
+        return iftrain_format.judge_composition(parts, n_sent, n_words, words_of=words_of)
 
     return check
 

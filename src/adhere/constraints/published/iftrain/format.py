@@ -8,11 +8,9 @@ Source: allenai/open-instruct IFEvalG (profile `iftrain`), behaviour reproduced 
 from __future__ import annotations
 
 import math
-import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import cast
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
@@ -24,29 +22,26 @@ from adhere.constraints.published.ifbench.kind import (
     WORD,
     Check,
     accept,
+    end_of,
     index,
+    judge_copy,
     published_check,
     published_kind,
     quote,
     reject,
+    start_of,
     verdict,
     whole,
 )
 from adhere.constraints.published.iftrain.phrases import phrases
 from adhere.constraints.published.shared.features import Text
-from adhere.schema import Json
-
-
-def _judge_copy(text: Text, lower: str, expected: str) -> Finding:
-    same = text.stripped_lower == lower
-    return verdict(same, f"found {quote(text.stripped)}, needed {quote(expected)}", quote(text.stripped), expected)
 
 
 def _copy(prompt_to_repeat: str) -> Check:
     """Make a check that the answer is the request and nothing else, in any case."""
     expected = prompt_to_repeat.strip()
     lower = expected.lower()
-    return lambda text: _judge_copy(text, lower, expected)
+    return lambda text: judge_copy(text, expected, is_same=text.stripped_lower == lower)
 
 
 _COPY_SAID = "Repeat this without a change and say nothing else: {prompt_to_repeat}"
@@ -105,28 +100,19 @@ def repeat_phrase(phrase: str, small_n: float) -> Check:
     return check
 
 
-def _start(rng: random.Random, params: Mapping[str, Json]) -> Json:
-    return rng.randint(0, max(0, len(str(params["prompt_to_repeat"])) - 2))
-
-
-def _end(rng: random.Random, params: Mapping[str, Json]) -> Json:
-    low = cast("int", params["n_start"]) + 1
-    return rng.randint(low, max(low, len(str(params["prompt_to_repeat"])) - 1))
-
-
 @published_kind(
     "new:copy_span_idx",
     IFTRAIN,
     "Copy what lies from index {n_start} to {n_end} of: {prompt_to_repeat}",
     prompt_to_repeat=REQUIRED,
-    n_start=index(_start, zero_is_drawn=True),
-    n_end=index(_end, zero_is_drawn=True),
+    n_start=index(start_of(list), zero_is_drawn=True),
+    n_end=index(end_of(list), zero_is_drawn=True),
 )
 def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     """Compare with a span by character indices, end excluded; the published code draws a start of 0 at random."""
     span = prompt_to_repeat[n_start:n_end].strip()
     lower = span.lower()
-    return lambda text: _judge_copy(text, lower, span)
+    return lambda text: judge_copy(text, span, is_same=text.stripped_lower == lower)
 
 
 @published_check("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
@@ -191,38 +177,39 @@ def paragraphs2() -> Check:
     return lambda text: _two_paragraphs(text.raw.split("\n\n"))
 
 
-def wrong_length(sentence: str, words: Iterable[str], target: float) -> Finding | None:
-    """Return a failure if a sentence has not `target` words, else None."""
-    count = sum(1 for _ in words)
-    return None if count == target else reject(f"{quote(sentence)} has {count} words, needed {target}", count, target)
+def judge_composition(
+    parts: Sequence[str],
+    n_sent: float,
+    n_words: float,
+    *,
+    sentences_of: Callable[[str], Iterable[str]] = iterate,
+    words_of: Callable[[str], Iterable[str]] = iterate_tokens,
+) -> Finding:
+    """Judge whether there are three parts, of `n_sent` sentences each, of `n_words` words each."""
+    most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
+    for order, part in enumerate(parts, 1):
+        sentences = list(islice(sentences_of(part), most))
+        if len(sentences) != n_sent or not part.strip():
+            return reject(f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent)
+        for sentence in sentences:
+            count = sum(1 for _ in words_of(sentence))
+            if count != n_words:
+                return reject(f"{quote(sentence)} has {count} words, needed {n_words}", count, n_words)
+    return verdict(len(parts) == 3, f"found {amount(len(parts), 'paragraphs')}, needed 3", len(parts), 3)
 
 
-@published_kind(
+@published_check(
     "count:counting_composition",
     IFTRAIN,
     "Write 3 paragraphs separated by ***, of {n_sent} sentences each, of {n_words} words each.",
     n_sent=whole(2, 3),
     n_words=whole(2, 3),
 )
-def counting_composition(n_sent: float, n_words: float) -> Check:
+def counting_composition(text: Text, n_sent: float, n_words: float) -> Finding:
     """Check paragraphs by sentences cut by substitution and by all Treebank tokens, marks too.
 
     No divider may be at either end.
     """
-    most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
-
-    def check(text: Text) -> Finding:
-        parts = _split_at_dividers(text)
-        for order, paragraph in enumerate(parts, 1):
-            sentences = list(islice(pieces(text) if len(parts) == 1 else iterate(paragraph), most))
-            if len(sentences) != n_sent or not paragraph.strip():
-                return reject(
-                    f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
-                )
-            for sentence in sentences:
-                wrong = wrong_length(sentence, iterate_tokens(sentence), n_words)
-                if wrong is not None:
-                    return wrong
-        return verdict(len(parts) == 3, f"found {amount(len(parts), 'paragraphs')}, needed 3", len(parts), 3)
-
-    return check
+    parts = _split_at_dividers(text)
+    sentences_of = iterate if len(parts) > 1 else lambda _text: pieces(text)
+    return judge_composition(parts, n_sent, n_words, sentences_of=sentences_of)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adhere.constraints.finding import Finding, amount
@@ -23,6 +23,7 @@ from adhere.constraints.published.ifbench.english.tokens import (
     plain_chunks,
     tokens_of,
 )
+from adhere.constraints.published.ifbench.features import find_repeat
 from adhere.constraints.published.ifbench.kind import (
     IFTRAIN,
     WORD,
@@ -157,11 +158,16 @@ def keyword_specific_position(text: Text, keyword: str | list[str], n: int, m: i
         return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
     if word.isalnum() and word not in text.raw:
         return reject(f"found no {word!r}", needed=word)
-    tokens = leading_tokens(sentences[n - 1], m)
-    if not 0 < m <= len(tokens):
-        return reject(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
-    token = tokens[m - 1]
-    return verdict(token == word, f"word {m} of sentence {n} is {quote(token)}, needed {word!r}", token[:40], word)
+    return judge_word(leading_tokens(sentences[n - 1], m), n, m, word)
+
+
+def judge_word(words: Sequence[str], n: int, m: int, keyword: str) -> Finding:
+    """Judge whether word `m`, from 1, of the first words of sentence `n` is the keyword."""
+    if not 0 < m <= len(words):
+        return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
+    word = words[m - 1]
+    reason = f"word {m} of sentence {n} is {quote(word)}, needed {keyword!r}"
+    return verdict(word == keyword, reason, word[:40], keyword)
 
 
 @published_check("keywords:start_end", IFTRAIN, "Begin and end with the same word, and write nothing after it.")
@@ -188,20 +194,10 @@ def no_adjacent_consecutive(text: Text) -> Finding:
     return accept("no two neighbouring words begin with consecutive letters")
 
 
-def _find_repeat(tokens: Iterable[str]) -> str | None:
-    """Return the first token that occurred before, or None."""
-    seen: set[str] = set()
-    for token in tokens:
-        if token in seen:
-            return token
-        seen.add(token)
-    return None
-
-
 @published_check("count:count_unique", IFTRAIN, "Use no word twice.")
 def count_unique(text: Text) -> Finding:
     """Look for a repeated Treebank token, marks too, case kept."""
-    word = _find_repeat(plain_chunks(text)) or _find_repeat(tokens_of(text))
+    word = find_repeat(plain_chunks(text)) or find_repeat(tokens_of(text))
     if word is not None:
         return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
     return accept(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
