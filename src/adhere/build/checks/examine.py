@@ -154,7 +154,7 @@ class _Examination:
             self.drop("instruction", "run", f"{len(ran)} functions run; {self.thresholds.functions} are needed")
             return None
         cases = self._agreed(ran, cases)
-        if not self._both_labels(cases, "cross-validation"):
+        if not self._both_labels(cases):
             return None
         chosen = self._accurate(ran, cases, "cross-validation")
         chosen, held_out_accuracy = self._confirm(chosen, held_out)
@@ -196,14 +196,14 @@ class _Examination:
                 self.drop("case", "cross-validation", reason, case.response)
         return kept_cases
 
-    def _both_labels(self, cases: Sequence[Case], stage: Stage) -> bool:
+    def _both_labels(self, cases: Sequence[Case]) -> bool:
         labels = {case.passes for case in cases}
         if labels == {True, False}:
             return True
         reason = (
             "no case is left" if not labels else f"no case that {'fails' if labels == {True} else 'passes'} is left"
         )
-        self.drop("instruction", stage, reason)
+        self.drop("instruction", "cross-validation", reason)
         return False
 
     def _accurate(self, ran: Sequence[_Candidate], cases: Sequence[Case], stage: Stage) -> list[_Candidate]:
