@@ -82,7 +82,7 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
 
 
 def _words_at(kind: Any, steps: list[str]) -> list[str]:
-    """Return the words that the type at `steps` below `kind` allows."""
+    """Return the values that are words, among those that the field at `steps` (see `_types_at`) may have."""
     return list(dict.fromkeys(word for one in _types_at(kind, steps) for word in _words(one) if word))
 
 
@@ -93,13 +93,13 @@ def _words(kind: Any) -> list[str]:
 
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
-    """Return the names of the fields that the type at `steps` below `kind` may have."""
+    """Return the names of the fields that the table at `steps` (see `_types_at`) may have."""
     kinds = [struct for one in _types_at(kind, steps) for struct in _structs(one)]
     return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
 
 
 def _types_at(kind: Any, steps: list[str]) -> list[Any]:
-    """Return the types at `steps` below `kind`."""
+    """Return the types that a field may have; `steps` names the fields that lead to it from `kind`."""
     types = [kind]
     for step in steps:
         if not (step.isdigit() or step == "..."):

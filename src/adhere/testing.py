@@ -136,7 +136,7 @@ def hostile_text(name: str, size: int = MEGABYTE) -> str:
 
 
 def _question(remedy: str) -> Callable[[Q], Q]:
-    """Return a decorator that makes a function of a kind a question.
+    """Return a decorator that makes a function, which requires something of a kind, a question of the contract.
 
     All its errors name the kind and the question, and end in `remedy`.
     """
@@ -380,7 +380,7 @@ def conflicts_with_itself(kind: type[Constraint]) -> None:
 def hostile_texts_take_no_time(
     kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
-    """Require that both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
+    """Require that both views of 1 MB take at most `limit_s` CPU seconds, and in proportion for another `size`."""
     one = draw_several(kind, count=1)[0]
     for name in names:
         _time(one, name, limit_s, size)
@@ -561,7 +561,7 @@ def published_rejects_parameters(kind: Kind) -> None:
 def published_hostile_texts_take_no_time(
     kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
-    """Require that both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
+    """Require that both views of 1 MB take at most `limit_s` CPU seconds, and in proportion for another `size`."""
     one = published(kind, count=1)[0]
     for name in names:
         _time(one, name, limit_s, size)

@@ -11,7 +11,10 @@ from adhere.text.words import count_words
 
 
 class Pair(NamedTuple):
-    """Holds an answer that passes (`chosen`) and one that fails (`rejected`) under the judge."""
+    """Holds an answer that passes (`chosen`) and one that fails (`rejected`) under the judge.
+
+    `origin` is `sampled` if the model wrote both, `repaired` if the first is an edit of the second.
+    """
 
     chosen: str
     rejected: str

@@ -93,7 +93,7 @@ def is_needed() -> bool:
 
 
 def check(constraint: Constraint, text: str, reasoning: str | None) -> Any:
-    """Run a plug-in's verifier on a text in this thread's process, and return its result.
+    """Run a plug-in's verifier on a text in the process that belongs to this thread, and return its result.
 
     Raises:
         NotHere: The verifier can only be run in this thread.

@@ -140,7 +140,7 @@ class Clock:
 
 
 class _Watch:
-    """Watches the clocks of this process in a thread, which sleeps if no verifier has run for a while."""
+    """Stops the verifiers of this process whose time is up, from a thread that sleeps if none has run for a while."""
 
     _only: _Watch | None = None
 

@@ -266,7 +266,10 @@ def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[s
 
 
 def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
-    """Split a completion of several messages: all but the last are asked, after the prompt if they lack it."""
+    """Return (all that is asked, answer) for a completion of several messages, which may begin with the prompt.
+
+    All messages but the last are asked.
+    """
     before = completion[:-1]
     if before[: len(turns)] != turns or not turns:
         if any(one.role == "system" for one in before) or (before and before[0].role == "user" and turns):
@@ -327,7 +330,10 @@ def _insist_on_one_prompt(turns: Sequence[Message], row: Mapping[str, Any]) -> N
 
 
 def _agree(text: str, others: Sequence[str]) -> bool:
-    """Tell whether a text equals one of others, or one holds the other at some length (a template around it)."""
+    """Tell whether a text equals one of `others`, or one holds the other (a template around it).
+
+    A text that is held must have at least FEWEST_IN_COMMON characters.
+    """
     pairs = [(min(text.strip(), other.strip(), key=len), max(text, other, key=len)) for other in others]
     return any(text.strip() == other.strip() for other in others) or any(
         len(short) >= FEWEST_IN_COMMON and short in long for short, long in pairs

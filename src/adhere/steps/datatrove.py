@@ -29,7 +29,7 @@ _BATCH = 1024
 
 
 class Pieces(PipelineStep):
-    """Does the pieces of work `items[rank::world_size]`, as first and only step of a pipeline."""
+    """Runs `work` on the items of a rank, `items[rank::world_size]`, as first and only step of a pipeline."""
 
     name, type = "adhere", "pieces"
 
@@ -38,7 +38,7 @@ class Pieces(PipelineStep):
         self.work, self.items = work, items
 
     def run(self, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
-        """Do this rank's pieces; see datatrove's PipelineStep."""
+        """Run `work` on this rank's items; see datatrove's PipelineStep."""
         for item in self.items[rank::world_size]:
             with self.track_time("piece"):
                 self.work(item)
@@ -80,9 +80,9 @@ class Rows(PipelineStep):
 
 
 def run_local(work: Callable[[Any], object], items: Sequence[Any], *, jobs: int, logs: str) -> None:
-    """Do every piece with datatrove's local executor, one rank a piece.
+    """Run `work` on every item with datatrove's local executor, each in a rank of its own.
 
-    Ranks that it has marked complete are not done again.
+    Items whose rank it has marked complete are not done again.
 
     Raises:
         AdhereError: `work` raises it.

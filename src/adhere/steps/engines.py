@@ -115,5 +115,5 @@ def on_ray(
 
 
 def _do(work: Callable[[Item], object], item: Item) -> None:
-    """Do a piece; its result is not sent back."""
+    """Run `work` on an item; its result is not sent back."""
     work(item)

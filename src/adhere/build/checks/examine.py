@@ -233,7 +233,10 @@ class _Examination:
         return [one for one in chosen if one.function in functions], mean
 
     def _probed(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> list[_Candidate]:
-        """Return the candidates that give both answers and fail empty, blank and (with `echo`) echoed text."""
+        """Return the candidates that do not say the same of all cases, and that fail answers that say nothing.
+
+        These are an empty and a blank answer and, with `echo`, the instruction itself.
+        """
         candidates = []
         probes = [("an empty answer passes", ""), ("a blank answer passes", " \n ")]
         if self.echo:

@@ -370,7 +370,7 @@ def _filter_sft(
 
 
 class _Contents(NamedTuple):
-    """Holds everything that is written."""
+    """Holds everything that a build writes into its directory."""
 
     clean_prompts: list[Prompt]
     drops: list[LcsDrop | NgramDrop]

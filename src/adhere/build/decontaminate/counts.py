@@ -59,7 +59,7 @@ def count_up(
     skipped: int = 0,
     skipped_lines: Sequence[str] = (),
 ) -> FileResult:
-    """Sum up the counts of one file, or of several."""
+    """Return the result of one file, or of several, from its counts; `touched_items` are places in `settings.items`."""
     names = list(dict.fromkeys(against for against, _, _ in settings.items))
     sizes = Counter(against for against, _, _ in settings.items)
     touching: dict[str, list[int | str]] = {name: [] for name in names}

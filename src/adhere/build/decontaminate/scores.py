@@ -59,7 +59,7 @@ def _rate(outcomes: list[bool]) -> float | None:
 
 
 def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
-    """Return the result as text for a terminal."""
+    """Return what was dropped, and each run's pass rates with and without repeated items, as text for a terminal."""
     skipped = f", {done.skipped:,} skipped (the first: {done.skipped_lines[0]})" if done.skipped else ""
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]
     what = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"

@@ -72,7 +72,7 @@ def repetition(text: str) -> str | None:
 
 
 def _again(pieces: Sequence[str]) -> list[str]:
-    """Return the pieces that occurred earlier in the list."""
+    """Return the pieces without the first of each that are equal."""
     seen: set[str] = set()
     return [piece for piece in pieces if piece in seen or seen.add(piece)]  # type: ignore[func-returns-value]
 

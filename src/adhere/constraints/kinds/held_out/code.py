@@ -149,9 +149,9 @@ class Passes(_Code):
 
 
 def _final(finding: Finding) -> FinalFailure:
-    """Return a failure that the loose view does not try again.
+    """Return the failure as one that the loose view does not judge again.
 
-    Without stars or some lines code breaks, and each try would run it.
+    The loose variants of an answer lack stars or lines, so code in them is broken, and judging would run it.
     """
     return FinalFailure(*finding)
 

@@ -75,7 +75,7 @@ class Exact(HeldOut):
 
     @abstractmethod
     def form_problem(self) -> str | None:
-        """Say why the expected answer is none of this kind, as "must be …"; None if it is one."""
+        """Say what is wrong with the form of the expected answer, as "must be …"; None if nothing is."""
 
     def judge(self, text: str) -> Finding:
         if len(text.strip()) > LONGEST_ANSWER:
@@ -87,11 +87,11 @@ class Exact(HeldOut):
         """Judge a text of at most LONGEST_ANSWER characters."""
 
     def right(self) -> Finding:
-        """Return the finding about the expected answer."""
+        """Return a pass: the answer is the expected one."""
         return accept(f"the answer is the expected one (normaliser {self.normaliser})", score=1.0)
 
     def wrong(self, what: str, score: float, measured: Json = None, needed: Json = None) -> Finding:
-        """Return the finding about any other answer; `score` is how close it came."""
+        """Return a failure; `what` was found instead of the expected answer, and `score` is how close it came."""
         finding = reject(f"{what} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
         partial = f"; partial: {finding.score:.2f}" if finding.score else ""
         return finding._replace(reason=finding.reason + partial)

@@ -302,7 +302,7 @@ class Each(_Scope):
 
 
 def _join(unit: Unit, parts: Sequence[str]) -> str:
-    """Return an answer with these parts."""
+    """Return an answer made of these parts, each written as a `unit` is: a bullet with its mark, code in a fence."""
     forms = {"bullet point": "- {}", "code block": "```\n{}\n```"}
     return _GAPS[unit].join(forms.get(unit, "{}").format(part) for part in parts)
 

@@ -45,7 +45,7 @@ def _whole(steps: Sequence[Message]) -> str:
 
 
 class OfAnEpisode(Constraint):
-    """Is the base of the two kinds.
+    """Is the base of the kinds about an episode in a world: its goal is reached, one of its rules is kept.
 
     Version 3: episodes whose goal no fixed action reaches (second versions of our worlds). Version 2: a customer is
     found by an address that the user gave, a statement of SQL does what SQLite reads in it, and a number told among

@@ -209,7 +209,7 @@ def split_into(text: str, count: int) -> list[str] | None:
 
 
 def split_clauses(pieces: Sequence[str], count: int) -> list[str]:
-    """Turn main clauses into sentences until there are up to `count` sentences."""
+    """Return the sentences with main clauses of them as sentences of their own, so that there are at most `count`."""
     split: list[str] = []
     for number, piece in enumerate(pieces):
         room = count - len(split) - (len(pieces) - number - 1)

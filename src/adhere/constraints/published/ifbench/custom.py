@@ -110,7 +110,7 @@ def _plain(text: str) -> str:
     "custom:reverse_newline", BOTH, "List the countries of Africa in reverse alphabetical order, one a line."
 )
 def reverse_newline(text: Text) -> Finding:
-    """Check at least 52 lines from the one with Zimbabwe on; accents are ignored."""
+    """Check that the lines from the one with Zimbabwe on are 52 or more, in reverse order; accents are ignored."""
     if "Zimbabwe" not in text.raw:
         return reject("found no Zimbabwe to begin with")
     lines = [core for line in text.lines if (core := line.strip(EDGES))]

@@ -35,12 +35,12 @@ def whole(low: int, high: int) -> Param:
 
 
 def number_drawn(draw: Draw) -> Param:
-    """Declare a number that is drawn, by the other parameters, if it is absent or negative."""
+    """Declare a number that `draw` draws, by the other parameters, if it is absent or negative."""
     return Param("number", is_drawn=is_absent_or_negative, draw=draw)
 
 
 def index(draw: Draw, *, zero_is_drawn: bool = False) -> Param:
-    """Declare a whole number that is drawn, by the other parameters, if it is absent (or 0)."""
+    """Declare a whole number that `draw` draws, by the other parameters, if it is absent; `zero_is_drawn`: or 0."""
     if zero_is_drawn:
         return Param("integer", is_drawn=is_falsy, draw=draw)
     return Param("integer", draw=draw)
@@ -171,8 +171,8 @@ def exactly(count: int, target: float, what: str) -> Finding:
 
 def judge_copy(text: Text, expected: str, *, is_same: bool) -> Finding:
     """Make the Finding about an answer that must be `expected` and nothing else."""
-    found = quote(text.stripped)
-    return verdict(is_same, f"found {found}, needed {quote(expected)}", found, expected)
+    answer = quote(text.stripped)
+    return verdict(is_same, f"found {answer}, needed {quote(expected)}", answer, expected)
 
 
 def quote(piece: str) -> str:

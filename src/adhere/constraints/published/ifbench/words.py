@@ -52,7 +52,7 @@ _ALPHABET = string.ascii_lowercase
 
 @published_check("words:alphabet", BOTH, "Begin each word with the next letter of the alphabet, starting over after Z.")
 def alphabet(text: Text) -> Finding:
-    """Check the first letters of the words; the first word sets the letter, which must be an ASCII one."""
+    """Check that each word begins with the letter after that of the word before; the first, with any of a-z."""
     words = bare_words(text)
     if not words:
         return reject("found no words")
@@ -88,7 +88,7 @@ _CLUSTER = re.compile("[bcdfghjklmnpqrstvwxyz]{2}")
 
 @published_check("words:consonants", BOTH, "Put two consonants side by side into every word.")
 def consonants(text: Text) -> Finding:
-    """Check all white-space words, numbers and marks included; `y` is a consonant."""
+    """Check that every white-space word, numbers and marks too, has two consonants side by side; `y` is one."""
     clustered = _CLUSTER.search
     for order, word in enumerate(lower_chunks(text), 1):
         if not clustered(word):
@@ -152,7 +152,7 @@ def odd_even_syllables(text: Text) -> Finding:
 
 @published_pair("words:paragraph_last_first", "End each line with the word it began with.", new=True, old=False)
 def paragraph_last_first(text: Text, skips_wordless: bool) -> Finding:  # noqa: FBT001 - which of the two checkers
-    """Compare words in any letter case; a line without words is excused, and fails in 2025."""
+    """Check that each line's first and last word are the same, in any case; a line without words fails in 2025 only."""
     # Beyond ASCII a letter's lower case may depend on its neighbours, so there each line is lowered by itself.
     for order, line in enumerate(text.lower.split("\n") if text.raw.isascii() else text.lines, 1):
         stripped = line.strip().lower()

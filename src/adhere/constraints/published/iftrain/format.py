@@ -127,7 +127,7 @@ def sentence_hyphens(text: Text) -> Finding:
 
 @published_check("detectable_format:square_brackets", IFTRAIN, "Put every word in square brackets.")
 def square_brackets(text: Text) -> Finding:
-    """Check every white-space word for square brackets."""
+    """Check that every white-space word stands in square brackets."""
     for order, word in enumerate(text.chunks, 1):
         if word[0] != "[" or word[-1] != "]":
             return reject(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
@@ -138,7 +138,7 @@ def square_brackets(text: Text) -> Finding:
     "detectable_format:bigram_wrapping", IFTRAIN, "Wrap each pair of words in double angular brackets, <<like this>>."
 )
 def bigram_wrapping(text: Text) -> Finding:
-    """Check each pair of words; an odd last word is ignored."""
+    """Check that each pair of words stands in double angular brackets; an odd last word is ignored."""
     words = text.chunks
     for left, right in zip(words[::2], words[1::2], strict=False):
         if not (left.startswith("<<") and right.endswith(">>")):

@@ -83,7 +83,7 @@ def round_share(share: float) -> float:
 def strip_prefix(answer: str) -> str:
     """Return the answer without the prompt's last words, if it repeats them.
 
-    As published, this is for the reference type only.
+    As published, only rows of the type `reference`, where all is in one message, are scored so.
     """
     answer = answer.strip()
     for prefix in _PREFIXES:

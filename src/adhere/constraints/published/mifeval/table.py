@@ -272,7 +272,7 @@ def _spanish(count: Callable[[Text], int], relation: str, threshold: str, unit: 
 
 
 def _words_with(letter: str) -> Compile:
-    """Compile a check for exactly as many words with the letter."""
+    """Compile a check for exactly `let_frequency` words with the letter."""
     count = number_of_words(lambda word: letter in word.lower())
 
     def compile_here(values: Values) -> Check:

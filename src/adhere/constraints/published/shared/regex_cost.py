@@ -25,7 +25,10 @@ _FEW = 8
 
 
 class Cost(NamedTuple):
-    """Holds the bound of steps from one start: a constant factor, and the characters of each longer repetition."""
+    """Holds what bounds the steps of a pattern: from each place, `factor` times the length of a run for each of `runs`.
+
+    A run is the longest stretch in the text of characters that one of the pattern's repetitions can repeat.
+    """
 
     factor: int
     runs: tuple[str, ...]
@@ -51,7 +54,7 @@ class Cost(NamedTuple):
 
 
 class _UnboundedRepetition(Exception):
-    """Raised for a repetition whose ways no run of characters bounds."""
+    """Raised for a repetition that can match one text in more ways than the length of a run bounds."""
 
 
 def cost(pattern: str, flags: int) -> Cost | None:
