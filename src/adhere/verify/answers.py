@@ -155,7 +155,7 @@ def verify(
         responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and
             `turn` if a prompt has several; see `ResponseRow` for further columns. Or a file of another harness; see
             `imports`.
-        mode: The semantics of published kinds.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         random_in_reference: The seed for parameters that the published code draws at random; None leaves such
             constraints undecided.
         keep_reasoning: Judge the whole text; otherwise the reasoning that `text.reasoning.split_reasoning` finds is

@@ -67,7 +67,7 @@ class Settings(NamedTuple):
     """Says how answers are judged.
 
     Attributes:
-        mode: The semantics of published kinds.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         random_seed: The seed for parameters that the published code draws at random; None: undecided.
         keep_reasoning: Judge the whole text, reasoning and all.
         bad_rows: Whether a row that cannot be used is an error, or is skipped and counted.

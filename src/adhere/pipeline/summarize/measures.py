@@ -136,7 +136,7 @@ def _variants(answers: Answers) -> Iterator[Measure]:
 
 
 def _spread(sets: Mapping[tuple[str, str, int], Mapping[str, bool]], names: Sequence[str]) -> Measure:
-    """Return the standard deviation of the variants' rates, with an interval for the true one over groups."""
+    """Return the standard deviation of the variants' rates, with an interval over groups for the true deviation."""
     from adhere.stats import spread_of_variants  # it brings scipy, and whoever counts answers comes through here
 
     of_group: dict[str, list[list[float]]] = defaultdict(list)
