@@ -270,15 +270,11 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
 def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     one, other = sorted((swap.one, swap.other), key=lambda value: (value.row, value.column))
     across = one.row == other.row
-    where = (
-        f"{one.table.name}, row {one.row_label!r}: {one.printed.text} under {one.column_label!r} and "
-        f"{other.printed.text} under {other.column_label!r}"
-        if across
-        else (
-            f"{one.table.name}, column {one.column_label!r}: {one.printed.text} in row {one.row_label!r} and "
-            f"{other.printed.text} in row {other.row_label!r}"
-        )
-    )
+    if across:
+        where, places = f"row {one.row_label!r}", [f"under {value.column_label!r}" for value in (one, other)]
+    else:
+        where, places = f"column {one.column_label!r}", [f"in row {value.row_label!r}" for value in (one, other)]
+    where = f"{one.table.name}, {where}: {one.printed.text} {places[0]} and {other.printed.text} {places[1]}"
     # That one of several exchanged cells differs by less than sampling allows says nothing against the exchange.
     removed_messages = [_WITHIN.sub("", check.message(as_printed)) for check in swap.removed]
     text = (
@@ -290,27 +286,18 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
             f"; the same two {'columns' if across else 'rows'} are exchanged in {repeats} "
             f"{'rows' if across else 'columns'} of this table"
         )
-    others = [value for check in swap.removed for value in check.values]
-    sources = [source for check in swap.removed for source in check.sources]
-    places = [Source(value.document, value.line) for value in others] + sources
-    return _conflict(
-        evidence,
-        "swap",
-        "error",
-        (one, other),
-        f"{text}. Removed: {'; '.join(removed_messages)}",
-        places,
-        removed_messages,
-    )
+    text += f". Removed: {'; '.join(removed_messages)}"
+    sources = [Source(value.document, value.line) for check in swap.removed for value in check.values]
+    sources += [source for check in swap.removed for source in check.sources]
+    return _conflict(evidence, "swap", "error", (one, other), text, sources, removed_messages)
 
 
 def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
     sheet = rotation.sheet
-    moved_columns = [column for column, source in rotation.moves.items() if column != source]
     labels = ", ".join(
         f"numbers under {sheet.column_labels[source]!r} fit {sheet.column_labels[column]!r}"
         for column, source in rotation.moves.items()
-        if column in moved_columns
+        if column != source
     )
     text = (
         f"{sheet.document.name}, {sheet.table.name}: the header seems to stand over the wrong columns "

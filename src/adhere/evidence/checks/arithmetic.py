@@ -229,7 +229,7 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
         total = _sum_or_mean(values, is_sum=True)
         # A row called `count` is none of the scores, and yet a part of the whole.
         parts = [value.printed for at, value in line.numbers.items() if axis.roles[at] != "aggregate"]
-        if _off(aggregate, parts, is_sum=True) <= 0:
+        if excess(aggregate, parts, is_sum=True) <= 0:
             continue
         if not any(value.decimals for value in values) and abs(aggregate.value - total) < 0.1 * abs(total):
             checks.append(_aggregate_check(line, position, members, is_sum=True))
@@ -274,7 +274,7 @@ def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool
     for _, aggregate, values in _complete_lines(axis, position, members):
         if any(value.value for value in values):  # of zeros any weights give 0
             trials += 1
-            hits += _off(aggregate, values, is_sum=is_sum) <= 0
+            hits += excess(aggregate, values, is_sum=is_sum) <= 0
     return hits, trials
 
 
@@ -282,7 +282,7 @@ def _cancels(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bo
     """Tell whether exactly two lines fail, by the same amount in opposite directions."""
     gaps, tolerance = [], 0.0
     for _, aggregate, values in _complete_lines(axis, position, members):
-        if _off(aggregate, values, is_sum=is_sum) > 0:
+        if excess(aggregate, values, is_sum=is_sum) > 0:
             gaps.append(aggregate.value - _sum_or_mean(values, is_sum=is_sum))
             tolerance += 2 * aggregate.half
     return len(gaps) == 2 and abs(sum(gaps)) <= tolerance + EPSILON
@@ -293,18 +293,12 @@ def _sum_or_mean(members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     return total if is_sum else total / len(members)
 
 
-def _off(aggregate: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
+def excess(aggregate: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     """Return how far an aggregate is off beyond what rounding allows; at most 0 if it agrees with its members."""
-    total = halves = 0.0
-    is_count = is_sum
-    for member in members:
-        total += member.value
-        halves += member.half
-        is_count = is_count and not member.decimals
-    if is_count:
-        halves = 0.0  # integers are counts, not rounded numbers
+    is_count = is_sum and not any(member.decimals for member in members)
+    halves = 0.0 if is_count else sum(member.half for member in members)  # integers are counts, not rounded numbers
     count = 1 if is_sum else len(members)
-    return abs(aggregate.value - total / count) - aggregate.half - halves / count - EPSILON
+    return abs(aggregate.value - _sum_or_mean(members, is_sum=is_sum)) - aggregate.half - halves / count - EPSILON
 
 
 def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is_sum: bool) -> Check:
@@ -314,7 +308,7 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
     word = "sum" if is_sum else "mean"
 
     def holds(number_at: Read) -> bool:
-        return _off(number_at(subject), [number_at(value) for value in present], is_sum=is_sum) <= 0
+        return excess(number_at(subject), [number_at(value) for value in present], is_sum=is_sum) <= 0
 
     def message(number_at: Read) -> str:
         values = [number_at(value) for value in present]
@@ -328,7 +322,7 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
             text += f"; {missing} of the {len(members)} cells hold no number, so one may have been lost"
         return text
 
-    off = _off(subject.printed, [value.printed for value in present], is_sum=is_sum)
+    off = excess(subject.printed, [value.printed for value in present], is_sum=is_sum)
     slight = off <= subject.printed.half + EPSILON
 
     return Check("arithmetic", (subject,), present, holds, message, "warning" if slight or missing else "error")

@@ -113,11 +113,8 @@ def _tolerance(sheet: Sheet) -> float:
         *(note.text for note in sheet.table.notes),
         *(s.text for s in sheet.document.sentences if "gap" in s.text or "differ" in s.text),
     ]
-    for text in texts:
-        match = _TIES.search(text)
-        if match:
-            return float(match["size"] or match["other"])
-    return 0.0
+    match = next(filter(None, map(_TIES.search, texts)), None)
+    return float(match["size"] or match["other"]) if match else 0.0
 
 
 def _is_highlight(sheet: Sheet) -> bool:
@@ -243,11 +240,8 @@ def _family(name: ModelName) -> str:
 
 
 def _explicit_pairs(caption: str) -> dict[str, list[str]]:
-    pairs = {}
-    for match in _COMPARED.finditer(caption):
-        if looks_like_model(match["one"]) and looks_like_model(match["other"]):
-            pairs[model_name(match["one"]).key] = [model_name(match["other"]).key]
-    return pairs
+    pairs = (match.group("one", "other") for match in _COMPARED.finditer(caption))
+    return {model_name(one).key: [model_name(two).key] for one, two in pairs if all(map(looks_like_model, (one, two)))}
 
 
 def _is_named(family: str, text: str) -> bool:
@@ -268,15 +262,12 @@ def _counterparts(
     size = name.parameters
     nearest: dict[str, tuple[float, str]] = {}
     for key, other in names.items():
-        if (
-            _family(other) in families
-            or other.parameters is None
-            or (named_families and _family(other) not in named_families)
-        ):
+        family = _family(other)
+        if family in families or other.parameters is None or (named_families and family not in named_families):
             continue
         ratio = max(other.parameters / size, size / other.parameters)
-        if ratio <= _NEAR and (_family(other) not in nearest or ratio < nearest[_family(other)][0]):
-            nearest[_family(other)] = (ratio, key)
+        if ratio <= _NEAR and (family not in nearest or ratio < nearest[family][0]):
+            nearest[family] = (ratio, key)
     return [key for _, key in nearest.values()]
 
 

@@ -6,12 +6,13 @@ removes conflicts and makes none; its evidence is the number of conflicts that i
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from adhere.evidence.checks.arithmetic import excess
 from adhere.evidence.checks.checking import Check, Read, exchange, replace_numbers
-from adhere.evidence.claims.printed import EPSILON, PrintedNumber
+from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.claims.values import Sheet, Value
 
 _FAR, _NEAR = 10.0, 5.0
@@ -163,9 +164,7 @@ def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]
     A swap one of whose conflicts is explained already is tried again. Of two swaps that remove equally much, the one
     that repeats an exchange in other rows of the table goes first.
     """
-    repeats: dict[object, int] = defaultdict(int)
-    for swap in swaps:
-        repeats[_lane(swap)] += 1
+    repeats = Counter(map(_lane, swaps))
 
     def rank(swap: Swap) -> tuple[float, ...]:
         exact = sum(check.kind in _EQUALITIES for check in swap.removed)
@@ -381,14 +380,10 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
 
 
 def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
-    values = {c: sheet.value(row, c) for c in columns}
-    target = values[column]
-    members = [value.printed for c, value in values.items() if c != column and value is not None]
-    if target is None or not members:
-        return False
-    mean = sum(member.value for member in members) / len(members)
-    tolerance = target.printed.half + sum(member.half for member in members) / len(members)
-    return abs(target.printed.value - mean) <= tolerance + EPSILON
+    target = sheet.value(row, column)
+    others = (sheet.value(row, c) for c in columns if c != column)
+    members = [value.printed for value in others if value is not None]
+    return target is not None and bool(members) and excess(target.printed, members, is_sum=False) <= 0
 
 
 # ── headers of sets that only their authors have ──

@@ -234,46 +234,46 @@ def _sizes(sheet: Sheet) -> list[Check]:
     kind = next((r for label, r in rows.items() if label == "architecture"), None)
     checks = []
     for column in range(sheet.first_column, sheet.table.width):
-        whole = sheet.value(total, column) if total is not None else None
+        total_size = sheet.value(total, column) if total is not None else None
         active_size = sheet.value(active, column) if active is not None else None
         cells = sheet.table.rows[kind].cells if kind is not None else ()
         is_dense = len(cells) > column and cells[column].text.strip().lower() == "dense"
-        if whole and active_size:
-            checks.append(_active_check(active_size, whole, is_dense=is_dense))
+        if total_size and active_size:
+            checks.append(_active_check(active_size, total_size, is_dense=is_dense))
         label = sheet.column_labels[column]
-        if whole and looks_like_model(label):
+        if total_size and looks_like_model(label):
             size = model_name(label).parameters
             if size is not None and "x" not in model_name(label).key:
-                checks.append(_name_check(whole, label, size))
+                checks.append(_name_check(total_size, label, size))
     return checks
 
 
-def _active_check(active_size: Value, whole: Value, *, is_dense: bool) -> Check:
+def _active_check(active_size: Value, total_size: Value, *, is_dense: bool) -> Check:
     def holds(number_at: Read) -> bool:
-        a, b = number_at(active_size), number_at(whole)
+        a, b = number_at(active_size), number_at(total_size)
         tolerance = EPSILON if is_dense else float("inf")
         return a.magnitude <= b.magnitude + EPSILON and b.magnitude - a.magnitude <= tolerance
 
     def message(number_at: Read) -> str:
-        a, b = (f"{show_number(number)}{number.unit}" for number in (number_at(active_size), number_at(whole)))
+        a, b = (f"{show_number(number)}{number.unit}" for number in (number_at(active_size), number_at(total_size)))
         why = "a dense model uses all of its parameters" if is_dense else "active parameters are part of all parameters"
         return f"{active_size.place}: {a} active of {b} parameters in all, but {why}"
 
-    return Check("invariant", (active_size,), (whole,), holds, message)
+    return Check("invariant", (active_size,), (total_size,), holds, message)
 
 
-def _name_check(whole: Value, label: str, size: float) -> Check:
+def _name_check(total_size: Value, label: str, size: float) -> Check:
     def holds(number_at: Read) -> bool:
-        number = number_at(whole)
+        number = number_at(total_size)
         return abs(number.magnitude / 1e9 - size) <= max(0.05 * size, 0.51) or number.unit not in {"B", "M"}
 
     def message(number_at: Read) -> str:
         return (
-            f"{whole.place}: {show_number(number_at(whole))}{number_at(whole).unit} parameters, "
+            f"{total_size.place}: {show_number(number_at(total_size))}{number_at(total_size).unit} parameters, "
             f"but the name {label} says {size:g}B"
         )
 
-    return Check("invariant", (whole,), (), holds, message, "warning")
+    return Check("invariant", (total_size,), (), holds, message, "warning")
 
 
 _SIZED_NAME = re.compile(r"[A-Za-z][\w.]*-(?:\d+x)?\d+(?:\.\d+)?[BM](?:-[\w.]*\w)*")

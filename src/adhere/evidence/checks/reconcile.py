@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -84,7 +84,7 @@ def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
 
     Of tables that seem to measure different things, only as many as are needed to find a shifted header.
     """
-    n_by_table: dict[int, int] = defaultdict(int)
+    n_by_table: Counter[int] = Counter()
     n_doubted = 0
     for item in pairs:
         if item.doubt:
@@ -92,8 +92,7 @@ def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
             if n_doubted >= MOST_DOUBTED or all(n_by_table[id(table)] >= MAX_DOUBTED * table.width for table in tables):
                 continue
             n_doubted += 1
-            for table in tables:
-                n_by_table[id(table)] += 1
+            n_by_table.update(map(id, tables))
         yield item
 
 
@@ -211,9 +210,7 @@ def _class(value: Value) -> tuple[str, ...]:
 
 
 def _most_agreed(values: Sequence[Value]) -> Value:
-    counts: dict[float, int] = defaultdict(int)
-    for value in values:
-        counts[round(value.printed.value, 1)] += 1
+    counts = Counter(round(value.printed.value, 1) for value in values)
     return max(values, key=lambda value: (counts[round(value.printed.value, 1)], -value.line))
 
 
@@ -230,15 +227,13 @@ def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: P
         return "not comparable", "the document writes the tuned model's suffix in one place and not in the other"
     if (first.is_private or second.is_private) and first.document != second.document:
         return "not comparable", "a set that only its authors have: nothing says that both documents used the same one"
-    assumptions = []
-    if first.model.tuning != second.model.tuning:
-        assumptions.append(_UNSAID)
+    assumption = _UNSAID if first.model.tuning != second.model.tuning else ""
     if first.shots and second.shots and first.shots != second.shots:
         return "not comparable", f"{first.shots}-shot against {second.shots}-shot"
     standing, reason = _same_benchmark(one, other)
     if standing == "not comparable":
         return standing, reason
-    return "agree", "; ".join(filter(None, [*assumptions, reason]))
+    return "agree", "; ".join(filter(None, [assumption, reason]))
 
 
 def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing, str]:
@@ -337,11 +332,7 @@ def _equality(item: Comparison) -> Check:
 def _settings(first: Value, second: Value) -> str:
     """Return the shots and settings of both places as text; empty if they are alike or neither prints any."""
     settings = [", ".join(filter(None, [v.setting, f"{v.shots}-shot" if v.shots else ""])) for v in (first, second)]
-    return (
-        " against ".join(text or "not stated" for text in settings)
-        if any(settings) and settings[0] != settings[1]
-        else ""
-    )
+    return "" if settings[0] == settings[1] else " against ".join(text or "not stated" for text in settings)
 
 
 def describe(benchmark: BenchmarkName | None) -> str:

@@ -193,15 +193,9 @@ def _marked_benchmarks(document: Document, mark: str) -> set[str]:
     superscript = mark.translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     sign = rf"(?:\^\{{?{re.escape(mark)}\}}?|{re.escape(superscript)}|\[\^{re.escape(mark)}\])(?!\d)"
     pattern = re.compile(rf"([A-Za-z][\w+.-]*)\s*(?:\([^()]*\))?\s*{sign}")
-    keys = set()
-    for line in document.lines:
-        if line.isascii() and "^" not in line:
-            continue
-        for match in pattern.finditer(repair(line)):
-            name = benchmark_name(match[1])
-            if name.is_known:
-                keys.add(name.key)
-    return keys
+    lines = (repair(line) for line in document.lines if "^" in line or not line.isascii())
+    names = (benchmark_name(match[1]) for line in lines for match in pattern.finditer(line))
+    return {name.key for name in names if name.is_known}
 
 
 def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -> BenchmarkName | None:

@@ -54,12 +54,12 @@ def audit_text(audit: Audit, *, width: int = 100) -> str:
     return "\n".join(parts)
 
 
-def _witness(one: AuditedScript, width: int) -> list[str]:
-    if one.witness is None:
+def _witness(script: AuditedScript, width: int) -> list[str]:
+    if script.witness is None:
         return []
-    witness = one.witness
+    witness = script.witness
     text = (
-        f"{one.name} earns {witness.reward:.3f} where honest answers earn at most {witness.honest:.3f}: "
+        f"{script.name} earns {witness.reward:.3f} where honest answers earn at most {witness.honest:.3f}: "
         f"{witness.answer[:120]!r}, to {witness.prompt[:80]!r}"
     )
     return [paragraph(one_line(text), width=width)]

@@ -122,7 +122,13 @@ def kind_rows(result: DrawnResult) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _numbers(one: Contrast) -> list[str]:
-    rates = ["–" if rate is None else percent(rate) for rate in (one.rate_treatment, one.rate_control)]
-    p = one.p_value if one.p_adjusted is None else one.p_adjusted
-    return [count(one.n_prompts), *rates, points(one.difference), points_interval(one.low, one.high), p_value(p)]
+def _numbers(contrast: Contrast) -> list[str]:
+    rates = ["–" if rate is None else percent(rate) for rate in (contrast.rate_treatment, contrast.rate_control)]
+    p = contrast.p_value if contrast.p_adjusted is None else contrast.p_adjusted
+    return [
+        count(contrast.n_prompts),
+        *rates,
+        points(contrast.difference),
+        points_interval(contrast.low, contrast.high),
+        p_value(p),
+    ]

@@ -72,8 +72,8 @@ def further_rows(result: StartsResult) -> list[list[str]]:
     return rows
 
 
-def _brief(one: Contrast) -> str:
-    return "not measured" if one.difference is None else points_and_interval(one)
+def _brief(contrast: Contrast) -> str:
+    return "not measured" if contrast.difference is None else points_and_interval(contrast)
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:
@@ -82,24 +82,26 @@ def start_rows(result: StartsResult) -> list[list[str]]:
     return [*each, ["all together", "", *_numbers(result.pooled)]]
 
 
-def between_sentence(one: Contrast) -> str:
+def between_sentence(contrast: Contrast) -> str:
     """Say how much larger the difference is from one start than from the first."""
-    if one.difference is None:
-        return f"From {one.treatment} and from {one.control}: not compared ({reason_of(one)})."
-    more = "larger" if one.difference >= 0 else "smaller"
+    if contrast.difference is None:
+        return f"From {contrast.treatment} and from {contrast.control}: not compared ({reason_of(contrast)})."
+    more = "larger" if contrast.difference >= 0 else "smaller"
+    size = points(abs(contrast.difference), is_signed=False)
+    interval = points_interval(contrast.low, contrast.high)
     return (
-        f"From {one.treatment} the difference is {points(abs(one.difference), is_signed=False)} points {more} than "
-        f"from {one.control} ({points(one.difference)}, interval {points_interval(one.low, one.high)})."
+        f"From {contrast.treatment} the difference is {size} points {more} than from {contrast.control} "
+        f"({points(contrast.difference)}, interval {interval})."
     )
 
 
-def _numbers(one: Contrast) -> list[str]:
+def _numbers(contrast: Contrast) -> list[str]:
     return [
-        count(one.n_seeds),
-        count(one.n_prompts),
-        points(one.difference),
-        points_interval(one.low, one.high),
-        p_value(one.p_value),
+        count(contrast.n_seeds),
+        count(contrast.n_prompts),
+        points(contrast.difference),
+        points_interval(contrast.low, contrast.high),
+        p_value(contrast.p_value),
     ]
 
 

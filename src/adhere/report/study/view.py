@@ -440,10 +440,10 @@ def suites_line(result: StudyResult) -> str:
     return "; ".join(lines)
 
 
-def _change(one: Contrast) -> str:
+def _change(contrast: Contrast) -> str:
     return (
-        f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points_and_interval(one)}, "
-        f"Holm p {p_value(one.p_adjusted)}"
+        f"{percent(contrast.rate_control)} → {percent(contrast.rate_treatment)}, {points_and_interval(contrast)}, "
+        f"Holm p {p_value(contrast.p_adjusted)}"
     )
 
 
@@ -629,10 +629,11 @@ def note_sentence(note: CellNote) -> str:
     )
 
 
-def matched_sentence(one: Match) -> str:
+def matched_sentence(match: Match) -> str:
     """Say how equal the compute of two arms was."""
-    verb = "equal within 10 %" if one.within else "NOT equal within 10 %"
-    return f"seed {one.seed}: {one.arm} and {one.to}, {one.what}: {one.a:,} and {one.b:,} (×{one.ratio:.2f}, {verb})"
+    verb = "equal within 10 %" if match.within else "NOT equal within 10 %"
+    amounts = f"{match.a:,} and {match.b:,} (×{match.ratio:.2f}, {verb})"
+    return f"seed {match.seed}: {match.arm} and {match.to}, {match.what}: {amounts}"
 
 
 def yields(result: StudyResult) -> dict[str, dict[str, int]]:

@@ -169,12 +169,12 @@ def _is_untyped(text: str) -> bool:
     return False
 
 
-def _occurs(one: str, text: str, *, words: bool, is_code: bool) -> bool:
+def _occurs(piece: str, text: str, *, words: bool, is_code: bool) -> bool:
     if not words:
-        return one in text
+        return piece in text
     if is_code:
-        if re.fullmatch("[a-z]+", one):  # a word, which comments and texts may hold
+        if re.fullmatch("[a-z]+", piece):  # a word, which comments and texts may hold
             text = re.sub(r"(?:#|//|^\s*\*).*|\"[^\"\n]*\"|'[^'\n]*'", "", text, flags=re.MULTILINE)
-        before, behind = r"(?<!\w)" * one[:1].isalnum(), r"(?!\w)" * one[-1:].isalnum()
-        return re.search(f"{before}{re.escape(one)}{behind}", text) is not None
-    return re.search(rf"(?<!\w){re.escape(one.lower())}(?!\w)", text.lower().replace("’", "'")) is not None
+        before, behind = r"(?<!\w)" * piece[:1].isalnum(), r"(?!\w)" * piece[-1:].isalnum()
+        return re.search(f"{before}{re.escape(piece)}{behind}", text) is not None
+    return re.search(rf"(?<!\w){re.escape(piece.lower())}(?!\w)", text.lower().replace("’", "'")) is not None

@@ -71,14 +71,25 @@ def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
     """Return the rules among statements; a statement that tells the agent nothing to do is left out."""
     rules: list[Rule] = []
     names: set[str] = set()
-    for one in statements:
-        checks = checks_of(one)
-        if not checks and not tells(one.text, one.lead, one.code):
+    for statement in statements:
+        checks = checks_of(statement)
+        if not checks and not tells(statement.text, statement.lead, statement.code):
             continue
-        modality = _modality(f"{one.lead} {one.text}")
+        modality = _modality(f"{statement.lead} {statement.text}")
         for check in checks or [None]:
             why = "" if check is not None else UNDECIDED
-            rules.append(Rule(_name(one.text, names), one.text, one.file, one.line, check, why, one.scope, modality))
+            rules.append(
+                Rule(
+                    _name(statement.text, names),
+                    statement.text,
+                    statement.file,
+                    statement.line,
+                    check,
+                    why,
+                    statement.scope,
+                    modality,
+                )
+            )
     return tuple(rules)
 
 
@@ -97,18 +108,18 @@ def tells(text: str, lead: str = "", code: str = "") -> bool:
     return bool(_TELLS.search(text)) or (bool(words) and words[0].lower() in _VERBS)
 
 
-def checks_of(one: Statement) -> Sequence[Check | None]:
+def checks_of(statement: Statement) -> Sequence[Check | None]:
     """Return the checks of a statement; a statement that requires several commands has one for each.
 
     Empty if no check is known. None among them stands for a part of the statement that no check covers.
     """
     if (
-        (_DESCRIBES.match(one.text) and not _TELLS.search(one.text))
-        or _DEPENDS.match(one.text)
-        or _CONDITION.match(one.behind)
+        (_DESCRIBES.match(statement.text) and not _TELLS.search(statement.text))
+        or _DEPENDS.match(statement.text)
+        or _CONDITION.match(statement.behind)
     ):
         return []
-    text = f"{_without_brackets(one.text)} {one.code}".strip()
+    text = f"{_without_brackets(statement.text)} {statement.code}".strip()
     whole = clause_check(text)
     if isinstance(whole, Instead):
         return [whole]
@@ -118,12 +129,16 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
         and not re.search(" on `?main", text)
         and not re.search(r"(?:never|not|don't) (?:in|on|at|with|for|just) ", text)
     ):
-        part_checks = [(part.strip(), checks_of(one._replace(text=part.strip(), code=""))) for part in clauses]
+        part_checks = [(part.strip(), checks_of(statement._replace(text=part.strip(), code=""))) for part in clauses]
         is_open = any(
             not checks and tells(part) and not re.search(_BACK, part) and (not number or _OWN.search(part))
             for number, (part, checks) in enumerate(part_checks)
         )
-        loose = [one for one in part_checks[0][1] if isinstance(one, Does) and re.match(r"use\b", text, re.IGNORECASE)]
+        loose = [
+            statement
+            for statement in part_checks[0][1]
+            if isinstance(statement, Does) and re.match(r"use\b", text, re.IGNORECASE)
+        ]
         all_checks = [check for _, checks in part_checks for check in checks]
         firm_checks = (
             [check for check in all_checks if check not in loose]
@@ -131,7 +146,7 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
             else all_checks
         )
         return [*firm_checks, None] if firm_checks and is_open else firm_checks
-    for reading in _readings(one._replace(text=text)):
+    for reading in _readings(statement._replace(text=text)):
         both = re.match(
             r"(?:never|do not|don't|must not) read (?:or|and) (?:write|edit|modify|change)\w*(?: to)? (.+)",
             reading,
@@ -139,7 +154,7 @@ def checks_of(one: Statement) -> Sequence[Check | None]:
         )
         if both is not None and (paths := paths_in(both[1])):
             return [Never(Event(reads=paths)), Never(Event(edits=paths))]
-        check = text_check(reading, heading=one.heading) or clause_check(reading)
+        check = text_check(reading, heading=statement.heading) or clause_check(reading)
         if check is not None:
             return _apart(check, reading)
     return []
@@ -178,15 +193,15 @@ def _without_brackets(text: str) -> str:
     return text
 
 
-def _readings(one: Statement) -> Iterator[str]:
+def _readings(statement: Statement) -> Iterator[str]:
     """Yield the texts in which to look for a check: the statement without its label, or joined with its lead.
 
     The lead is the sentence with a colon above the list, or the section's heading if that forbids or asks.
     """
     label = r"^(?:important|note|critical|warning|rule|mandatory|reminder|must|tip)\s*[:!-]\s*"
-    text = _core(re.sub(label, "", one.text, flags=re.IGNORECASE))
+    text = _core(re.sub(label, "", statement.text, flags=re.IGNORECASE))
     text = re.sub(r"^\W*?(?=[\w`\"“])", "", text, count=1)
-    lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", phrase) for phrase in (one.lead, one.heading))
+    lead, title = (re.sub(r"^[^\w]+|[^\w]+$", "", phrase) for phrase in (statement.lead, statement.heading))
     is_telling = re.fullmatch(f"{_BARRING_TITLE}|{_ASKING_TITLE}", title, re.IGNORECASE)
     lead = lead or (title if is_telling else "")
     is_barred = re.match(r"(?:never|do not|don't|avoid|must not|mustn't)\b", text, re.IGNORECASE)
@@ -204,7 +219,7 @@ def _readings(one: Statement) -> Iterator[str]:
     yield text
     if lead and re.match(r"(?:before|after|when|whenever)\b", lead, re.IGNORECASE):
         yield f"{lead}, {text[0].lower()}{text[1:]}"
-    behind = re.split(r"\s[-–—]\s", one.text, maxsplit=1)[1:]
+    behind = re.split(r"\s[-–—]\s", statement.text, maxsplit=1)[1:]
     if behind and re.match(r"(?:always )?run `", behind[0], re.IGNORECASE):
         yield _core(behind[0])
     label, mark, rest = text.partition(": ")

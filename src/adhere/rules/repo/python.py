@@ -82,15 +82,17 @@ class Program:
 
     def _find(self, module: str, name: str) -> tuple[str, ast.stmt | None]:
         """Find the module and the statement that define a name, following imports; None if there is no statement."""
-        for one in reversed(self._tree(module).body):
-            if isinstance(one, ast.FunctionDef) and one.name == name:
-                return module, one
-            if isinstance(one, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in one.targets):
-                return module, one
-            if isinstance(one, ast.ImportFrom) and one.module:
-                for alias in one.names:
+        for statement in reversed(self._tree(module).body):
+            if isinstance(statement, ast.FunctionDef) and statement.name == name:
+                return module, statement
+            if isinstance(statement, ast.Assign) and any(
+                isinstance(to, ast.Name) and to.id == name for to in statement.targets
+            ):
+                return module, statement
+            if isinstance(statement, ast.ImportFrom) and statement.module:
+                for alias in statement.names:
                     if (alias.asname or alias.name) == name:
-                        return self._find(one.module, alias.name)
+                        return self._find(statement.module, alias.name)
         return module, None
 
     def _call(self, module: str, name: str, arguments: list[Any]) -> Any:
@@ -126,36 +128,44 @@ class Program:
             raise Incomputable(f"it takes more than {MOST_STEPS:,} steps")
 
     def _body(self, body: list[ast.stmt], module: str, names: dict[str, Any]) -> None:
-        for one in body:
+        for statement in body:
             self._step()
-            match one:
+            match statement:
                 case ast.Return():
-                    raise _ReturnSignal(None if one.value is None else self._value(one.value, module, names))
-                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if one.value:
-                    names[name] = self._value(one.value, module, names)
+                    raise _ReturnSignal(
+                        None if statement.value is None else self._value(statement.value, module, names)
+                    )
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
+                    statement.value
+                ):
+                    names[name] = self._value(statement.value, module, names)
                 case ast.AugAssign(target=ast.Name(id=name)):
                     now = self._value(ast.Name(name, ast.Load()), module, names)
-                    names[name] = _limit(_binary(one.op, now, self._value(one.value, module, names)))
+                    names[name] = _limit(_binary(statement.op, now, self._value(statement.value, module, names)))
                 case ast.If():
-                    self._body(one.body if self._value(one.test, module, names) else one.orelse, module, names)
+                    self._body(
+                        statement.body if self._value(statement.test, module, names) else statement.orelse,
+                        module,
+                        names,
+                    )
                 case ast.For(target=ast.Name(id=name)):
-                    for value in list(self._value(one.iter, module, names)):
+                    for value in list(self._value(statement.iter, module, names)):
                         names[name] = value
-                        self._body(one.body, module, names)
+                        self._body(statement.body, module, names)
                 case ast.Expr() | ast.Pass():
                     pass
                 case _:
-                    raise Incomputable(f"line {one.lineno}: {type(one).__name__} is unknown here")
+                    raise Incomputable(f"line {statement.lineno}: {type(statement).__name__} is unknown here")
 
-    def _value(self, one: ast.expr, module: str, names: dict[str, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one branch a form
+    def _value(self, expression: ast.expr, module: str, names: dict[str, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one branch a form
         self._step()
 
         def value(of: ast.expr) -> Any:
             return self._value(of, module, names)
 
-        match one:
+        match expression:
             case ast.Constant():
-                return one.value
+                return expression.value
             case ast.Name(id=name):
                 if name in names:
                     return names[name]
@@ -164,21 +174,21 @@ class Program:
                     return self._value(definition.value, where, {})
                 raise Incomputable(f"the name {name} is unknown here")
             case ast.BinOp():
-                return _limit(_binary(one.op, value(one.left), value(one.right)))
+                return _limit(_binary(expression.op, value(expression.left), value(expression.right)))
             case ast.UnaryOp(op=ast.USub()):
-                return -value(one.operand)
+                return -value(expression.operand)
             case ast.UnaryOp(op=ast.Not()):
-                return not value(one.operand)
+                return not value(expression.operand)
             case ast.BoolOp():
                 last: Any = None
-                for part in one.values:
+                for part in expression.values:
                     last = value(part)
-                    if bool(last) is isinstance(one.op, ast.Or):
+                    if bool(last) is isinstance(expression.op, ast.Or):
                         break
                 return last
             case ast.Compare():
-                left = value(one.left)
-                for op, of in zip(one.ops, one.comparators, strict=True):
+                left = value(expression.left)
+                for op, of in zip(expression.ops, expression.comparators, strict=True):
                     right = value(of)
                     if type(op) not in _COMPARISONS:
                         raise Incomputable(f"{type(op).__name__} is unknown here")
@@ -187,24 +197,24 @@ class Program:
                     left = right
                 return True
             case ast.IfExp():
-                return value(one.body if value(one.test) else one.orelse)
+                return value(expression.body if value(expression.test) else expression.orelse)
             case ast.List() | ast.Tuple():
-                values = [value(part) for part in one.elts]
-                return values if isinstance(one, ast.List) else tuple(values)
+                values = [value(part) for part in expression.elts]
+                return values if isinstance(expression, ast.List) else tuple(values)
             case ast.Subscript(slice=ast.Constant() | ast.UnaryOp() | ast.Name() | ast.BinOp()):
-                return value(one.value)[value(one.slice)]
+                return value(expression.value)[value(expression.slice)]
             case ast.JoinedStr():
-                return _limit("".join(str(value(part)) for part in one.values))
+                return _limit("".join(str(value(part)) for part in expression.values))
             case ast.FormattedValue(format_spec=None):
-                return value(one.value)
+                return value(expression.value)
             case ast.ListComp(generators=[generator]) | ast.GeneratorExp(generators=[generator]):
-                return self._comprehended(one.elt, generator, module, names)
+                return self._comprehended(expression.elt, generator, module, names)
             case ast.Call(keywords=[]):
-                return self._called(one, module, names)
-        raise Incomputable(f"line {one.lineno}: {type(one).__name__} is unknown here")
+                return self._called(expression, module, names)
+        raise Incomputable(f"line {expression.lineno}: {type(expression).__name__} is unknown here")
 
     def _comprehended(
-        self, of: ast.expr, generator: ast.comprehension, module: str, names: dict[str, Any]
+        self, element: ast.expr, generator: ast.comprehension, module: str, names: dict[str, Any]
     ) -> list[Any]:
         if not isinstance(generator.target, ast.Name):
             raise Incomputable("a comprehension over several names is unknown here")
@@ -212,21 +222,21 @@ class Program:
         for value in list(self._value(generator.iter, module, names)):
             inner = names | {generator.target.id: value}
             if all(self._value(test, module, inner) for test in generator.ifs):
-                values.append(self._value(of, module, inner))
+                values.append(self._value(element, module, inner))
         return values
 
-    def _called(self, one: ast.Call, module: str, names: dict[str, Any]) -> Any:
-        arguments = [self._value(part, module, names) for part in one.args]
-        if isinstance(one.func, ast.Attribute):
-            text = self._value(one.func.value, module, names)
-            if not isinstance(text, str) or one.func.attr not in _METHODS:
-                raise Incomputable(f"the method {one.func.attr} is unknown here")
-            return _limit(getattr(text, one.func.attr)(*arguments))
-        if not isinstance(one.func, ast.Name):
-            raise Incomputable(f"line {one.lineno}: such a call is unknown here")
-        if self._find(module, one.func.id)[1] is None and one.func.id in _BUILT_IN:
-            return _limit(_BUILT_IN[one.func.id](*arguments))
-        return self._call(module, one.func.id, arguments)
+    def _called(self, call: ast.Call, module: str, names: dict[str, Any]) -> Any:
+        arguments = [self._value(part, module, names) for part in call.args]
+        if isinstance(call.func, ast.Attribute):
+            text = self._value(call.func.value, module, names)
+            if not isinstance(text, str) or call.func.attr not in _METHODS:
+                raise Incomputable(f"the method {call.func.attr} is unknown here")
+            return _limit(getattr(text, call.func.attr)(*arguments))
+        if not isinstance(call.func, ast.Name):
+            raise Incomputable(f"line {call.lineno}: such a call is unknown here")
+        if self._find(module, call.func.id)[1] is None and call.func.id in _BUILT_IN:
+            return _limit(_BUILT_IN[call.func.id](*arguments))
+        return self._call(module, call.func.id, arguments)
 
 
 def _binary(op: ast.operator, left: Any, right: Any) -> Any:

@@ -25,16 +25,16 @@ def run(machine: Machine, line: str) -> tuple[str, int]:
     if script.problem:
         return f"sh: {script.problem}", 2
     out, code = list[str](), 0
-    for each in script.lists:
-        code = _and_or(machine, each, out)
+    for chain in script.lists:
+        code = _and_or(machine, chain, out)
     text = "".join(out)
     return (text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}\n… (cut)"), code
 
 
-def _and_or(machine: Machine, each: AndOr, out: list[str]) -> int:
+def _and_or(machine: Machine, chain: AndOr, out: list[str]) -> int:
     code = 0
-    for place, pipeline in enumerate(each.pipelines):
-        if place and (code == 0) is (each.operators[place - 1] == "||"):
+    for place, pipeline in enumerate(chain.pipelines):
+        if place and (code == 0) is (chain.operators[place - 1] == "||"):
             continue
         text = ""
         for command in pipeline:

@@ -86,30 +86,34 @@ def draw_task(rng: random.Random) -> Task:
     functions = own[:3] if what == "add" else own
     wrong = own[0].name if what == "mend" else ""
     path, name = f"src/{package}/{module}.py", f"{package}.{module}"
-    body = "\n\n".join(one.source(one.wrong if one.name == wrong else one.right) for one in functions)
-    tests = "\n\n".join(one.tests() for one in functions)
+    body = "\n\n".join(
+        function.source(function.wrong if function.name == wrong else function.right) for function in functions
+    )
+    tests = "\n\n".join(function.tests() for function in functions)
     files = {
         **_surroundings(package),
         path: f'"""Figures of {package}."""\n\n\n{body}',
-        f"tests/test_{module}.py": f"from {name} import {', '.join(one.name for one in functions)}\n\n\n{tests}",
+        f"tests/test_{module}.py": f"from {name} import {', '.join(function.name for function in functions)}\n\n\n{tests}",
         f"src/{package}/report.py": (
             f'"""Reports of {package}."""\n\nfrom {name} import {own[1].name}\n\n\n'
             f'def line_of({own[1].parameters}):\n    """Return a line of the report."""\n'
             f'    return "{own[1].name}: " + str({own[1].name}({own[1].parameters}))\n'
         ),
     }
-    one = own[0] if what == "mend" else own[3] if what == "add" else own[1]
+    function = own[0] if what == "mend" else own[3] if what == "add" else own[1]
     if what == "mend":
-        old, new = (f'"""{one.about}"""\n    return {body}' for body in (one.wrong, one.right))
-        wants = f"`{one.name}` in {path} returns wrong results. Its docstring says what it should do. Mend it."
-        return Task(wants, files, (Change(path, old, new),), _works(name, one, one.name), f"mend {one.name}")
+        old, new = (f'"""{function.about}"""\n    return {body}' for body in (function.wrong, function.right))
+        wants = f"`{function.name}` in {path} returns wrong results. Its docstring says what it should do. Mend it."
+        return Task(
+            wants, files, (Change(path, old, new),), _works(name, function, function.name), f"mend {function.name}"
+        )
     if what == "add":
         last = functions[-1].source(functions[-1].right)
-        wants = f"Add a function `{one.name}({one.parameters})` to {path}: {one.about.lower().replace('return', 'it returns', 1).replace('tell', 'it tells', 1)}"
-        change = Change(path, last, f"{last}\n\n{one.source(one.right)}")
-        return Task(wants, files, (change,), _works(name, one, one.name), f"add {one.name}")
+        wants = f"Add a function `{function.name}({function.parameters})` to {path}: {function.about.lower().replace('return', 'it returns', 1).replace('tell', 'it tells', 1)}"
+        change = Change(path, last, f"{last}\n\n{function.source(function.right)}")
+        return Task(wants, files, (change,), _works(name, function, function.name), f"add {function.name}")
     if what == "rename":
-        return _rename(rng, files, (package, path, name), one)
+        return _rename(rng, files, (package, path, name), function)
     key = rng.choice(sorted(_SETTINGS))
     before, after = _SETTINGS[key]
     setting = Change("config/settings.toml", f"{key} = {before}", f"{key} = {after}")
@@ -117,33 +121,33 @@ def draw_task(rng: random.Random) -> Task:
     return Task(wants, files, (setting,), _is_set(key, after), f"set {key} to {after}")
 
 
-def _rename(rng: random.Random, files: Mapping[str, str], where: tuple[str, str, str], one: Function) -> Task:
+def _rename(rng: random.Random, files: Mapping[str, str], where: tuple[str, str, str], function: Function) -> Task:
     package, path, module = where
-    new = rng.choice(_NEW_NAMES).format(one.name)
+    new = rng.choice(_NEW_NAMES).format(function.name)
     report, test = f"src/{package}/report.py", f"tests/test_{module.partition('.')[2]}.py"
     whole = [
-        Change(path, f"def {one.name}(", f"def {new}("),
-        Change(report, files[report], files[report].replace(f"import {one.name}", f"import {new}").replace(f"str({one.name}(", f"str({new}(")),
-        Change(test, files[test], _renamed_tests(files[test], one.name, new)),
+        Change(path, f"def {function.name}(", f"def {new}("),
+        Change(report, files[report], files[report].replace(f"import {function.name}", f"import {new}").replace(f"str({function.name}(", f"str({new}(")),
+        Change(test, files[test], _renamed_tests(files[test], function.name, new)),
     ]  # fmt: skip
-    works = _works(module, one, new)
+    works = _works(module, function, new)
 
     def problem(now: Mapping[str, str]) -> str:
         leftovers = [
             file
             for file in (path, report, test)
-            if f"{one.name}(" in now.get(file, "").replace(f"{new}(", "").replace(f"test_{one.name}(", "")
+            if f"{function.name}(" in now.get(file, "").replace(f"{new}(", "").replace(f"test_{function.name}(", "")
         ]
         if (why := works(now)) or leftovers:
-            return why or f"{leftovers[0]} has {one.name} still"
+            return why or f"{leftovers[0]} has {function.name} still"
         try:
-            line = Machine(dict(now)).program().call(f"{package}.report", "line_of", *one.cases[0][0])
+            line = Machine(dict(now)).program().call(f"{package}.report", "line_of", *function.cases[0][0])
         except Incomputable as error:
             return f"{report}: {error}"
-        return "" if str(one.cases[0][1]) in str(line) else f"{report}: line_of returns {line!r:.60}"
+        return "" if str(function.cases[0][1]) in str(line) else f"{report}: line_of returns {line!r:.60}"
 
-    wants = f"Rename `{one.name}` in {path} to `{new}`, wherever it is used: in {report} and in {test}, too."
-    return Task(wants, files, whole, problem, f"rename {one.name}")
+    wants = f"Rename `{function.name}` in {path} to `{new}`, wherever it is used: in {report} and in {test}, too."
+    return Task(wants, files, whole, problem, f"rename {function.name}")
 
 
 def _renamed_tests(text: str, old: str, new: str) -> str:
@@ -154,10 +158,10 @@ def _renamed_tests(text: str, old: str, new: str) -> str:
     )
 
 
-def _works(module: str, one: Function, name: str) -> Callable[[Mapping[str, str]], str]:
+def _works(module: str, function: Function, name: str) -> Callable[[Mapping[str, str]], str]:
     def problem(files: Mapping[str, str]) -> str:
         program = Machine(dict(files)).program()
-        for arguments, value in one.cases:
+        for arguments, value in function.cases:
             call_text = f"{name}({', '.join(map(repr, arguments))})"
             try:
                 answer = program.call(module, name, *arguments)

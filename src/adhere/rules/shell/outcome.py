@@ -42,19 +42,19 @@ def _is_strict(script: Script) -> bool:
 def _script(
     script: Script, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
 ) -> Iterator[Seen]:
-    for place, one in enumerate(script.lists):
+    for place, chain in enumerate(script.lists):
         is_last = place == len(script.lists) - 1
         own = code if is_last or (strict and code == 0) else None
         own_ran = ran if not strict or place < 2 or code == 0 else None
-        yield from _and_or(one, own, ran=own_ran, around=around, strict=strict)
+        yield from _and_or(chain, own, ran=own_ran, around=around, strict=strict)
 
 
 def _and_or(
-    one: AndOr, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
+    chain: AndOr, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
 ) -> Iterator[Seen]:
-    sure = sum(1 for _ in itertools.takewhile(_hardly_fails, one.pipelines))
-    pipeline_knowledge = _of_pipelines(one.operators, code, ran=ran, sure=sure)
-    for pipeline, what in zip(one.pipelines, pipeline_knowledge, strict=True):
+    sure = sum(1 for _ in itertools.takewhile(_hardly_fails, chain.pipelines))
+    pipeline_knowledge = _of_pipelines(chain.operators, code, ran=ran, sure=sure)
+    for pipeline, what in zip(chain.pipelines, pipeline_knowledge, strict=True):
         for place, command in enumerate(pipeline):
             is_last = place == len(pipeline) - 1
             mine = what if is_last else Knowledge(what.ran, None, None)
@@ -95,13 +95,15 @@ def _of_pipelines(operators: list[str], code: int | None, *, ran: bool | None, s
     return [Knowledge(ran, None), *[_UNKNOWN] * (n - 1)]
 
 
-def _compound(one: Compound, knowledge: Knowledge, *, around: tuple[Redirect, ...], strict: bool) -> Iterator[Seen]:
-    around = (*around, *one.redirects)
-    if one.kind in {"(", "{"}:
-        for script in one.scripts:
+def _compound(
+    compound: Compound, knowledge: Knowledge, *, around: tuple[Redirect, ...], strict: bool
+) -> Iterator[Seen]:
+    around = (*around, *compound.redirects)
+    if compound.kind in {"(", "{"}:
+        for script in compound.scripts:
             yield from _script(script, knowledge.exit_code, ran=knowledge.ran, around=around, strict=strict)
         return
-    for place, script in enumerate(one.scripts):
-        first = place == 0 and one.kind in {"if", "while", "until"}
-        ran = knowledge.ran if first else True if one.kind in {"for", "select"} and knowledge.ran else None
+    for place, script in enumerate(compound.scripts):
+        first = place == 0 and compound.kind in {"if", "while", "until"}
+        ran = knowledge.ran if first else True if compound.kind in {"for", "select"} and knowledge.ran else None
         yield from _script(script, None, ran=ran, around=around, strict=False)

@@ -59,14 +59,14 @@ def _is_hidden(call: ast.Call) -> bool:
     return owner in {"os", "shutil", "subprocess"} or (isinstance(name, ast.Name) and name.id in {"exec", "eval"})
 
 
-def _text(one: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | None:
+def _text(expression: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | None:
     """Return the text that an expression stands for; None if the text is computed.
 
     Known are constants, names, `Path(…)`, and texts joined by `+` or `/`.
     """
     if deep > 9:
         return None
-    match one:
+    match expression:
         case ast.Constant(value=str(text)):
             return text
         case ast.Name(id=name) if name in names:
@@ -75,7 +75,7 @@ def _text(one: ast.expr, names: dict[str, ast.expr], deep: int = 0) -> str | Non
             return _text(path, names, deep + 1)
         case ast.BinOp(op=ast.Add() | ast.Div(), left=left, right=right):
             parts = [_text(left, names, deep + 1), _text(right, names, deep + 1)]
-            return None if None in parts else ("/" if isinstance(one.op, ast.Div) else "").join(map(str, parts))
+            return None if None in parts else ("/" if isinstance(expression.op, ast.Div) else "").join(map(str, parts))
     return None
 
 

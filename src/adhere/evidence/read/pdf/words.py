@@ -126,11 +126,11 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
         ):
             words.append(piece)
         elif gap < 0.12 * max(piece.size, last.size):
-            words[-1] = _grown(last, piece, "")
-        elif number_of(last.text) is not None and (_SPREAD.match(piece.text) or piece.text == "%"):
+            words[-1] = _grown(last, piece)
+        elif (number_of(last.text) is not None and (_SPREAD.match(piece.text) or piece.text == "%")) or (
+            last.text.endswith(("±", "˘")) and piece.text[:1].isdigit()
+        ):
             words[-1] = last._replace(text=f"{last.text} {piece.text}")  # its column stays that of the number
-        elif last.text.endswith(("±", "˘")) and piece.text[:1].isdigit():
-            words[-1] = last._replace(text=f"{last.text} {piece.text}")
         else:
             words.append(piece)
     return [word._replace(text=_ACCENTED.sub(_put_accents, word.text)) for word in words]
@@ -141,17 +141,15 @@ def _put_accents(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", match[1] + _ACCENTS[match[2]])
 
 
-def _grown(one: Word, other: Word, between: str) -> Word:
-    is_first = len(one.text) >= len(other.text)
-    main = one if is_first else other
-    return Word(
-        f"{one.text}{between}{other.text}",
-        one.left,
-        other.right,
-        min(one.top, other.top),
-        max(one.bottom, other.bottom),
-        main.size,
-        main.bold,
+def _grown(word: Word, piece: Word) -> Word:
+    """Return a word with the piece that follows it; the longer of the two gives size and weight."""
+    main = max(word, piece, key=lambda part: len(part.text))
+    return main._replace(
+        text=word.text + piece.text,
+        left=word.left,
+        right=piece.right,
+        top=min(word.top, piece.top),
+        bottom=max(word.bottom, piece.bottom),
     )
 
 
