@@ -310,23 +310,17 @@ def _effect(  # noqa: PLR0917 -- one row of the answer
     unit = sample.benchmark
     suspect = any(notes.get(value.id, "").startswith("its header") for value in (*ours, *theirs))
     n = unit.n if unit and unit.top == 100.0 and not suspect else None
-    if not a or not b or suspect:
-        reason = (
-            "no document prints a number for both"
-            if not a or not b
-            else "the header of its table is suspect: the numbers may belong to another column"
-        )
-        low_effect = high_effect = low = high = None
+    low_effect = high_effect = low = high = None
+    if not a or not b:
+        reason = "no document prints a number for both"
+    elif suspect:
+        reason = "the header of its table is suspect: the numbers may belong to another column"
     else:
         low_effect, high_effect = min(a) - max(b), max(a) - min(b)
-        low = high = None
-        reason = (
-            ""
-            if n
-            else "no interval: the number of scored items is not known"
-            if unit and unit.top == 100
-            else "no interval: the score is no proportion of passed items"
-        )
+        what = "the number of scored items is not known"
+        if not unit or unit.top != 100:
+            what = "the score is no proportion of passed items"
+        reason = "" if n else f"no interval: {what}"
         if n:
             reach = 100 * _Z * math.sqrt((_variance(max(a)) + _variance(max(b))) / n)
             low, high = low_effect - reach, high_effect + reach

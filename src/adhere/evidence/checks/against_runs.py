@@ -90,11 +90,8 @@ def _test_claim(value: Value, run: Run, summary: Summary) -> ClaimTest:
         high = difference + math.hypot(100 * rate.high - measured_percent, theirs)
         if not reason:
             standing = "confirmed" if low <= 0 <= high else "contradicted"
-            reason = (
-                "zero lies within the interval of the difference"
-                if standing == "confirmed"
-                else "zero lies outside the interval of the difference"
-            )
+            where = "within" if standing == "confirmed" else "outside"
+            reason = f"zero lies {where} the interval of the difference"
     elif not reason:
         reason = rate.reason or "the Run measured no rate"
     return ClaimTest(
@@ -118,12 +115,9 @@ def _short(number: float | None) -> float | None:
 
 
 def _rate(summary: Summary, metric: str) -> tuple[Rate, str]:
-    overall = summary.overall
-    return {
-        "strict-instruction": (overall.instruction_strict, "strict-instruction"),
-        "loose-prompt": (overall.prompt_loose, "loose-prompt"),
-        "loose-instruction": (overall.instruction_loose, "loose-instruction"),
-    }.get(metric, (overall.prompt_strict, "strict-prompt"))
+    name = metric if metric in {"strict-instruction", "loose-prompt", "loose-instruction"} else "strict-prompt"
+    view, _, level = name.partition("-")
+    return getattr(summary.overall, f"{level}_{view}"), name
 
 
 def _unlike(value: Value, run: Run, summary: Summary, metric: str) -> str:  # noqa: PLR0911 -- one return a reason

@@ -111,25 +111,16 @@ def islands(
     limit = _prompt_limit(prompts, min(_PROMPT_BYTES, most_bytes // 4))
     for name, suite_prompts in prompts.items():
         suite = board.suites[places[name]]
-        parts.append(
-            _element(
-                f"prompts-{places[name]}",
-                encode_for_script(
-                    {
-                        "noun": suite.noun,
-                        "tests": [test.test for test in suite.tests],
-                        "prompts": [
-                            [
-                                prompt.id,
-                                [cut(prompt.shown(turn), limit) for turn in range(len(prompt.turns))],
-                                cut(prompt.system or "", limit),
-                            ]
-                            for prompt in suite_prompts
-                        ],
-                    }
-                ),
-            )
-        )
+        rows = [
+            [
+                prompt.id,
+                [cut(prompt.shown(turn), limit) for turn in range(len(prompt.turns))],
+                cut(prompt.system or "", limit),
+            ]
+            for prompt in suite_prompts
+        ]
+        facts = {"noun": suite.noun, "tests": [test.test for test in suite.tests], "prompts": rows}
+        parts.append(_element(f"prompts-{places[name]}", encode_for_script(facts)))
     return Islands(Markup("\n").join(parts), shown_count, total, longest, unreadable)
 
 
@@ -164,20 +155,11 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
             break
         written_places[key] = len(json_answers)
         json_answers.append(data)
-    modes = [
-        [
-            mode.mode,
-            mode.name,
-            mode.count,
-            mode.of,
-            [
-                written_places[key]
-                for one in mode.examples
-                if (key := (one.prompt_id, one.turn, one.draw)) in written_places
-            ],
-        ]
-        for mode in row.failures
-    ]
+    modes = []
+    for mode in row.failures:
+        keys = ((one.prompt_id, one.turn, one.draw) for one in mode.examples)
+        shown = [written_places[key] for key in keys if key in written_places]
+        modes.append([mode.mode, mode.name, mode.count, mode.of, shown])
     head = encode_for_script({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
     return f'{head[:-1]},"answers":[{",".join(json_answers)}]}}', len(json_answers)
 

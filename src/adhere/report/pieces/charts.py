@@ -130,6 +130,10 @@ def _picture(height: int, name: str, *children: Markup, class_: str) -> Markup:
     )
 
 
+def _tick(label: str, x: object, y: float, anchor: str) -> Markup:
+    return element("text", label, x=x, y=y, text_anchor=anchor, class_="tick")
+
+
 def nice_top(values: Sequence[float | None], *, least: float) -> float:
     """Return the end of an axis from zero.
 
@@ -165,12 +169,7 @@ def bars(rows: Sequence[Bar], *, name: str, top: float, reference: float | None 
 def _axis_line(place: float, end: int, label: str) -> Markup:
     x = _at(place)
     anchor = "start" if place < 0.01 else "end" if place > 0.99 else "middle"
-    return Markup("").join(
-        [
-            element("line", x1=x, x2=x, y1=0, y2=end + 4, class_="grid"),
-            element("text", label, x=x, y=end + 17, text_anchor=anchor, class_="tick"),
-        ]
-    )
+    return element("line", x1=x, x2=x, y1=0, y2=end + 4, class_="grid") + _tick(label, x, end + 17, anchor)
 
 
 def _texts(label: str, value: str, y: int, below: int, *, is_strong: bool = False) -> list[Markup]:
@@ -281,12 +280,12 @@ def plane(
     for place, label in down:
         y = plane_y(place, height)
         grid.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
-        grid.append(element("text", label, x=-8, y=y + 4, text_anchor="end", class_="tick"))
+        grid.append(_tick(label, -8, y + 4, "end"))
     bottom = plane_y(0, height)
     for place, label in across:
         x, anchor = _at(place), "start" if place < 0.01 else "end" if place > 0.99 else "middle"
         grid.append(element("line", x1=x, x2=x, y1=plane_y(1, height), y2=bottom + 4, class_="grid"))
-        grid.append(element("text", label, x=x, y=bottom + 18, text_anchor=anchor, class_="tick"))
+        grid.append(_tick(label, x, bottom + 18, anchor))
     return _picture(round(bottom) + 36 + more, name, *grid, *children, class_=class_)
 
 
@@ -308,7 +307,7 @@ def scatter(
     ends = [value for spot in spots for value in (spot.y, spot.high)] + [reference]
     top = min(1.0, nice_top(ends, least=0.1))
     foot = plane_y(0, height)
-    parts = [element("text", unit, x="100%", y=foot + 33, text_anchor="end", class_="tick")]
+    parts = [_tick(unit, "100%", foot + 33, "end")]
     if reference is not None:
         y = plane_y(reference / top, height)
         parts.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="reference"))
@@ -365,30 +364,15 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
     def down(value: float) -> float:
         return head + (high - value) / (high - low) * height
 
-    grid = [
-        part
-        for tick in ticks(low, high, most=5)
-        for part in (
-            element("line", x1="0", x2="100%", y1=down(tick), y2=down(tick), class_="grid"),
-            element(
-                "text",
-                percent(tick, digits=0) if is_rate else significant(tick),
-                x=-7,
-                y=down(tick) + 4,
-                text_anchor="end",
-                class_="tick",
-            ),
-        )
-    ]
-    paths = [
-        element(
-            "path",
-            d=_path(_thin_out(line.values), across, down),
-            class_=f"line t{line.tone}",
-            vector_effect="non-scaling-stroke",
-        )
-        for line in lines
-    ]
+    grid: list[Markup] = []
+    for tick in ticks(low, high, most=5):
+        label = percent(tick, digits=0) if is_rate else significant(tick)
+        grid.append(element("line", x1="0", x2="100%", y1=down(tick), y2=down(tick), class_="grid"))
+        grid.append(_tick(label, -7, down(tick) + 4, "end"))
+    paths = []
+    for line in lines:
+        d = _path(_thin_out(line.values), across, down)
+        paths.append(element("path", d=d, class_=f"line t{line.tone}", vector_effect="non-scaling-stroke"))
     bottom = head + height
     plot = element(
         "svg",
@@ -402,17 +386,10 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[s
         overflow="visible",
     )
     tick_labels = dict(enumerate(labels)) if labels else {0: "step 1", steps - 1: str(steps)}
-    feet = [
-        element(
-            "text",
-            label,
-            x=f"{across(index) / 10:g}%",
-            y=bottom + 16,
-            text_anchor="start" if index == 0 else "end" if index == steps - 1 else "middle",
-            class_="tick",
-        )
-        for index, label in tick_labels.items()
-    ]
+    feet = []
+    for index, label in tick_labels.items():
+        anchor = "start" if index == 0 else "end" if index == steps - 1 else "middle"
+        feet.append(_tick(label, f"{across(index) / 10:g}%", bottom + 16, anchor))
     return _picture(bottom + foot, name, *grid, plot, *feet, class_="curve")
 
 

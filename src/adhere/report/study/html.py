@@ -42,10 +42,18 @@ def study_html(result: StudyResult) -> str:
     stages = view.stage_panels(result)
     piece_functions = (
         view.alike_rows, view.growth_rows, view.guard_rows, view.tax_rows, view.sides_line, view.sides_what,
-        view.trial_rows, view.yields, parts.lost_rows, parts.forgotten_rows, growth_charts, tuning_charts, threats,
-        not_measured,
+        view.trial_rows, view.yields, view.in_words, parts.lost_rows, parts.forgotten_rows, growth_charts,
+        tuning_charts, threats, not_measured, command,
     )  # fmt: skip
-    pieces: dict[str, Any] = {piece.__name__: piece(result) for piece in piece_functions}
+    more_functions = {
+        "registered": registered_sentence, "draws": draws_sentence, "overlaps": overlap_sentences,
+        "families": view.family_table, "kinds": view.kind_table, "yield_columns": _yield_columns,
+        "hangs_on": view.hangs_on_sentence, "is_small": view.is_slight, "verb": verb_of, "noun": noun_of,
+        "minutes": view.minutes_words, "price": view.price_of, "contamination": view.contamination_rows,
+        "changed": view.changes_of, "tuning": view.tuning_sentences,
+    }  # fmt: skip
+    functions: dict[str, Any] = {piece.__name__: piece for piece in piece_functions} | more_functions
+    pieces = {name: function(result) for name, function in functions.items()}
     verdict_arms = [result.verdict.primary.control, result.verdict.primary.treatment]
     return render(
         "study/study.html.jinja",
@@ -65,46 +73,23 @@ def study_html(result: StudyResult) -> str:
         else None,
         gain_chart=gain_chart(result, slices[0]) if slices else None,
         kind_chart=kind_chart(result, verdict_arms),
-        alike_headings=view.ALIKE_HEADINGS,
-        registered=registered_sentence(result),
-        draws=draws_sentence(result),
-        overlaps=overlap_sentences(result),
-        growth_headings=view.GROWTH_HEADINGS,
+        view=view,
+        parts=parts,
         compared=verdict_arms,
-        families=view.family_table(result),
-        kinds=view.kind_table(result),
         stages=stages,
         curve_charts=_curve_charts(stages),
-        yield_columns=_yield_columns(result),
         yield_charts={kind: _yield_chart(kind, counts) for kind, counts in view.yields(result).items()},
         unreachable=sorted({kind for pool in result.data for kind in pool.unreachable_kinds}),
-        trap_headings=view.TRAP_HEADINGS,
         trap_rows=view.trap_rows(result.traps),
-        traps_note=view.TRAPS_NOTE,
         side_headings=SIDE_HEADINGS,
         side_rows=[side_row(side) for side in result.sides.tests] if result.sides else [],
         side_reasons=side_reasons(result.sides.tests) if result.sides else [],
         fragility=result.fragility,
-        lost_headings=parts.LOST_HEADINGS,
-        part_headings=parts.PART_HEADINGS,
         part_rows={suite.name: parts.part_rows(suite) for suite in result.suites},
         part_contrasts={suite.name: parts.part_contrast_rows(suite) for suite in result.suites},
-        forgotten_headings=parts.FORGOTTEN_HEADINGS,
-        hangs_on=view.hangs_on_sentence(result),
-        is_small=view.is_slight(result),
-        in_words=view.in_words(result),
-        verb=verb_of(result),
-        noun=noun_of(result),
-        minutes=view.minutes_words(result),
-        price=view.price_of(result),
-        contamination=view.contamination_rows(result),
-        changed=view.changes_of(result),
-        tuning=view.tuning_sentences(result),
-        trial_headings=view.TRIAL_HEADINGS,
         matched=[view.matched_sentence(one) for one in result.matched],
         seed_rows=contrasts[0].contrast.by_seed if len(contrasts[0].contrast.by_seed) > 1 else [],
         tones={arm: view.tone_of(result, arm) for arm in result.arms},
-        command=command(result),
         spec_json=json.dumps(result.spec, indent=2, ensure_ascii=False, default=str),
     )
 
