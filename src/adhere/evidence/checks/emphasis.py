@@ -136,12 +136,9 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
     adjacent
     pairs.
     """
-    lines: dict[object, list[Value]] = defaultdict(list)
-    sections: dict[object, list[Value]] = defaultdict(list)
-    groups: dict[object, list[Value]] = defaultdict(list)
-    pairs: dict[object, list[Value]] = defaultdict(list)
-    halves: dict[object, list[Value]] = defaultdict(list)
-    middle = (sheet.first_column + sheet.table.width) / 2
+    groupings: list[dict[object, list[Value]]] = [defaultdict(list) for _ in range(5)]
+    half: bool | None
+    first, middle = sheet.first_column, (sheet.first_column + sheet.table.width) / 2
     only_open = _ONLY_OPEN.search(sheet.table.caption) is not None
     for (row, column), values in sorted(sheet.cells.items()):
         for value in values:
@@ -151,20 +148,18 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
                 continue
             if only_open and is_served_only(value.model.key):
                 continue
-            across, along = (row, column) if sheet.models_in == "columns" else (column, row)
             if value.is_part and all(other.bold for other in values):
                 continue  # a mark over a whole cell of several numbers does not say which of them is the best
             benchmark = value.benchmark
             part = (value.part, benchmark.key if benchmark else "", benchmark.variant if benchmark else "")
-            lines[across, part].append(value)
-            groups[across, part, value.beside].append(value)
-            sections[across, part, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
             if sheet.models_in == "columns":
-                halves[across, part, along >= middle].append(value)
-            pairs[across, part, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(
-                value
-            )
-    return [list(grouping.values()) for grouping in (lines, sections, groups, halves, pairs)]
+                line, half, pair, section = row, column >= middle, (column - first) // 2, ""
+            else:
+                line, half, pair, section = column, None, row // 2, sheet.table.rows[row].section
+            for grouping, group in zip(groupings, ("", section, value.beside, half, pair), strict=True):
+                if group is not None:  # models in rows have no halves
+                    grouping[line, part, group].append(value)
+    return [list(grouping.values()) for grouping in groupings]
 
 
 def _best_check(line: list[Value], ties: float) -> Check:

@@ -312,8 +312,7 @@ def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]
     shifts = {(at[source] - at[column]) % size for column, source in moves.items() if column != source}
     still = [column for column, source in moves.items() if column == source]
     if len(shifts) == 1 and not still:
-        shift = shifts.pop()
-        return {column: columns[(at[column] + shift) % size] for column in columns}
+        return _turn(columns, shifts.pop())
     real_moves = {column: source for column, source in moves.items() if column != source}
     # A cycle needs every source to be a target; close it with the columns that nothing is known about.
     open_targets = [c for c in columns if c in real_moves.values() and c not in real_moves]
@@ -321,6 +320,11 @@ def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]
     if len(open_targets) == 1 and len(open_sources) == 1:
         real_moves[open_targets[0]] = open_sources[0]
     return real_moves
+
+
+def _turn(columns: list[int], shift: int) -> dict[int, int]:
+    """Return the moves of a header that stands `shift` columns off, the last columns following the first ones."""
+    return {column: columns[(index + shift) % len(columns)] for index, column in enumerate(columns)}
 
 
 def _move_columns(sheet: Sheet, moves: dict[int, int]) -> Read:
@@ -367,9 +371,7 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
         or hits[average_columns[0]] > 0.2 * len(rows)
     ):
         return None
-    size, at = len(columns), {column: index for index, column in enumerate(columns)}
-    shift = (at[best] - at[average_columns[0]]) % size
-    moves = {column: columns[(at[column] + shift) % size] for column in columns}
+    moves = _turn(columns, columns.index(best) - columns.index(average_columns[0]))
     evidence = (
         f"the column under {sheet.column_labels[best]!r} is the mean of the others in {hits[best]} of {len(rows)} "
         f"rows, the one under {sheet.column_labels[average_columns[0]]!r} in {hits[average_columns[0]]}"
@@ -441,9 +443,7 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:
         return min(abs(value.printed.value - number), _FAR) if value else _FAR
 
     # By shift of the header: for each row, how far its numbers are from those of the other document.
-    turned = [
-        {c: columns[(at + shift) % len(columns)] for at, c in enumerate(columns)} for shift in range(len(columns))
-    ]
+    turned = [_turn(columns, shift) for shift in range(len(columns))]
     gaps = [
         [[gap(row, moves[column], number) for column, number in numbers.items()] for row, numbers in rows]
         for moves in turned

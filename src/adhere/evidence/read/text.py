@@ -45,6 +45,7 @@ _BOUNDARY = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[*_]*[A-Z0-9
 _ABBREVIATION = re.compile(
     r"(?:\bet al|\be\.g|\bi\.e|\bcf|\bvs|\bFig|\bTab|\bSec|\bEq|\bNo|\bapprox|\bresp|\bDr|\bAvg|(?:^|[\s(])[A-Z])\.$"
 )
+_NEVER_CLOSED = "this <table> is never closed; everything after it was read as part of it"
 MAX_LEAD = 400
 MAX_LAYOUT = 200  # lines in which the first Markdown table of an HTML one begins
 MIN_BARS = 3  # a row that leaves its first bar out is known by as many bars as the row before it
@@ -136,8 +137,7 @@ def read_html_document(document: Document, text: str) -> None:
         line = text.count("\n", 0, start)
         end = table_end(text, start)
         if end < 0:
-            message = "this <table> is never closed; everything after it was read as part of it"
-            document.problems.append(Problem(document.name, line + 1, message))
+            document.problems.append(Problem(document.name, line + 1, _NEVER_CLOSED))
             end = len(text)
         for table in html_tables(text[start:end], line + 1):
             _add_tables(state, table.rows, table.header_rows, table.caption, table.caption_line)
@@ -167,9 +167,8 @@ def read_latex_document(document: Document, text: str) -> None:
             state.paragraph.append((number, line))
     _flush(state)
     for name, at in source.missing:
-        document.problems.append(
-            Problem(document.name, at, f"\\input{{{name}}} is not followed: give that file as well")
-        )
+        message = f"\\input{{{name}}} is not followed: give that file as well"
+        document.problems.append(Problem(document.name, at, message))
 
 
 def read_pdf_document(document: Document, blocks: Sequence[Block]) -> None:
@@ -338,13 +337,7 @@ def _take_html(state: _State, lines: list[str], start: int) -> int:
                 break
     if end < 0:
         text = "\n".join(lines[start:])
-        state.document.problems.append(
-            Problem(
-                state.document.name,
-                start + 1,
-                "this <table> is never closed; everything after it was read as part of it",
-            )
-        )
+        state.document.problems.append(Problem(state.document.name, start + 1, _NEVER_CLOSED))
         end, count = len(text), len(lines) - start
     for table in html_tables(text[table_start(text) : end], start + 1):
         _add_tables(state, table.rows, table.header_rows, table.caption, table.caption_line)

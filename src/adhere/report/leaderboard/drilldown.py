@@ -158,8 +158,8 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
     modes = []
     for mode in row.failures:
         keys = ((one.prompt_id, one.turn, one.draw) for one in mode.examples)
-        shown = [written_places[key] for key in keys if key in written_places]
-        modes.append([mode.mode, mode.name, mode.count, mode.of, shown])
+        example_places = [written_places[key] for key in keys if key in written_places]
+        modes.append([mode.mode, mode.name, mode.count, mode.of, example_places])
     head = encode_for_script({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
     return f'{head[:-1]},"answers":[{",".join(json_answers)}]}}', len(json_answers)
 

@@ -41,6 +41,15 @@ GUARDS = (
     GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
 )
 
+_UNDEFINED = {
+    "content_share": "no prompt names topic words",
+    "distinct_2": "no answer has two words",
+    "style_leak_share": "stored before the style of answers was counted",
+    "responsive_share": "stored before responding answers were counted, or no request can be read",
+    "sound_share": "stored before sound answers were counted, or no prompt that asks for words was decided",
+}
+"""Why a guard number of answers with text may be None, by its field."""
+
 
 def floor_cell(floor: Floor | None) -> str:
     """Format a floor as `25.3 % (first line)`: the rate of the best answerer without a model, and its name."""
@@ -61,19 +70,9 @@ def guard_cells(guard: GuardMeans) -> list[tuple[GuardColumn, float | None]]:
 
 def guard_reasons(guards: Iterable[GuardMeans]) -> list[str]:
     """Return why guard numbers are undefined, each reason once; empty if all are defined."""
-    reasons = []
     all_guards = list(guards)
-    if any(guard.n == 0 for guard in all_guards):
-        reasons.append("no answer had a text to measure")
     with_text = [guard for guard in all_guards if guard.n]
-    if any(guard.content_share is None for guard in with_text):
-        reasons.append("no prompt names topic words")
-    if any(guard.distinct_2 is None for guard in with_text):
-        reasons.append("no answer has two words")
-    if any(guard.style_leak_share is None for guard in with_text):
-        reasons.append("stored before the style of answers was counted")
-    if any(guard.responsive_share is None for guard in with_text):
-        reasons.append("stored before responding answers were counted, or no request can be read")
-    if any(guard.sound_share is None for guard in with_text):
-        reasons.append("stored before sound answers were counted, or no prompt that asks for words was decided")
-    return reasons
+    reasons = ["no answer had a text to measure"] if len(with_text) < len(all_guards) else []
+    return reasons + [
+        reason for field, reason in _UNDEFINED.items() if any(getattr(guard, field) is None for guard in with_text)
+    ]

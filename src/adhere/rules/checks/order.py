@@ -5,6 +5,7 @@ Each function yields occasions: places where the rule applied, and whether it wa
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -29,16 +30,12 @@ class Occasion(NamedTuple):
     acts: tuple[Act, ...] = ()
 
 
-def _keeping(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
-    return Occasion(kept=True, reason=reason, acts=acts)
+_keeping, _breach, _open = (functools.partial(Occasion, kept) for kept in (True, False, None))
 
 
-def _breach(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
-    return Occasion(kept=False, reason=reason, acts=acts)
-
-
-def _open(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
-    return Occasion(kept=None, reason=reason, acts=acts)
+def _unshown(doubt: Act, *, acts: tuple[Act, ...] = ()) -> Occasion:
+    """Return the occasion of an act that may have been the event; the evidence is `acts`, or the act alone."""
+    return _open(f"the log does not show whether {_doubt(doubt)}", acts or (doubt,))
 
 
 Acts = Sequence[Act]
@@ -63,7 +60,7 @@ def never(check: Never, acts: Acts) -> Iterator[Occasion]:
             is_broken = True
             yield _breach(_did(act), (act,))
     if doubts and not is_broken:
-        yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:3]))
+        yield _unshown(doubts[0], acts=tuple(doubts[:3]))
     elif not is_broken and triggers:
         reason = "it was lifted before" if is_lifted else "it did not happen"
         yield _keeping(reason, tuple(triggers[:1]))
@@ -110,11 +107,11 @@ def does(check: Does, acts: Acts) -> Iterator[Occasion]:
         elif triggers:
             yield _keeping(_did(hit), (hit,))
     elif doubt is not None:
-        yield _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))
+        yield _unshown(doubt)
     elif triggers:
         yield _breach("it never happened", (triggers[-1],))
     else:
-        yield _open(f"the log does not show whether {_doubt(unsure[0])}", (unsure[0],))
+        yield _unshown(unsure[0])
 
 
 def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
@@ -153,9 +150,9 @@ def _precedes(act: Act, is_met: Met, *, done: Act | None, maybe: Act | None, sta
     if done is not None:
         return _keeping(f"{_did(done)} before it", (done, act))
     if maybe is not None:
-        return _open(f"the log does not show whether {_doubt(maybe)}", (maybe, act))
+        return _unshown(maybe, acts=(maybe, act))
     if is_met is None:
-        return _open(f"the log does not show whether {_doubt(act)}", (act,))
+        return _unshown(act)
     if stale is not None:
         return _breach(f"{_did(stale)} came before, and files changed after it", (stale, act))
     return _breach(f"{_did(act)}, and what had to come before did not", (act,))
@@ -180,7 +177,7 @@ def _after(check: After, acts: Acts) -> Iterator[Occasion]:
     if not places:
         unsure = next((act for act in acts if meets(check.event, act) is None), None)
         if unsure is not None and _first(check.then, acts)[0] is None:
-            yield _open(f"the log does not show whether {_doubt(unsure)}", (unsure,))
+            yield _unshown(unsure)
         return
     last = acts[places[-1]]
     rest = list(acts[places[-1] + 1 :])
@@ -193,7 +190,7 @@ def _after(check: After, acts: Acts) -> Iterator[Occasion]:
     elif hit is not None:
         yield _keeping(f"{_did(hit)} after it", (last, hit))
     elif doubt is not None:
-        yield _open(f"the log does not show whether {_doubt(doubt)}", (last, doubt))
+        yield _unshown(doubt, acts=(last, doubt))
     else:
         yield _breach(f"{_did(last)}, and what had to follow did not", (last,))
 
@@ -219,7 +216,7 @@ def _span(check: Between, begin: Act, end: Act, hit: Act | None, doubt: Act | No
     if hit is not None:
         return Occasion(check.must, f"{_did(hit)} in between", (begin, hit, end))
     if doubt is not None:
-        return _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))
+        return _unshown(doubt)
     return Occasion(not check.must, "it did not happen in between", (begin, end))
 
 
@@ -236,7 +233,7 @@ def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
         elif meets_avoid is None:
             doubts.append(act)
     if doubts:
-        yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:2]))
+        yield _unshown(doubts[0], acts=tuple(doubts[:2]))
 
 
 def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
@@ -259,7 +256,7 @@ def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
                 (question, act) if question else (act,),
             )
         elif is_met is None and not is_answered:
-            yield _open(f"the log does not show whether {_doubt(act)}", (act,))
+            yield _unshown(act)
 
 
 def _is_granted(words: Sequence[str], text: str) -> bool:
@@ -285,7 +282,7 @@ def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
     if len(hits) > check.limit:
         yield _breach(reason, tuple(hits[: check.limit + 1]))
     elif len(hits) + len(doubts) > check.limit:
-        yield _open(f"the log does not show whether {_doubt(doubts[0])}", (doubts[0],))
+        yield _unshown(doubts[0])
     else:
         yield _keeping(reason, tuple(hits[:1]))
 
