@@ -19,11 +19,12 @@ from adhere.cli.compact import command
 from adhere.errors import Incomplete, IntegrityError, MissingExtra, ResourceError, UsageError
 from adhere.pipeline.check import check
 from adhere.pipeline.summarize import summarize
-from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn, Usage, Verdict, encode
+from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, ToolCall, Turn, Usage, Verdict, encode
 from adhere.store.run import Run, RunSpec
 from adhere.store.segments import SegmentWriter
 from adhere.store.tables.compact import FILES, FOLDER, compact, made_from, whats_stale
 from adhere.store.tables.grouped import Group, Share, from_segments, group_counts
+from adhere.store.tables.readout import RunReader
 from adhere.sweep.rows import Entry
 from adhere.sweep.spec import Filter, SweepSpec
 
@@ -171,6 +172,12 @@ def test_verdicts_about_a_replaced_answer_are_left_out(tmp_path: Path):
     (group,) = group_counts(tmp_path).groups
     assert group.instruction_strict == Share(0, 0)
     assert from_segments(tmp_path) == [group], "rows without texts must not take the old verdicts for new ones"
+
+
+def test_verdicts_of_an_answer_with_calls_count_though_it_replaced_another(tmp_path: Path):
+    _run(tmp_path, [_answer("p0", text="before"), _answer("p0", text=GOOD, calls=(ToolCall("1", "look"),))])
+    readout = RunReader().read(tmp_path)
+    assert [(key[0], mark.outcome) for key, mark in readout.strict.items()] == [("p0", "pass")]
 
 
 def test_damage_is_counted_and_changes_nothing_else(tmp_path: Path):
