@@ -323,7 +323,7 @@ def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]
 
 
 def _turn(columns: list[int], shift: int) -> dict[int, int]:
-    """Return the moves of a header that stands `shift` columns off, the last columns following the first ones."""
+    """Return the moves that turn a header by `shift` columns; the last columns follow the first ones."""
     return {column: columns[(index + shift) % len(columns)] for index, column in enumerate(columns)}
 
 

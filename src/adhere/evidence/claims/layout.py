@@ -245,7 +245,7 @@ _SHORT = {
 
 
 def _put_measures_last(paths: list[list[str]]) -> None:
-    """Turn labels round such as `F1` over `Physio set`, where the set stands below several measures."""
+    """Reverse each `F1` over `Physio set`, if the set stands below several measures."""
     over: dict[str, set[str]] = {}
     for path in paths:
         if len(path) == 2 and is_metric(path[0]) and not is_part(path[1]):

@@ -109,7 +109,7 @@ class BenchmarkName(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The document's own spelling where it is a listed one, else our name."""
+        """The benchmark's name as the document spells it, if that spelling is listed; else `name`."""
         return self.written or self.name
 
 

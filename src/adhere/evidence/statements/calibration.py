@@ -21,7 +21,10 @@ def frequencies() -> dict[str, tuple[int, int]]:
 
 
 def with_confidence(assessment: Assessment) -> Assessment:
-    """Return the assessment with how often its verdict was right; None if fewer than 30 such were labelled."""
+    """Return the assessment with its confidence: how often such a verdict was right.
+
+    The confidence stays None if fewer than 30 such verdicts were labelled.
+    """
     right, of = frequencies().get(assessment.verdict, (0, 0))
     if assessment.verdict == "cannot tell" or of < LEAST:
         return assessment

@@ -154,7 +154,10 @@ class _Case:
         return Reading(finding, kind, tuple(cells[:8]), f"the table prints {_as_printed(cells)}")
 
     def _paired(self) -> Reading | None:
-        """Read a statement of whose numbers each is in a named cell: it must be in the cell of the label next to it."""
+        """Return what the table says of a statement each of whose numbers is in a named cell.
+
+        A number must be in the cell of the label next to it.
+        """
         for place, number in enumerate(self.numbers):
             row, column = (_beside(number, place, axis, len(self.numbers)) for axis in (self.rows, self.columns))
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]

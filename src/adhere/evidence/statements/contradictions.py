@@ -86,7 +86,7 @@ def _are_one_subject(text: str, other: str) -> bool:
 
 
 def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
-    """Return the number by which a sentence denies another, "and", and the other's number; empty if it does not.
+    """Return both numbers, as `20 and 18`, if a sentence denies another by one number; empty if not.
 
     The other must have nearly all words of the sentence, and the number must not be a date.
     """

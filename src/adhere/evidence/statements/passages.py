@@ -59,7 +59,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
 
 
 def subjects_of(document: Document) -> list[str]:
-    """Return up to three names that occur in an eighth of a document's sentences; the others leave them unsaid."""
+    """Return up to three names that occur in an eighth of a document's sentences: others leave them out."""
     name_counts = Counter(
         name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure
     )

@@ -21,7 +21,7 @@ _NOUNS = {"test": "tests", "family": "families of constraints", "slice": "slices
 
 
 def leaderboard_text(board: Leaderboard, *, width: int = 120, most_rows: int = MOST_ROWS) -> str:
-    """Return the whole board as text, safe to print; lines are at most `width` columns wide if words allow it.
+    """Return the whole board as text, wrapped to `width` columns and safe to print.
 
     Args:
         board: See Leaderboard.

@@ -25,7 +25,7 @@ _MEASURES = tuple(MEASURES.items())
 def run_text(
     spec: RunSpec, summary: Summary, troubles: Troubles = NO_TROUBLES, *, details: bool = False, width: int = 100
 ) -> str:
-    """Return one finished Run as text, safe to print; lines are at most `width` columns wide if words allow it.
+    """Return one finished Run as text, wrapped to `width` columns and safe to print.
 
     Args:
         spec: The Run's spec.

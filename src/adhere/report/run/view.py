@@ -103,7 +103,7 @@ def _group(runs: list[RunFacts]) -> Group:
 
 
 def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
-    """Return the model's name of each Run, with as much more as is needed to tell the Runs apart."""
+    """Return a label for each Run: the model's name, with as much more as tells the Runs apart."""
     forms = (
         lambda run: run.spec.model,
         lambda run: f"{run.spec.model} ({run.spec.engine.name} {run.spec.engine.precision})",

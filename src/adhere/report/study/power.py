@@ -68,7 +68,7 @@ def power_text(
     is_guess: bool,
     width: int = 100,
 ) -> str:
-    """Return the designs of every study that was given, in at most `width` columns."""
+    """Return the designs of every study that was given, wrapped to `width` columns."""
     lines = [heading("How many seeds and prompts?"), ""]
     lines.append(paragraph(source_sentence([parts for parts, _ in tables], own=own, is_guess=is_guess), width=width))
     for parts, rows in tables:

@@ -26,7 +26,7 @@ _LEFT_OUT = 2
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
-    """Return the comparison as plain text; lines are at most `width` columns wide if words allow it."""
+    """Return the comparison as plain text, wrapped to `width` columns."""
     contrasts = [contrast_of(comparison, "all", comparison.overall)]
     contrasts += [contrast_of(comparison, name, difference) for name, difference in comparison.slices.items()]
     title = (

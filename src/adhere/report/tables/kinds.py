@@ -70,7 +70,7 @@ def _explain_own(kind: type[Constraint]) -> dict[str, Any]:
 
 
 def kind_text(explanation: dict[str, Any], *, width: int = 100) -> str:
-    """Return an explanation for the terminal, in at most `width` columns if words allow it."""
+    """Return an explanation for the terminal, wrapped to `width` columns."""
     lines = [heading(f"{explanation['id']}: {explanation['part']}")]
     lines += [paragraph(explanation["about"], width=width)] if explanation["about"] else []
     params = [f"{name} ({values})" for name, values in explanation["params"].items()] or ["none"]

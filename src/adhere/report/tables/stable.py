@@ -9,7 +9,7 @@ from adhere.terminal import one_line
 
 
 def stable_text(stability: Stability, *, width: int = 100) -> str:
-    """Return the result in at most `width` columns if words allow it; safe to print."""
+    """Return the result, wrapped to `width` columns and safe to print."""
     lines = [
         heading(
             one_line(f"{stability.model}: greedy answers to {plural(stability.prompts, 'prompt')} of {stability.suite}")

@@ -20,7 +20,7 @@ _HANG = 14
 
 
 def verify_text(verification: Verification, *, width: int = 100) -> str:
-    """Return the whole result in at most `width` columns if words allow it; safe to print."""
+    """Return the whole result, wrapped to `width` columns and safe to print."""
     sections = [
         _facts(verification, width),
         _rates(verification, width),
