@@ -84,7 +84,10 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
         raise ValueError(f"{d.size} differences, {len(seeds_P)} seeds and {len(kinds_P)} kinds must be equally many")
     if len(set(seeds_P)) < 2 or len(set(kinds_P)) < 2:
         return None
-    value, share_P = _mean_of_means(d, seeds_P)
+    seed_P, seeds = number_clusters(seeds_P)
+    # The mean over seeds of the seeds' means: seeds weigh the same, whatever number of prompts they have.
+    share_P: Floats = 1.0 / (np.bincount(seed_P)[seed_P] * seeds)
+    value = float(np.sum(d * share_P))
     # What each prompt adds to the error of the mean: its own difference from the mean, by its weight.
     added_P = (d - value) * share_P
     by_seed = _variance_by(added_P, seeds_P)
@@ -94,13 +97,6 @@ def fit_incomplete(d_P: ArrayLike, seeds_P: Sequence[Hashable], kinds_P: Sequenc
     variance = max(by_seed + by_kind - by_cell, by_seed, by_kind, least)
     counts = len(set(seeds_P)), len(set(kinds_P))
     return Incomplete(value, math.sqrt(variance), min(counts) - 1, *counts, d.size, by_seed, by_kind, by_cell)
-
-
-def _mean_of_means(d_P: Floats, seeds_P: Sequence[Hashable]) -> tuple[float, Floats]:
-    """Return the mean over seeds of the seeds' means, and each prompt's weight in it; seeds weigh the same."""
-    index_P, seeds = number_clusters(seeds_P)
-    share_P: Floats = 1.0 / (np.bincount(index_P)[index_P] * seeds)
-    return float(np.sum(d_P * share_P)), share_P
 
 
 def _variance_by(added_P: Floats, clusters_P: Sequence[Hashable]) -> float:

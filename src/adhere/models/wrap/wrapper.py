@@ -95,10 +95,11 @@ class WrappedModel:
                     for number, at, call in calls
                     if call.is_drawn == is_drawn
                 }
+                # Greedy answers to one conversation would be the same, so calls that must differ are drawn.
+                temperature = DRAWN_AT if is_drawn and sampling.temperature == 0 else sampling.temperature
                 if batch:
-                    async for response in self.inner.respond(
-                        list(batch.values()), _as_drawn(sampling, is_drawn=is_drawn)
-                    ):
+                    own = msgspec.structs.replace(sampling, temperature=temperature)
+                    async for response in self.inner.respond(list(batch.values()), own):
                         whose, _, place = response.prompt_id.partition(".")
                         working[int(whose)].got[int(place)] = response
             for number, work in list(working.items()):
@@ -106,12 +107,6 @@ class WrappedModel:
                 if done is not None:
                     del working[number]
                     yield done
-
-
-def _as_drawn(sampling: Sampling, *, is_drawn: bool) -> Sampling:
-    if is_drawn and sampling.temperature == 0:
-        return msgspec.structs.replace(sampling, temperature=DRAWN_AT)
-    return sampling
 
 
 class _Work:

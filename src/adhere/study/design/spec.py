@@ -473,10 +473,10 @@ class StudySpec(Record, frozen=True):
         return next((arm.name for arm in self.arms if arm.is_start), None)
 
     @property
-    def third_arm(self) -> str | None:
-        """Name of the start arm if the verdict does not compare it; else None."""
-        is_compared = self.start_arm in {self.verdict.treatment, self.verdict.control}
-        return None if is_compared else self.start_arm
+    def references(self) -> list[str]:
+        """The arms that the treatment is tested against: the control, then the start arm if it is another one."""
+        control, start = self.verdict.control, self.start_arm
+        return [control] if start in {None, self.verdict.treatment, control} else [control, start]
 
     @property
     def asked(self) -> str:

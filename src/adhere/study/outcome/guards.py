@@ -47,7 +47,8 @@ def guard_tests(
         suites: The evaluations on published suites, by name; of these only the mean words are tested (`words:NAME`).
     """
     tests = []
-    for rule in _references(spec):
+    for reference in spec.references:
+        rule = msgspec.structs.replace(spec.verdict, control=reference)
         places = evaluations.places(rule.slice)
         if spec.asks_rules:
             tests.append(_over_prompts(_SOLVED, spec.guards, rule, evaluations, places))
@@ -58,13 +59,6 @@ def guard_tests(
             test = _over_prompts("words", spec.guards, rule, on_suite, on_suite.places("all"))
             tests.append(msgspec.structs.replace(test, name=f"words:{name}"))
     return tests
-
-
-def _references(spec: StudySpec) -> list[VerdictSpec]:
-    """Return the rule with each reference as its control: the control itself, and the start if it is another arm."""
-    if spec.third_arm is None:
-        return [spec.verdict]
-    return [spec.verdict, msgspec.structs.replace(spec.verdict, control=spec.third_arm)]
 
 
 def _over_prompts(

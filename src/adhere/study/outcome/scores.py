@@ -94,9 +94,13 @@ def _pool_arm(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
 
 
 def pooled_share(rates: Sequence[Share], confidence: float) -> Share:
-    """Pool one rate over seeds: counts added, rates averaged, the interval from the spread between seeds."""
+    """Pool one rate over seeds: counts added, rates averaged, the interval from the spread between seeds.
+
+    The interval lies within [0, 1]; its ends are None where seeds cannot tell.
+    """
     values = [rate.rate for rate in rates if rate.rate is not None]
-    low, high = _over_seeds(values, confidence)
+    interval = over_seeds(values, confidence).interval
+    low, high = (None, None) if interval is None else (max(0.0, interval.low), min(1.0, interval.high))
     return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean(values), low, high)
 
 
@@ -104,9 +108,3 @@ def pooled_guard(guards: Sequence[GuardMeans]) -> GuardMeans:
     """Return the mean over seeds of each guard number."""
     means = {name: mean([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
     return msgspec.structs.replace(guards[0], n=None, **means)
-
-
-def _over_seeds(rates_S: Sequence[float], confidence: float) -> tuple[float | None, float | None]:
-    """Return the t interval of one rate over training seeds, within [0, 1]; None where seeds cannot tell."""
-    interval = over_seeds(rates_S, confidence).interval
-    return (None, None) if interval is None else (max(0.0, interval.low), min(1.0, interval.high))

@@ -44,7 +44,8 @@ def suites_found(
         suites: By name, the prompts and the evaluations as contrasts take them.
         runs: By name, the same evaluations by arm and seed.
     """
-    pairs = _pairs(spec)
+    secondary = [(one.treatment, one.control) for one in spec.verdict.secondary]
+    pairs = list(dict.fromkeys([*_tables(spec), *secondary]))
     primary = [_contrast(spec, pairs[0], one, primary=True) for one in suites.values()]
     others = [
         [_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] + _sound(spec, one) for one in suites.values()
@@ -69,14 +70,8 @@ def suites_found(
 
 
 def _tables(spec: StudySpec) -> list[Pair]:
-    """Return the pairs to compare: treatment against control, and against the start if that is another arm."""
-    controls = [spec.verdict.control, *([spec.third_arm] if spec.third_arm is not None else [])]
-    return [(spec.verdict.treatment, control) for control in controls]
-
-
-def _pairs(spec: StudySpec) -> list[Pair]:
-    secondary = [(one.treatment, one.control) for one in spec.verdict.secondary]
-    return list(dict.fromkeys([*_tables(spec), *secondary]))
+    """Return the pairs to compare: the treatment against each of `spec.references`."""
+    return [(spec.verdict.treatment, reference) for reference in spec.references]
 
 
 def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary: bool) -> Contrast:
