@@ -83,11 +83,10 @@ class Program:
     def _find(self, module: str, name: str) -> tuple[str, ast.stmt | None]:
         """Find the module and the statement that define a name, following imports; None if there is no statement."""
         for statement in reversed(self._tree(module).body):
+            targets = statement.targets if isinstance(statement, ast.Assign) else ()
             if isinstance(statement, ast.FunctionDef) and statement.name == name:
                 return module, statement
-            if isinstance(statement, ast.Assign) and any(
-                isinstance(to, ast.Name) and to.id == name for to in statement.targets
-            ):
+            if any(isinstance(to, ast.Name) and to.id == name for to in targets):
                 return module, statement
             if isinstance(statement, ast.ImportFrom) and statement.module:
                 for alias in statement.names:
@@ -132,9 +131,7 @@ class Program:
             self._step()
             match statement:
                 case ast.Return():
-                    raise _ReturnSignal(
-                        None if statement.value is None else self._value(statement.value, module, names)
-                    )
+                    raise _ReturnSignal(statement.value and self._value(statement.value, module, names))
                 case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
                     statement.value
                 ):
@@ -143,11 +140,8 @@ class Program:
                     now = self._value(ast.Name(name, ast.Load()), module, names)
                     names[name] = _limit(_binary(statement.op, now, self._value(statement.value, module, names)))
                 case ast.If():
-                    self._body(
-                        statement.body if self._value(statement.test, module, names) else statement.orelse,
-                        module,
-                        names,
-                    )
+                    is_true = self._value(statement.test, module, names)
+                    self._body(statement.body if is_true else statement.orelse, module, names)
                 case ast.For(target=ast.Name(id=name)):
                     for value in list(self._value(statement.iter, module, names)):
                         names[name] = value
