@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -54,6 +56,15 @@ def papers() -> list[Path]:
     if not all(path.is_file() for path in found):
         pytest.skip(f"the four documents are not in {PAPERS} (set ADHERE_PAPERS)")
     return found
+
+
+def test_a_page_is_the_same_whatever_the_order_of_sets(papers: list[Path], tmp_path: Path) -> None:
+    pages = []
+    for seed in ("1", "2"):
+        pages.append(tmp_path / f"{seed}.html")
+        command = [sys.executable, "-m", "adhere", "claims", *map(str, papers), "--html", str(pages[-1])]
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=False)
+    assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_exit_code_and_contract(bad: Path) -> None:
