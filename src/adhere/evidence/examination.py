@@ -34,12 +34,10 @@ class Examination:
         """Return the findings as a JSON object, with `answer`, `tested`, `panel` if they were asked for.
 
         A claim leaves out what most claims share: an empty `unit`, the direction `higher`, `printed` if it is the value
-        as
-        JSON writes it, the basis of unsupported claims. Assumptions stand once, in `assumptions`; a claim's `assumed`
-        holds
-        their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others are in `grids`
-        (see
-        `grids.claims_in`), and pairs of places that print the same number are only counted (`agreeing`).
+        as JSON writes it, the basis of unsupported claims. Assumptions stand once, in `assumptions`; a claim's
+        `assumed` holds their positions. Beyond 5,000 claims, `claims` has only those that a conflict names; all others
+        are in `grids` (see `grids.claims_in`), and pairs of places that print the same number are only counted
+        (`agreeing`).
         """
         report, grids = self._parts()
         return report | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})

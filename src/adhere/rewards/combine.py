@@ -57,8 +57,7 @@ def gated(
     """Make a reward that is `reward` where `by` gives at least `at_least`, and `otherwise` elsewhere.
 
     Quality thus counts only if the requirements hold. Where `by` gives None, the result is None; a None of `reward`
-    counts
-    only where `by` gives enough. `reward` is called with all rows, so that they go out as one batch.
+    counts only where `by` gives enough. `reward` is called with all rows, so that they go out as one batch.
     """
 
     def gate(
@@ -155,7 +154,7 @@ def checklist_reward(
     Args:
         model: The model that decides statements; None: rows may only name constraints.
         column: The column with a row's list of items.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
 
     Raises:
         UsageError: When called: the column is missing, a row has no items, or an item is neither of the two.

@@ -81,7 +81,7 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
 
     Args:
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only if all pass.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite, if there are several.
         cut_answers: Whether a cut answer fails, or is judged like others, as in published suites.
         end_tokens: The tokens with which the model ends an answer: best the model itself, whose generation config

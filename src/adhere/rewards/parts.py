@@ -62,7 +62,7 @@ def parts_of(
         parts: `constraint`: a component for each; `kind`: the share of a kind's constraints that passes; `trap`:
             the reward, and 1.0 if the answer keeps the intent (0.0 if it fulfils only the wording).
         kind: The kind of reward that is the first component of `trap`.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite.
         is_cut: Whether the answer hit its token limit.
         cut_answers: What a cut answer counts as.

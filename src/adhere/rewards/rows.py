@@ -111,7 +111,7 @@ def reward_of(
             there is no answer, so nothing is measured.
         refs: The row's constraints.
         kind: See `pipeline.reward`.
-        mode: Whose semantics published kinds have.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         profile: The version of a published suite.
         is_cut: Whether the answer hit its token limit; None: the trainer does not say, and it counts as complete.
         cut_answers: What a cut answer counts as.

@@ -26,7 +26,7 @@ class TaskNames(NamedTuple):
     Attributes:
         id: The log's name of the task: `task`, a sample's id, an episode's.
         file: The path of the session's file below the given folder, without ending; empty if the file has more
-        sessions.
+            sessions.
         request: The beginning of the user's first message.
     """
 
@@ -53,8 +53,7 @@ def way_of(sets: Sequence[Sequence[TaskNames]]) -> Way:
     """Return the way of naming tasks (id, file or request) by which most sessions match one of another set.
 
     Of two ways that match equally many, the first. A set counts a name once, so that names that several tasks share
-    bring
-    few together.
+    bring few together.
     """
 
     def met(way: Way) -> int:

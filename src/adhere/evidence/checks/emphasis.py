@@ -133,8 +133,7 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
     """Return five ways to group numbers so that the best of each group may be the bold one.
 
     The ways: whole lines, lines by section, lines by group of labels, both halves (small models and large ones),
-    adjacent
-    pairs.
+    adjacent pairs.
     """
     groupings: list[dict[object, list[Value]]] = [defaultdict(list) for _ in range(5)]
     half: bool | None

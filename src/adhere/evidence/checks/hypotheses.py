@@ -290,8 +290,7 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
     """Count the expectations of a label that the numbers of a column meet, and those that they miss.
 
     An expectation is a value under the label and the check that compares it with another place. Rows without a number
-    in
-    the column count for neither.
+    in the column count for neither.
     """
     n_met = n_missed = 0
     for value, check in expected:
@@ -395,9 +394,8 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
     """Find suspect headers of in-house tables, by such tables in other documents.
 
     The numbers of two documents need not be equal, but one set and model should not be far apart. A header is suspect
-    if
-    one shift of it brings the numbers of every shared model nearer to those of the other document. Distances beyond 10
-    points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is false.
+    if one shift of it brings the numbers of every shared model nearer to those of the other document. Distances beyond
+    10 points count as 10, since single sets may have been replaced. A suspicion is no proof: `is_certain` is false.
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]

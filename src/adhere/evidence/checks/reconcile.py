@@ -58,8 +58,7 @@ def comparisons(
     Each number is compared with the one that most places agree on, so the work is linear in the numbers. Averages take
     part only if their id is in `plain_means`, the plain means of their table: weighted ones differ without a fault.
     `authors` says whose each document is: only what one laboratory prints twice can be an error. Only comparable
-    numbers
-    get a check.
+    numbers get a check.
     """
     buckets: dict[tuple[str, str, str], list[Value]] = defaultdict(list)
     taking_part = [

@@ -57,10 +57,8 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
     """Return the axis on which models stand, by the table's own labels; empty if they do not tell.
 
     `data` are the labels over each column of numbers, `rows` those of the rows, `corner` is the label over the rows'
-    names.
-    `is_grouped` says that the upper labels of `data` only group the lower ones. Where every measure comes in the same
-    ways
-    (`BLEU (tuned)`), `data` is split into measure and way, in place.
+    names. `is_grouped` says that the upper labels of `data` only group the lower ones. Where every measure comes in the
+    same ways (`BLEU (tuned)`), `data` is split into measure and way, in place.
     """
     in_columns = share(data, lambda path: any(looks_like_model(label) for label in path))
     known_columns = share(data, lambda path: any(is_known(label) or benchmark_name(label).is_known for label in path))

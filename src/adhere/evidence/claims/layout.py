@@ -259,8 +259,7 @@ def _lift_methods(data: list[list[str]]) -> bool:
     """Move methods to the end of the labels if groups are named after them; tell whether they are.
 
     The parts of one group (`Acc.` over A and B) then begin the names of all other groups (`A harm`, `B harm`). The rest
-    of
-    such a name is what was measured of the method.
+    of such a name is what was measured of the method.
     """
     groups: dict[str, list[str]] = {}
     for path in data:

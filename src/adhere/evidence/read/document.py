@@ -13,8 +13,7 @@ class Part(NamedTuple):
     """Holds one value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
 
     `place` is the value's position among values that slashes separate, from 0. `name` is the cell's own name of the
-    value
-    (`F1: 92.3 EM: 86.6`). `is_aside` marks a second score in parentheses.
+    value (`F1: 92.3 EM: 86.6`). `is_aside` marks a second score in parentheses.
     """
 
     text: str

@@ -16,8 +16,7 @@ class Statement(Record, frozen=True):
     """Holds a sentence that asserts something, and where it stands.
 
     If a model split a sentence, `text` is one part of it, `whole` is the sentence, and `part` says whether the text
-    quotes
-    it.
+    quotes it.
     """
 
     text: str

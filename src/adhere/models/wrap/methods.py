@@ -177,8 +177,7 @@ def repair(rounds: int) -> Method:
     """Return the method that asks again, up to `rounds` times, with the verifiers' reasons against the answer before.
 
     The answer that breaks the fewest constraints is taken. It is an oracle: the checker that scores the answers gives
-    the
-    reasons.
+    the reasons.
     """
 
     def method(request: Request, checker: Checker | None) -> Steps:

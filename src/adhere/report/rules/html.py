@@ -30,8 +30,7 @@ class Row(NamedTuple):
     """Shows a rule: its rate and its verdicts, in the order of the columns; None: the session has no verdict on it.
 
     `tokens` is about what the rule costs in every request; `shown` are the verdicts that are not `untriggered`, with
-    the
-    numbers of their columns, breaches first.
+    the numbers of their columns, breaches first.
     """
 
     rule: Rule

@@ -187,8 +187,7 @@ class _Plan:
     """Holds how the actions of an episode depart from the usual ones.
 
     `skipped` are steps left out, `steps` steps added, and `extra` further actions. `says` gives the parts of messages
-    and
-    names that rules ask for; `otherwise` are the parts that are said against a rule.
+    and names that rules ask for; `otherwise` are the parts that are said against a rule.
     """
 
     skipped: set[str] = field(default_factory=set)

@@ -21,8 +21,7 @@ def with_budgets(spec: StudySpec) -> StudySpec:
     """Return the spec with an arm for each further budget of the two arms that the verdict compares.
 
     An arm that the spec has already is kept as it is. Where a stage has the compute of a compared arm, the same stage
-    at
-    another budget has the compute of that arm at that budget.
+    at another budget has the compute of that arm at that budget.
     """
     verdict_arms = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
     stages, arms = dict(spec.stages), list(spec.arms)

@@ -199,7 +199,7 @@ def _rows(text: str, *, delimiter: str = ",", most: int) -> list[list[str]]:
 
     Raises:
         csv.Error: The `csv` module raises it, or a field is longer than that module's default limit. The message
-        differs between versions of Python.
+            differs between versions of Python.
     """
     rows: list[list[str]] = []
     for row in csv.reader(io.StringIO(text), delimiter=delimiter):

@@ -117,8 +117,7 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
     """Return the columns that each word of a header groups, by the word's id; only words over several columns.
 
     For words without a rule below them. A text stands over the middle of the columns that it groups, so the columns
-    with a
-    name below a line are shared out among the texts of the line by their middles.
+    with a name below a line are shared out among the texts of the line by their middles.
     """
     first = len(table.labels) + 1
     columns_by_word: dict[int, Sequence[int]] = {}

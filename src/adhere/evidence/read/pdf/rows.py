@@ -109,8 +109,7 @@ def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[i
     """Return where groups of rows, and the lines of their names, begin, as pairs (row, name).
 
     As many groups as possible; empty if some rows or names cannot be shared out. Searches forwards from the first pair
-    for
-    all that can be reached, then backwards for the most groups; not by recursion, for a page may hold thousands of
+    for all that can be reached, then backwards for the most groups; not by recursion, for a page may hold thousands of
     rows.
     """
     whole = len(rows), len(names)
