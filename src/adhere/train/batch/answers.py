@@ -180,7 +180,7 @@ def answers_work(
     settings: AnswerSettings, data: Shape, *, rows: int, items: float, has_reference_point: bool = False
 ) -> Work:
     """Estimate the cost of `train_on_answers` on `items` items of `rows` rows each."""
-    own = rows * (data.prompt_tokens - data.shared_tokens + data.answer_tokens)
+    own = rows * data.own_tokens()
     once = tree_tokens_of(settings.batch_items * own, settings.tree_tokens, data) * items / settings.batch_items
     passes = settings.epochs
     return Work(

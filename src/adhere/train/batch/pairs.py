@@ -251,7 +251,7 @@ def update_on_pairs(
 
 def pairs_work(settings: PairSettings, data: Shape, *, has_reference: bool = True) -> Work:
     """Estimate the cost of `train_on_pairs`."""
-    own = data.prompt_tokens - data.shared_tokens + 2 * data.answer_tokens
+    own = data.own_tokens(answers=2)
     once = tree_tokens_of(settings.batch_pairs * own, settings.tree_tokens, data) * data.rows / settings.batch_pairs
     trained = 2 * settings.epochs * data.rows * data.answer_tokens
     return Work(

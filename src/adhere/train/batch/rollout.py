@@ -426,8 +426,7 @@ def online_work(
     varied_prompts = settings.prompts_per_step * filled_share
     draws = filled_share / data.varied_share if data.varied_share else rounds  # 1 + (1 - v) + … + (1 - v)^(rounds - 1)
     learned_prompts = min(varied_prompts, groups or varied_prompts)
-    own = data.prompt_tokens - data.shared_tokens + answers * data.answer_tokens
-    a_step = tree_tokens_of(learned_prompts * own, settings.tree_tokens, data)
+    a_step = tree_tokens_of(learned_prompts * data.own_tokens(answers), settings.tree_tokens, data)
     answers_drawn = settings.steps * settings.prompts_per_step * settings.answers_per_prompt * draws
     return Work(
         steps=settings.steps * updates,

@@ -25,6 +25,13 @@ class Shape(Record, frozen=True):
     answer_tokens: float = 35.0
     varied_share: float = 1.0
 
+    def own_tokens(self, answers: float = 1) -> float:
+        """Return the mean tokens that a prompt with `answers` answers adds to a packed tree.
+
+        The beginning that all prompts share is computed once for the tree, so it is not counted.
+        """
+        return self.prompt_tokens - self.shared_tokens + answers * self.answer_tokens
+
 
 class Work(Record, frozen=True):
     """Holds the amount of work that a stage does.

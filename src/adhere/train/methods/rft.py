@@ -111,8 +111,7 @@ def rft(
 def _work(settings: RftSettings, data: Shape) -> Work:
     prompts = min(data.rows, settings.steps * settings.prompts_per_step)
     kept_rows = prompts * settings.most_kept
-    own = data.prompt_tokens - data.shared_tokens + data.answer_tokens
-    a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)
+    a_step = tree_tokens_of(settings.batch_rows * data.own_tokens(), settings.tree_tokens, data)
     answers = prompts * settings.answers_per_prompt
     return Work(
         steps=settings.epochs * -(-kept_rows // settings.batch_rows),

@@ -262,10 +262,8 @@ def _rows(data: Rows, settings: SftSettings) -> Sequence[SftRow]:
 
 
 def _work(settings: SftSettings, data: Shape) -> Work:
-    # Tokens that a row has for itself: in a packed tree, a beginning that all rows share is computed once.
-    own = data.prompt_tokens - data.shared_tokens + data.answer_tokens
     rows = float(settings.epochs * data.rows)
-    a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)
+    a_step = tree_tokens_of(settings.batch_rows * data.own_tokens(), settings.tree_tokens, data)
     tokens_processed = a_step * rows / settings.batch_rows
     budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
     scale = budget / tokens_processed if budget is not None else 1.0
