@@ -321,13 +321,13 @@ def queries_in(path: Path, spec: Queries) -> list[UserQuery]:
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_queries_from_files(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"q.{ending}"
+    path = tmp_path / f"q[1].{ending}"  # duckdb takes such a name for a pattern
     if ending == "csv":
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerows([["id", "ask"], *([number, text] for number, text in enumerate(QUERIES))])
     else:
-        lines = tmp_path / "q.jsonl"
+        lines = tmp_path / "lines.jsonl" if ending == "parquet" else path
         lines.write_text("".join(json.dumps({"ask": text}) + "\n" for text in QUERIES))
         if ending == "parquet":
             duckdb = pytest.importorskip("duckdb")
