@@ -321,7 +321,7 @@ def queries_in(path: Path, spec: Queries) -> list[UserQuery]:
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_queries_from_files(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"q[1].{ending}"  # duckdb takes such a name for a pattern
+    path = tmp_path / f"q[1].{ending}"  # duckdb takes such a name for a pattern, and finds q1
     if ending == "csv":
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
@@ -332,6 +332,7 @@ def test_queries_from_files(tmp_path: Path, ending: str) -> None:
         if ending == "parquet":
             duckdb = pytest.importorskip("duckdb")
             duckdb.connect().execute(f"COPY (SELECT * FROM read_json('{lines}')) TO '{path}' (FORMAT parquet)")
+            duckdb.connect().execute(f"COPY (SELECT 'Another?' AS ask) TO '{tmp_path / 'q1.parquet'}' (FORMAT parquet)")
     found = find_queries(
         Queries(source="file", path=str(path), column="ask"),
         FunctionModel(),
