@@ -78,7 +78,7 @@ def main() -> None:
         # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean. Its strict view is
         # the text as it came; the loose one also tries it without its first and last line and without asterisks.
         verdicts = adhere.judge(prompt, text, views=["strict"])
-        results = {one.outcome for one in verdicts}
+        results = {verdict.outcome for verdict in verdicts}
         # One failed constraint fails the prompt, whatever the others are. Else one undecided leaves it unmeasured.
         if "fail" in results:
             outcomes.append(False)
@@ -86,11 +86,11 @@ def main() -> None:
             outcomes.append(None)
         else:
             outcomes.append(True)
-        for one in verdicts:
-            print(json.dumps({"key": prompt.id, "index": one.index, "instruction_id": one.constraint_id,
-                "strict": one.outcome, "reason": one.reason}))  # fmt: skip
+        for verdict in verdicts:
+            print(json.dumps({"key": prompt.id, "index": verdict.index, "instruction_id": verdict.constraint_id,
+                "strict": verdict.outcome, "reason": verdict.reason}))  # fmt: skip
 
-    measured = [one for one in outcomes if one is not None]
+    measured = [outcome for outcome in outcomes if outcome is not None]
     accounts = " + ".join(f"{count} {status}" for status, count in statuses.items())
     print(f"n {len(outcomes)} = {accounts}", file=sys.stderr)
     if not measured:

@@ -123,7 +123,7 @@ def main() -> None:
         )
         # An answer that could not be judged is no 0: its whole group is left out of this step. `generate` keeps the
         # answers to a prompt beside each other, so the view has a group a row.
-        numbers = [float("nan") if one is None else one for one in scores]
+        numbers = [float("nan") if score is None else score for score in scores]
         rewards = torch.tensor(numbers).view(-1, arguments.answers)  # (P, G)
         is_measured = ~rewards.isnan().any(dim=1)
         advantages = advantages_of(rewards.nan_to_num()).view(-1)  # (B)
