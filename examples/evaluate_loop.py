@@ -44,9 +44,9 @@ def answer_of(model: torch.nn.Module, tokenizer: object, text: str, tokens: int)
 
 def wilson(passed: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     """Return the 95 % interval of a rate (Wilson, J. Am. Stat. Assoc. 22, 1927): it never leaves 0 to 1."""
-    rate, c = passed / n, z * z / n
-    middle = (rate + c / 2) / (1 + c)
-    half = z * math.sqrt(rate * (1 - rate) / n + c / (4 * n)) / (1 + c)
+    rate, z2_n = passed / n, z * z / n
+    middle = (rate + z2_n / 2) / (1 + z2_n)
+    half = z * math.sqrt(rate * (1 - rate) / n + z2_n / (4 * n)) / (1 + z2_n)
     return middle - half, middle + half
 
 
@@ -74,9 +74,9 @@ def main() -> None:
             outcomes.append(None)
             continue
         status = "truncated" if was_cut else "ok"
-        statuses[status if text.strip() else "empty"] += 1
-        # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean. Its strict view is
-        # the text as it came; the loose one also tries it without its first and last line and without asterisks.
+        statuses[status if text.strip() else "empty"] += 1  # a blank answer is empty, cut or not
+        # The published code judges a cut answer as it stands, so that is what IFEval's numbers mean. The strict view is
+        # the text as it came.
         verdicts = adhere.judge(prompt, text, views=["strict"])
         results = {verdict.outcome for verdict in verdicts}
         # One failed constraint fails the prompt, whatever the others are. Else one undecided leaves it unmeasured.

@@ -54,11 +54,11 @@ def loss_of(
 
     Args:
         log_probs: Of every token under the policy (B, T), with gradient.
-        old_log_probs: The same under the policy that drew the answers; equal to `log_probs` at the first update.
+        old_log_probs: The same under the policy that drew the answers. Here each draw is learned from once, so they are equal.
         advantages: Of every answer (B).
         mask: 1 where a token is part of an answer that was measured, else 0 (B, T).
     """
-    ratio = (log_probs - old_log_probs).exp()  # (B, T); 1 at the first update, and its gradient is that of log_probs
+    ratio = (log_probs - old_log_probs).exp()  # (B, T); 1 before a first step, with the gradient of log_probs
     a = advantages[:, None]
     losses = -torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)  # no reward for going further than 20 %
     return (losses * mask).sum() / mask.sum()  # a mean over tokens: no answer counts more for being short
@@ -109,17 +109,17 @@ def main() -> None:
         start = inputs["input_ids"].shape[1]
         # An answer ends with its first end token; what generate put behind it is padding.
         ends = torch.isin(ids[:, start:], torch.as_tensor(model.generation_config.eos_token_id))
-        before = (ends.cumsum(dim=1) - ends.long()) == 0  # (B, T - start): up to and with the first end token
-        attention = torch.cat([inputs["attention_mask"].repeat_interleave(arguments.answers, 0), before.long()], dim=1)
+        is_kept = (ends.cumsum(dim=1) - ends.long()) == 0  # (B, T - start): up to and with the first end token
+        attention = torch.cat([inputs["attention_mask"].repeat_interleave(arguments.answers, 0), is_kept.long()], dim=1)
 
         # 2. Judge every answer by the constraints of its prompt.
-        answers = [row[keep] for row, keep in zip(ids[:, start:], before, strict=True)]
-        asking = [row for row in batch for _ in range(arguments.answers)]  # B: the row of each answer
-        scores = reward(
-            prompts=[row["prompt"] for row in asking],
+        answers = [row[keep] for row, keep in zip(ids[:, start:], is_kept, strict=True)]
+        row_of = [row for row in batch for _ in range(arguments.answers)]  # B: the row of each answer
+        scores = reward(  # called as TRL calls a reward: a list for each column, an entry for each answer
+            prompts=[row["prompt"] for row in row_of],
             completions=tokenizer.batch_decode(answers, skip_special_tokens=True),
             completion_ids=[answer.tolist() for answer in answers],
-            **{name: [row[name] for row in asking] for name in ("instruction_id_list", "kwargs")},
+            **{name: [row[name] for row in row_of] for name in ("instruction_id_list", "kwargs")},
         )
         # An answer that could not be judged is no 0: its whole group is left out of this step. `generate` keeps the
         # answers to a prompt beside each other, so the view has a group a row.
@@ -128,7 +128,7 @@ def main() -> None:
         is_measured = ~rewards.isnan().any(dim=1)
         advantages = advantages_of(rewards.nan_to_num()).view(-1)  # (B)
         mask = torch.zeros_like(ids, dtype=torch.float32)
-        mask[:, start:] = before & is_measured.repeat_interleave(arguments.answers)[:, None]
+        mask[:, start:] = is_kept & is_measured.repeat_interleave(arguments.answers)[:, None]  # (B, T - start) & (B, 1)
 
         # 3. One step on the answers just drawn: the policy that drew them is the policy itself.
         if mask.any():

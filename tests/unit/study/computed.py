@@ -512,5 +512,5 @@ def _write(part: str, known: Mapping[str, Any]) -> None:
 
 if __name__ == "__main__":
     left = store(sys.argv[1:])
-    print("\n".join(left) or "stored")  # noqa: T201 - a command
+    print("\n".join(left) or f"stored in {STORED}: {', '.join(sys.argv[1:]) or 'all'}")  # noqa: T201 - a command
     sys.exit(bool(left))

@@ -210,8 +210,10 @@ def judged_refs(statements: Iterable[str]) -> tuple[ConstraintRef, ...]:
     return tuple(ConstraintRef(JUDGED, {"statement": statement}) for statement in statements)
 
 
-def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:
+def checked_ref(ref: ConstraintRef, at: str, profile: str | None = None) -> ConstraintRef:
     """Return `ref` unchanged if it can be judged as published; `at` is its place, for the message.
+
+    `profile` is the published suite whose ids are meant; None for kinds of ours.
 
     Raises:
         UnknownName: The profile has no such id.
