@@ -241,9 +241,10 @@ class Prompt(Record, frozen=True):
         return tuple(messages)
 
     def shown(self, turn: int) -> str:
-        """Return a turn as text for people: its text and media.
+        """Return the turn of index `turn` as text for people: its text, then a line for each picture or sound.
 
-        The first turn of a prompt with given messages is shown with all of them, each with its role.
+        If the prompt has `given` messages, the first turn is shown as the conversation around it: a paragraph for each
+        message but the system's, with its role, without media.
         """
         if turn or not self.given:
             return "\n".join(

@@ -174,7 +174,10 @@ class _Signals:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Let signals stop what is at work, inside the context, or cancel the task if nothing is at work yet."""
+        """Let SIGINT and SIGTERM stop the running sweep, inside the context.
+
+        If the sweep has not begun, they cancel the current task.
+        """
         task = asyncio.current_task()
 
         def stop() -> None:

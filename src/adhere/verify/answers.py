@@ -238,7 +238,7 @@ def _check_target(verdicts: Path | None, responses: Path) -> None:
 
 
 class _Ledger:
-    """Collects the findings: counts by prompt, and what a reader wants to see."""
+    """Adds up judged blocks: outcomes, statuses, an example of each failure, and the rows that cannot be used."""
 
     def __init__(self, desk: Desk, where: Callable[[int], str]) -> None:
         self._desk, self._where = desk, where
@@ -253,12 +253,14 @@ class _Ledger:
     def enter(
         self, judged_block: JudgedBlock, again: Callable[[frozenset[int]], JudgedBlock] | None = None
     ) -> JudgedBlock:
-        """Count a block and return what was counted.
+        """Add a block, and return the block that was added.
 
-        If the block repeats an answer and such rows are skipped, it is judged `again` without them and less is counted.
+        If it repeats answers and bad rows are skipped, `again(lines)` judges it without those lines, and that block is
+        added.
 
         Raises:
-            SpecError: An answer is repeated or a row cannot be used, and such rows are errors.
+            SpecError: A row cannot be used or repeats an answer, and bad rows are errors; or an answer is repeated and
+                there is no `again`.
         """
         repeats = self._repeated(judged_block)
         skips = self._desk.settings.bad_rows == "skip"

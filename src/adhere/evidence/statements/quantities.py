@@ -57,7 +57,11 @@ class Quantity(NamedTuple):
 
 @functools.lru_cache(maxsize=1 << 14)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Return every number of a text, in order; inside names only sizes count."""
+    """Return the numbers of a text, in order.
+
+    Of a name only a size is taken: 7B of `Foo-7B`, nothing of `GPT-4`. In "3.2 to 4.3 times" the first number has the
+    second's unit.
+    """
     numbers = list(_quantities(text))
     for place, (one, other) in enumerate(itertools.pairwise(numbers)):
         # "3.2 to 4.3 times", "five and six layers": the first has the unit of the second.

@@ -12,7 +12,10 @@ NO_GUARD = "no answer had a text to measure, or no prompt names topic words"
 
 
 class GuardColumn(NamedTuple):
-    """Describes one guard number: its field, its heading, its meaning, and whether it is a share."""
+    """Describes the column of one guard, a number that shows at what cost answers pass (shorter, emptier, cut).
+
+    `field` is its field of `GuardMeans`; `is_share` tells whether it is printed in percent.
+    """
 
     field: str
     heading: str

@@ -56,7 +56,10 @@ def drawn_html(result: DrawnResult) -> str:
 
 
 def limits(result: DrawnResult) -> str:
-    """Say how far the answer generalises, and how far single seeds and kinds decide it."""
+    """Say what seeds and kinds the result was sampled from, and how the difference moves when one is left out.
+
+    For seeds and for kinds, the text names the least and the greatest difference without any single one.
+    """
     kinds = {kind for seed in result.seeds for kind in seed.trained}
     text = (
         f"Seeds and kinds are both samples: {count(len(result.seeds))} seeds, each with its own draw of kinds "

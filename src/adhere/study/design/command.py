@@ -45,14 +45,16 @@ class CommandSettings(OptimizerSettings, frozen=True):
     """Describes a command that trains.
 
     Attributes:
-        command: The program and its arguments; `PLACES` and the settings in `fill` are filled in.
-        sources: Files that the training depends on, such as its script; their content is part of the cell's key.
-        environment: The Python whose folder comes first on PATH, and whose packages are part of the cell's key; empty:
-            the Python that runs the study.
+        command: The program and its arguments. A name in braces is replaced: one of `PLACES`, such as `{start}`, the
+            weights to start from, or a key of `fill`.
+        sources: Files that the training depends on, such as its script; their content is part of the key of the
+            trained model, so a change trains it anew.
+        environment: The Python whose folder comes first on PATH, and whose packages are part of that key; empty: the
+            Python that runs the study.
         gpus: GPUs that it takes, for `--engine ray` and `--emit slurm`.
         rows: Shape of the rows that the command reads.
-        hours: Hours after which it is stopped and the cell has failed.
-        fill: Values of further placeholders, by name.
+        hours: Hours after which it is stopped and the training has failed.
+        fill: Values of further names in braces.
         held: Hashes of `sources` and of the packages of `environment`. Filled in when the study begins.
     """
 

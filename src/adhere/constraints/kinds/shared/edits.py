@@ -246,7 +246,11 @@ def like(original: str, replacement: str) -> str:
 
 
 def add_opening(text: str, opening: str, *, clause: bool) -> str:
-    """Return the text behind an opening phrase; `clause`: the phrase is part of the sentence ("In short, …")."""
+    """Put an opening phrase before the text.
+
+    Between them stands a colon and a line break before a list, a blank after a mark, a comma if the phrase is part of
+    the sentence (`clause`: "In short, …"), else a colon.
+    """
     body = text.strip()
     if is_listed(body):
         return f"{opening}:\n{body}"

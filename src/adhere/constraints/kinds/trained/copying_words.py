@@ -14,7 +14,7 @@ from adhere.text.words import count_words, has_words, lines
 
 
 class _SomeWords(Rule):
-    """Is the base of the kinds that ask for the same words in another order."""
+    """Is the base of the kinds that name some `words` and ask for them in another order than the given one."""
 
     words: tuple[str, ...]
 

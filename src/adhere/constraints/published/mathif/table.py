@@ -42,9 +42,10 @@ _TAGS = (_OPEN, _CLOSE, *_THINKS)
 
 
 def answer_of(raw: str) -> str:
-    """Return the text between the first opening and the next closing tag; a missing tag cuts nothing.
+    """Return what follows the first `<answer>`, up to the next `<answer>` or `</answer>`.
 
-    The reasoning before the answer is already removed, so any further tag of reasoning ends the answer.
+    A missing tag cuts nothing. The reasoning before the answer is already removed, so the text ends at any further
+    `<think>` or `</think>`.
     """
     for tag in _THINKS:
         raw = raw.split(tag, maxsplit=1)[0]

@@ -71,7 +71,7 @@ class Pattern:
         return self._lower is not None and text.lower_finds_ascii and self._lower not in text.lower
 
     def is_in(self, text: Text) -> bool:
-        """Tell whether the keyword occurs; for patterns with nothing around the keyword.
+        """Tell whether the keyword occurs. Only for patterns made without `before` and `after`.
 
         Raises:
             Undecidable: The keyword cannot be looked for.
@@ -81,7 +81,7 @@ class Pattern:
         return self.regex(text.raw).search(text.raw) is not None
 
     def count(self, text: Text) -> int:
-        """Count the keyword without overlaps; for patterns with nothing around the keyword.
+        """Count the keyword without overlaps. Only for patterns made without `before` and `after`.
 
         Raises:
             Undecidable: The keyword cannot be looked for.

@@ -259,9 +259,10 @@ def places_of(weights: Weights) -> list[int]:
 
 
 def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
-    """Return the rotary cosines and sines: a row for each position, the first half of a head wide.
+    """Return the rotary cosines and sines, (positions, head_dim / 2) each; a head's other half has the same.
 
-    The model's own module computes them, so its scaling is included. It is given `kind` unless that is empty.
+    The model's own module computes them, so its scaling is included. `kind` is the type of layer, if the module has a
+    table for each type, else "".
 
     Raises:
         UsageError: The model rotates only a part of each head.

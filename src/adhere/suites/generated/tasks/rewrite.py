@@ -27,7 +27,11 @@ def rewrite(text: str, rules: list[tuple[str, str]]) -> tuple[str, int]:
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Draw a string, and rules that end after a number of steps that the level limits."""
+    """Draw one item: rewriting rules, applied to a string until none applies.
+
+    Strings and rules are drawn anew until that takes the number of steps that the level allows (`_STEPS`) and leaves at
+    least three characters.
+    """
     count, fewest, most = _STEPS[level]
     while True:
         rules = []
