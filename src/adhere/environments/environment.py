@@ -236,7 +236,9 @@ def _texts_of(answer: Answer) -> list[str | None]:
             turns.append([])
         else:
             turns[-1].append(message)
-    return [answer_of(turn) for turn in turns if any(read_message(one).role == "assistant" for one in turn)] or [""]
+    return [
+        answer_of(turn) for turn in turns if any(read_message(message).role == "assistant" for message in turn)
+    ] or [""]
 
 
 def judged_of(
@@ -247,7 +249,11 @@ def judged_of(
     return JudgedEpisode(
         _score(prompt, strict, kind=reward, mode=mode),
         _metrics(prompt, verdicts),
-        tuple(f"{one.constraint_id}: {one.outcome}: {one.reason}" for one in strict if one.outcome != "pass"),
+        tuple(
+            f"{verdict.constraint_id}: {verdict.outcome}: {verdict.reason}"
+            for verdict in strict
+            if verdict.outcome != "pass"
+        ),
     )
 
 
@@ -323,11 +329,11 @@ def _metrics(prompt: Prompt, verdicts: list[Verdict]) -> dict[str, float]:
     n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
     metrics: dict[str, float] = {}
     for view in ("strict", "loose"):
-        is_kept = keeps_all([one.outcome for one in verdicts if one.view == view], n_constraints)
+        is_kept = keeps_all([verdict.outcome for verdict in verdicts if verdict.view == view], n_constraints)
         if is_kept is not None:
             metrics[f"prompt_{view}"] = float(is_kept)
     by_kind: dict[str, list[bool]] = {}
-    for one in verdicts:
-        if one.view == "strict" and one.outcome != "undecided":
-            by_kind.setdefault(one.constraint_id, []).append(one.outcome == "pass")
+    for verdict in verdicts:
+        if verdict.view == "strict" and verdict.outcome != "undecided":
+            by_kind.setdefault(verdict.constraint_id, []).append(verdict.outcome == "pass")
     return metrics | {kind: sum(passed) / len(passed) for kind, passed in sorted(by_kind.items())}

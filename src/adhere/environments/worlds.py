@@ -175,7 +175,10 @@ def dataset(environment: WorldEnvironment) -> Any:
         MissingExtra: The package datasets is not installed.
     """
     rows = [
-        {"prompt": [{"role": one.role, "content": one.content} for one in prompt.messages()], "prompt_id": prompt.id}
+        {
+            "prompt": [{"role": message.role, "content": message.content} for message in prompt.messages()],
+            "prompt_id": prompt.id,
+        }
         for prompt in environment.prompts
     ]
     return need("datasets", extra="environments").Dataset.from_list(rows)
@@ -248,5 +251,5 @@ def _method(tool: Tool) -> Callable[..., str]:
         else tool.description
     )
     method.__signature__ = inspect.Signature(own, return_annotation=str)  # type: ignore[attr-defined]
-    method.__annotations__ = {one.name: one.annotation for one in own[1:]} | {"return": str}
+    method.__annotations__ = {parameter.name: parameter.annotation for parameter in own[1:]} | {"return": str}
     return method

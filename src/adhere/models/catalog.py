@@ -84,59 +84,59 @@ def open_model(
         MissingModel: The files are not here; the message has the command that fetches them.
         MissingExtra: The engine is not installed.
     """
-    here = Here(engine, precision, threads, device, cache)
+    machine = Here(engine, precision, threads, device, cache)
     if form := wrapped_form(name):
         method, inner = form
         if (factor := steer_factor(method)) is not None:
-            return _steer(name, inner, factor, here=here, say=say)
-        return open_wrapped(name, partial(open_model, **here._asdict(), endpoint=endpoint, say=say))
+            return _steer(name, inner, factor, machine=machine, say=say)
+        return open_wrapped(name, partial(open_model, **machine._asdict(), endpoint=endpoint, say=say))
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
         raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
     if provider in REMOTE:
-        if here._replace(cache=None) != Here():
+        if machine._replace(cache=None) != Here():
             raise UsageError(f"{name} runs elsewhere: engine, precision, threads and device are not ours to set")
         from adhere.models.http.client import EndpointModel
 
         return EndpointModel(name, options=endpoint, say=say)
     if provider == "vllm" and rest:
-        return _open_vllm(name, here, endpoint, say)
+        return _open_vllm(name, machine, endpoint, say)
     if endpoint is not None:
         raise UsageError(f"{name} runs on this machine: endpoint options do not apply to it")
-    return _open_here(name, here, say)
+    return _open_here(name, machine, say)
 
 
-def _open_vllm(name: str, here: Here, endpoint: EndpointOptions | None, say: Callable[[str], None]) -> Model:
-    if here.engine is not None or here.threads is not None or here.device is not None:
+def _open_vllm(name: str, machine: Here, endpoint: EndpointOptions | None, say: Callable[[str], None]) -> Model:
+    if machine.engine is not None or machine.threads is not None or machine.device is not None:
         raise UsageError(
             f"{name} runs on vLLM, which chooses its device: --engine, --threads and --device are not for it. "
             "ADHERE_VLLM_ARGUMENTS has more arguments of `vllm serve`"
         )
     from adhere.models.local.vllm import VllmModel
 
-    return VllmModel(name.partition("/")[2], name=name, precision=here.precision, options=endpoint, say=say)
+    return VllmModel(name.partition("/")[2], name=name, precision=machine.precision, options=endpoint, say=say)
 
 
-def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
+def _open_here(name: str, machine: Here, say: Callable[[str], None]) -> Model:
     provider, _, rest = name.partition("/")
     match provider:
         case "local":
-            model_home(name, here.cache)  # an unknown name is refused before the options are looked at
-            if here.engine == "transformers":
-                return _transformers(model_dir(name, here.cache), name, here, say=say)
-            for option, value in (("precision", here.precision), ("device", here.device)):
+            model_home(name, machine.cache)  # an unknown name is refused before the options are looked at
+            if machine.engine == "transformers":
+                return _transformers(model_dir(name, machine.cache), name, machine, say=say)
+            for option, value in (("precision", machine.precision), ("device", machine.device)):
                 if value not in {None, "auto", "cpu"} or (option == "precision" and value is not None):
                     raise UsageError(
                         f"{option}={value!r} is set by the openvino engine itself; add --engine transformers"
                     )
             from adhere.models.local.embedded import OpenVinoModel
 
-            return OpenVinoModel(gguf_path(name, here.cache), name=name, threads=here.threads, say=say)
+            return OpenVinoModel(gguf_path(name, machine.cache), name=name, threads=machine.threads, say=say)
         case "hf":
-            if here.engine == "openvino":
+            if machine.engine == "openvino":
                 raise UsageError("hf/… runs on the transformers engine only")
             base, adapter = base_and_adapter(rest)
-            return _transformers(base, name, here, adapter=adapter, say=say)
+            return _transformers(base, name, machine, adapter=adapter, say=say)
         case "scripted":
             from adhere.models.fake.scripted import open_scripted
 
@@ -198,7 +198,7 @@ def _suggest(name: str) -> str:
 def _transformers(
     directory: Path,
     name: str,
-    here: Here,
+    machine: Here,
     *,
     say: Callable[[str], None],
     factor: int | None = None,
@@ -209,10 +209,10 @@ def _transformers(
     from adhere.models.local.decoder.steering import Steering
     from adhere.models.local.transformers import TransformersModel, unknown_architecture
 
-    if here.precision not in {None, "fp32", "bf16", "auto"}:
-        raise UnknownName(f"Unknown precision {here.precision!r}. It is fp32, bf16 or auto")
-    chosen: Any = here.precision or "fp32"
-    device = resolve_device(here.device or "auto")
+    if machine.precision not in {None, "fp32", "bf16", "auto"}:
+        raise UnknownName(f"Unknown precision {machine.precision!r}. It is fp32, bf16 or auto")
+    chosen: Any = machine.precision or "fp32"
+    device = resolve_device(machine.device or "auto")
     if why := unknown_architecture(directory):
         if factor is not None:
             raise UsageError(f"{name}: attention is steered in our decoder only. {why}")
@@ -226,7 +226,7 @@ def _transformers(
         directory,
         name=name,
         precision=chosen,
-        threads=here.threads,
+        threads=machine.threads,
         device=device,
         steering=steering,
         adapter=adapter,
@@ -234,21 +234,21 @@ def _transformers(
     )
 
 
-def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str], None]) -> Model:
+def _steer(name: str, inner: str, factor: int, *, machine: Here, say: Callable[[str], None]) -> Model:
     """Open a local model on the transformers engine, with attention to the request weighted by `factor`."""
     provider, _, rest = inner.partition("/")
     if provider not in {"local", "hf"}:
         raise UsageError(
             f"{name}: attention is steered inside a local model, so local/… or hf/… must stand directly in it"
         )
-    if here.engine == "openvino":
+    if machine.engine == "openvino":
         raise UsageError(
             f"{name}: attention is steered on the transformers engine; leave --engine out or give transformers"
         )
     if provider == "local":
-        return _transformers(model_dir(inner, here.cache), name, here, say=say, factor=factor)
+        return _transformers(model_dir(inner, machine.cache), name, machine, say=say, factor=factor)
     base, adapter = base_and_adapter(rest)
-    return _transformers(base, name, here, say=say, factor=factor, adapter=adapter)
+    return _transformers(base, name, machine, say=say, factor=factor, adapter=adapter)
 
 
 def local_directory(id_or_path: str, *, marker: str = "config.json") -> Path:
@@ -317,8 +317,12 @@ def known_models(cache: Path | None = None) -> list[dict[str, str]]:
         },
         {"name": "BASE_URL#NAME", "state": "–", "about": "any server with OpenAI's chat completions"},
         *(
-            {"name": f"{one.name}/{one.model}", "state": "–", "about": f"{one.about}; key in ${one.variable}"}
-            for one in PROVIDERS.values()
+            {
+                "name": f"{provider.name}/{provider.model}",
+                "state": "–",
+                "about": f"{provider.about}; key in ${provider.variable}",
+            }
+            for provider in PROVIDERS.values()
         ),
         {
             "name": "METHOD(MODEL)",

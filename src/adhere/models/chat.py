@@ -50,7 +50,7 @@ def _plain(message: Message, *, is_sent: bool) -> dict[str, Any]:
                 "Ask a model behind an endpoint"
             )
         plain["content"] = [{"type": "text", "text": message.content}] if message.content else []
-        plain["content"] += [_part(one) for one in message.media]
+        plain["content"] += [_part(medium) for medium in message.media]
     if message.calls:
         plain["content"] = message.content or (None if is_sent else "")
         plain["tool_calls"] = [
@@ -69,10 +69,10 @@ def _plain(message: Message, *, is_sent: bool) -> dict[str, Any]:
     return plain
 
 
-def _part(one: Media) -> dict[str, Any]:
-    if one.type.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": data_url(one)}}
-    return {"type": "input_audio", "input_audio": {"data": base64_of(one), "format": TYPES[one.type]}}
+def _part(medium: Media) -> dict[str, Any]:
+    if medium.type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": data_url(medium)}}
+    return {"type": "input_audio", "input_audio": {"data": base64_of(medium), "format": TYPES[medium.type]}}
 
 
 def _id(call_id: str) -> str:
@@ -164,9 +164,9 @@ def insist_on_all(
         )
     marks: dict[str, str] = {}
 
-    def mark(what: str) -> str:
+    def mark(label: str) -> str:
         word = f"zq{len(marks)}xj"
-        marks[word] = what
+        marks[word] = label
         return word
 
     marked_messages = [
@@ -192,7 +192,7 @@ def insist_on_all(
             "The chat template has no place for all that is said of tools, and the engine puts it into other words: "
             "the model was made without it, so nothing can be measured here"
         )
-    missing = [what for word, what in marks.items() if word not in text]
+    missing = [label for word, label in marks.items() if word not in text]
     if missing:
         raise UsageError(
             f"The chat template leaves out {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}: "

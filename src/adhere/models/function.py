@@ -47,13 +47,14 @@ class FunctionModel:
             parameters = inspect.Signature().parameters
         names = list(parameters)
         self.takes_messages = bool(names) and names[0] == "messages"
-        self._options = [one for one in _OPTIONS if one in names[1:]]
+        self._options = [option for option in _OPTIONS if option in names[1:]]
         mandatory = [
-            one.name
-            for one in list(parameters.values())[1:]
-            if one.default is one.empty and one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
+            parameter.name
+            for parameter in list(parameters.values())[1:]
+            if parameter.default is parameter.empty
+            and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
         ]
-        if lacking := [one for one in mandatory if one not in _OPTIONS]:
+        if lacking := [argument for argument in mandatory if argument not in _OPTIONS]:
             raise UsageError(
                 f"{_name_of(function)} also needs {', '.join(lacking)}. It is called with one argument, the prompt's "
                 f"text (or `messages`), and with {', '.join(_OPTIONS)} where it has them; bind the others with "
@@ -70,7 +71,7 @@ class FunctionModel:
             UsageError: A prompt is a conversation, and the function takes one text.
         """
         for request in requests:
-            if not self.takes_messages and [one.role for one in request.messages] != ["user"]:
+            if not self.takes_messages and [message.role for message in request.messages] != ["user"]:
                 raise UsageError(
                     f"{self.name}: prompt {request.prompt_id!r} is a conversation (or has a system message). Call the "
                     "function's first parameter `messages`, and it is given all of them"
@@ -78,11 +79,11 @@ class FunctionModel:
         room = asyncio.Semaphore(self._concurrency)
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="adhere-function") as threads:
 
-            async def one(request: Request) -> Response:
+            async def ask(request: Request) -> Response:
                 async with room:
                     return await self._answer(request, sampling, threads)
 
-            tasks = [asyncio.create_task(one(request)) for request in requests]
+            tasks = [asyncio.create_task(ask(request)) for request in requests]
             try:
                 for task in asyncio.as_completed(tasks):
                     yield await task
@@ -95,7 +96,7 @@ class FunctionModel:
         """Do nothing: nothing is held."""
 
     async def _answer(self, request: Request, sampling: Sampling, threads: ThreadPoolExecutor) -> Response:
-        messages = [{"role": one.role, "content": one.content} for one in request.messages]
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
         values = {
             "seed": request.seed,
             "temperature": sampling.temperature,
@@ -116,8 +117,8 @@ class FunctionModel:
         except Exception as error:  # noqa: BLE001 - the boundary of one model call: it is a failed call of this prompt
             return failure_of(request, RuntimeError(f"{type(error).__name__}: {error}"), model=self.name)
         if not isinstance(answer, str):
-            what = f"{self.name} returned {type(answer).__name__}, wanted a text"
-            return failure_of(request, TypeError(what), model=self.name)
+            reason = f"{self.name} returned {type(answer).__name__}, wanted a text"
+            return failure_of(request, TypeError(reason), model=self.name)
         return Response(
             request.prompt_id, request.turn, request.draw, text=answer, status="ok" if answer.strip() else "empty",
             latency_s=time.monotonic() - start, seed=request.seed, served_model=self.name,

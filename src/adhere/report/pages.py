@@ -66,7 +66,7 @@ class StoredItem:
         if xlsx is not None:
             self.write_xlsx(xlsx)
         outputs = (("Report", html), ("Markdown", markdown), ("Workbook", xlsx))
-        return [f"{what}: {path}" for what, path in outputs if path is not None]
+        return [f"{label}: {path}" for label, path in outputs if path is not None]
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
     def total(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
-        term_rewards = [one(prompts=prompts, completions=completions, **columns) for _, one in terms]
+        term_rewards = [reward(prompts=prompts, completions=completions, **columns) for _, reward in terms]
         weights = [weight for weight, _ in terms]
         return [
             None
@@ -47,7 +47,7 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
             for row in zip(*term_rewards, strict=True)
         ]
 
-    total.__name__ = "plus".join(_name(one) for _, one in terms)
+    total.__name__ = "plus".join(_name(reward) for _, reward in terms)
     return total
 
 
@@ -113,8 +113,8 @@ def badly_formed(*refs: tuple[str, Mapping[str, Any]], mode: Mode = "reference")
         completions: Sequence[Any] = (),
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
-        passes = [reward_of(answer_of(one), rules, kind="binary", mode=mode) for one in completions]
-        return [None if one is None else 1.0 - one for one in passes]
+        passes = [reward_of(answer_of(completion), rules, kind="binary", mode=mode) for completion in completions]
+        return [None if reward is None else 1.0 - reward for reward in passes]
 
     return badly_formed_penalty
 
@@ -135,7 +135,7 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
         texts = _answers(completions)
-        exchanges = [(_request(one), text) for one, text in _pair_up(prompts, texts) if text is not None]
+        exchanges = [(_request(prompt), text) for prompt, text in _pair_up(prompts, texts) if text is not None]
         opinions = iter(critic.opinions(exchanges))
         return [None if text is None else next(opinions).score for text in texts]
 
@@ -216,10 +216,10 @@ def _items(items: Any) -> list[_Item]:
         not isinstance(items, Sequence)
         or isinstance(items, str)
         or not items
-        or not all(isinstance(one, Mapping) for one in items)
+        or not all(isinstance(entry, Mapping) for entry in items)
     ):
         raise UsageError(f"A checklist is a list of at least one item, got {items!r:.80}")
-    return [_Item(one) for one in items]
+    return [_Item(entry) for entry in items]
 
 
 def _weigh(items: Sequence[_Item], text: str | None, shares: Sequence[float | None], mode: Mode) -> float | None:
@@ -250,7 +250,7 @@ def _request(prompt: Any) -> str:
     if isinstance(prompt, str):
         return prompt
     turns = [read_message(turn, "A prompt") for turn in prompt]
-    return "\n\n".join(f"[{one.role}] {one.text or ''}" for one in turns)
+    return "\n\n".join(f"[{turn.role}] {turn.text or ''}" for turn in turns)
 
 
 def _answers(completions: Sequence[Any]) -> list[str | None]:

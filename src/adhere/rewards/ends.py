@@ -38,10 +38,10 @@ def end_tokens_of(source: Any) -> frozenset[int]:
         return frozenset[int]().union(*map(end_tokens_of, source))
     ids: frozenset[int] = frozenset()
     is_known = False
-    for one in (source, getattr(source, "generation_config", None), getattr(source, "config", None)):
-        if one is not None and hasattr(one, "eos_token_id"):
+    for holder in (source, getattr(source, "generation_config", None), getattr(source, "config", None)):
+        if holder is not None and hasattr(holder, "eos_token_id"):
             is_known = True
-            ids |= end_tokens_of(one.eos_token_id) | end_tokens_of(getattr(one, "pad_token_id", None))
+            ids |= end_tokens_of(holder.eos_token_id) | end_tokens_of(getattr(holder, "pad_token_id", None))
     if hasattr(source, "apply_chat_template"):
         ids |= _of_template(source) | _beside(getattr(source, "name_or_path", ""))
     if not is_known:

@@ -123,7 +123,9 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=needs_prompts)
         if traps:
             remember(how["others"], batch)
-        rewards = [reward_of(one.text, one.refs, is_cut=one.is_cut, request=one.asked, **how) for one in batch]
+        rewards = [
+            reward_of(answer.text, answer.refs, is_cut=answer.is_cut, request=answer.asked, **how) for answer in batch
+        ]
         coverage.see(rewards)
         if rewards and callable(log := columns.get("log_metric")):
             log("unmeasured_share", sum(reward is None for reward in rewards) / len(rewards))
@@ -148,7 +150,10 @@ def _in_parts(parts: Parts, rows: Any, cuts: _Cuts | None, how: dict[str, Any], 
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
     ) -> list[dict[str, float | None]]:
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=parts == "trap")
-        return [parts_of(one.text, one.refs, parts, is_cut=one.is_cut, request=one.asked, **how) for one in batch]
+        return [
+            parts_of(answer.text, answer.refs, parts, is_cut=answer.is_cut, request=answer.asked, **how)
+            for answer in batch
+        ]
 
     return PartRewards(TRAP_NAMES if parts == "trap" else column_names(parts, refs_of_rows(rows)), measure)
 
@@ -186,9 +191,9 @@ def _batch(
 
 def remember(others: Others, batch: Sequence[AnswerOfBatch]) -> None:
     """Add the answers of a batch, without their reasoning, to `others`."""
-    for one in batch:
-        if one.asked is not None and one.text is not None:
-            add_to(others, Exchange(one.asked, split_answer(one.text, "ok").text, tuple(one.refs)))
+    for answer in batch:
+        if answer.asked is not None and answer.text is not None:
+            add_to(others, Exchange(answer.asked, split_answer(answer.text, "ok").text, tuple(answer.refs)))
 
 
 class _Cuts:
@@ -219,7 +224,7 @@ class _Cuts:
             return cut_P
         by_tokens = [len(tokens) == 0 or int(tokens[-1]) not in self._ends for tokens in tokens_P]
         self._tell(by_tokens, tokens_P)
-        return [by_tokens[number] if one is None else one for number, one in enumerate(cut_P)]
+        return [by_tokens[number] if is_cut is None else is_cut for number, is_cut in enumerate(cut_P)]
 
     def _tell(self, by_tokens: Sequence[bool], tokens_P: Sequence[Any]) -> None:
         if self._is_told or len(by_tokens) < FEWEST_ALL_CUT or not all(by_tokens):

@@ -48,7 +48,7 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
                 f"for {len(completions)}"
             )
         answers = map(answer_of, completions)
-        texts = [without_calls(split_reasoning(one or "")[1]) for one in answers]
+        texts = [without_calls(split_reasoning(answer or "")[1]) for answer in answers]
         exchanges = [(_turns(prompt), text) for prompt, text in zip(prompts, texts, strict=True) if text.strip()]
         rewards = iter(scores(exchanges))
         return [next(rewards) if text.strip() else None for text in texts]
@@ -73,7 +73,8 @@ def _turns(prompt: Any) -> list[dict[str, str]]:
     if isinstance(prompt, str):
         return [{"role": "user", "content": prompt}]
     return [
-        {"role": one.role, "content": one.text or ""} for one in (read_message(turn, "A prompt") for turn in prompt)
+        {"role": message.role, "content": message.text or ""}
+        for message in (read_message(turn, "A prompt") for turn in prompt)
     ]
 
 

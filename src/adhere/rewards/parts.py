@@ -90,8 +90,10 @@ def parts_of(
         return {"constraints": reward, "no_trap": float(not took)}
     verdicts = judge.verdicts(answer, ("strict",), reasoning=reasoning)
     honest_verdicts = without_empty_passes(verdicts, refs, answer, mode=mode, profile=profile, reasoning=reasoning)
-    undecidable = judge.undecidable if any(one.outcome == "undecided" for one in honest_verdicts) else frozenset()
-    values = [_value(one, one.index in undecidable) for one in honest_verdicts]
+    undecidable = (
+        judge.undecidable if any(verdict.outcome == "undecided" for verdict in honest_verdicts) else frozenset()
+    )
+    values = [_value(verdict, verdict.index in undecidable) for verdict in honest_verdicts]
     if parts == "constraint":
         return dict(zip(names, values, strict=True))
     shares = {name: [value for ref, value in zip(refs, values, strict=True) if ref.id == name] for name in names}
@@ -135,7 +137,7 @@ class PartRewards(list[Function]):
     ) -> dict[str, list[float | None]]:
         """Return every component by its name, with one value for each answer."""
         answer_parts = self._measured(prompts, completions, columns)
-        return {name: [one.get(name) for one in answer_parts] for name in self.names}
+        return {name: [parts.get(name) for parts in answer_parts] for name in self.names}
 
     def _measured(
         self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, columns: Mapping[str, Any]
@@ -148,7 +150,7 @@ class PartRewards(list[Function]):
         def part(
             prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
         ) -> list[float | None]:
-            return [one.get(name) for one in self._measured(prompts, completions, columns)]
+            return [parts.get(name) for parts in self._measured(prompts, completions, columns)]
 
         part.__name__ = name  # TRL logs rewards under the function's name
         return part

@@ -84,7 +84,7 @@ def length_controlled(
         without_K = _lines(total - sums_K)[0]
     if not np.isfinite(without_K).all():
         return AtEqualLength(None, None, None, scale, "lengths differ in one cluster of prompts only")
-    value, slope = (float(one) for one in _lines(total))
+    value, slope = (float(coefficient) for coefficient in _lines(total))
     clusters, n = len(sums_K), d.size
     # Delete-one jackknife: (K - 1) / K times the sum of squares of the values without each cluster.
     spread = float(np.sum((without_K - without_K.mean()) ** 2)) * (clusters - 1) / clusters

@@ -43,7 +43,7 @@ def begun_places(places: Sequence[Place], directory: Path) -> list[Place]:
     Raises:
         UsageError: The study was begun at no seed.
     """
-    places = [one for one in places if (one.directory / STUDY).exists()]
+    places = [place for place in places if (place.directory / STUDY).exists()]
     if not places:
         raise UsageError(f"{directory}: no seed was begun, so nothing is there to put together")
     return places
@@ -57,7 +57,7 @@ def with_stages_of(spec: StudySpec, tuned_spec: StudySpec) -> StudySpec:
 def put_seeds_together(spec: StudySpec, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> DrawnResult:
     """Combine the results of all finished seeds, and store the combination in DIR/drawn.json."""
     tuning = load_tuning(directory) if spec.tune is not None else None
-    by_seed = {one.seeds[0]: (one, place) for one, place in results}
+    by_seed = {result.seeds[0]: (result, place) for result, place in results}
     together = drawn_result(spec, by_seed, tuning=tuning)
     write_atomic(directory / FILE, encode(together))
     return together

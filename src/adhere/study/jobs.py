@@ -58,9 +58,9 @@ def choose_jobs(study: PreparedStudy, progress: Progress) -> int:
     all_cores = study.spec.threads or cores()
     device = study.device
     if device == "cuda":
-        each = study.shared(1).estimate.memory_bytes
-        jobs = max(1, min(all_cores // 2, int(SHARED * (available_bytes("cuda") or 0) // each)))
-        progress.say(f"Processes on one GPU: {jobs}, each with {each / 1e9:.1f} GB of its memory by estimate")
+        bytes_each = study.shared(1).estimate.memory_bytes
+        jobs = max(1, min(all_cores // 2, int(SHARED * (available_bytes("cuda") or 0) // bytes_each)))
+        progress.say(f"Processes on one GPU: {jobs}, each with {bytes_each / 1e9:.1f} GB of its memory by estimate")
         return jobs
     if all_cores == 1 or device != "cpu":
         return 1
@@ -70,7 +70,7 @@ def choose_jobs(study: PreparedStudy, progress: Progress) -> int:
         if jobs == 1 or free is None or candidate.estimate.memory_bytes <= free:
             minutes[jobs] = candidate.probed(jobs=jobs, progress=progress).estimate.minutes
     best = min(minutes, key=lambda jobs: (minutes[jobs], jobs))
-    timings = ", ".join(f"{jobs} × {all_cores // jobs}: {each:.1f} min" for jobs, each in minutes.items())
+    timings = ", ".join(f"{jobs} × {all_cores // jobs}: {duration:.1f} min" for jobs, duration in minutes.items())
     progress.say(f"Processes × threads, measured: {timings}. Taken: {best} × {all_cores // best}")
     return best
 

@@ -162,7 +162,7 @@ def _estimate(study: StudyInputs, speeds: Probe | None, jobs: int) -> Estimate:
     done = {task.name: state.is_done(task.name) for task in study.tasks}
     if not study.spec.trains:
         return estimate_asking(study.spec, study.tasks, done, study.sources, study.every_suite)
-    sizes = {name: _suite_size(study.spec, name, one) for name, one in study.every_suite.items()}
+    sizes = {name: _suite_size(study.spec, name, suite) for name, suite in study.every_suite.items()}
     cost = estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=speeds, jobs=jobs, suites=sizes)
     if not study.spec.serves:
         return cost

@@ -30,10 +30,10 @@ def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Pl
     if not spec.starts:
         return [Place(spec, directory, records, is_part=False)]
     places = []
-    for one in spec.each_start:
-        name = folder_of(one.model)
+    for start in spec.each_start:
+        name = folder_of(start.model)
         packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-{name}.tar.xz")
-        places.append(Place(spec.from_start(one.model), directory / FOLDER / name, packed, is_part=True))
+        places.append(Place(spec.from_start(start.model), directory / FOLDER / name, packed, is_part=True))
     return places
 
 
@@ -44,6 +44,6 @@ def folder_of(model: str) -> str:
 
 def put_together(name: str, directory: Path, results: Sequence[tuple[StudyResult, Path]]) -> StartsResult:
     """Combine the results of several starts, and store the combination in DIR/starts.json."""
-    together = starts_result(name, {one.start_model: (one, place) for one, place in results})
+    together = starts_result(name, {result.start_model: (result, place) for result, place in results})
     write_atomic(directory / FILE, encode(together))
     return together

@@ -108,10 +108,10 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     tuning = load_tuning(directory) if spec.tune is not None else None
     if tuning is None:
         return spec
-    for one in tuning.stages:
-        best = one.trials[one.chosen]
+    for stage in tuning.stages:
+        best = stage.trials[stage.chosen]
         chosen = ", ".join(f"{name} {value}" for name, value in best.settings.items())
-        progress.say(f"Tuned {one.stage}: {chosen} ({100 * (best.rate or 0):.1f} % of {tuning.prompts} dev prompts)")
+        progress.say(f"Tuned {stage.stage}: {chosen} ({100 * (best.rate or 0):.1f} % of {tuning.prompts} dev prompts)")
     return settled_by(spec, tuning)
 
 
@@ -124,7 +124,7 @@ def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, p
     results, seconds = _results(done, trials), _seconds(done)
     wide: StudySpec = spec
     for _ in range(tune_spec.widen):
-        further = widen_grids(wide, choose(spec, {name: list(each.values()) for name, each in results.items()}))
+        further = widen_grids(wide, choose(spec, {name: list(grid.values()) for name, grid in results.items()}))
         if further is None:
             break
         wide = further
@@ -135,12 +135,12 @@ def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, p
         results, seconds = _results(done, trials), seconds | _seconds(done)
     if tune_spec.finals is not None:
         best = {
-            name: {number: trials[name][number] for number in finalists(list(each.values()), tune_spec.finals.best)}
-            for name, each in results.items()
+            name: {number: trials[name][number] for number in finalists(list(grid.values()), tune_spec.finals.best)}
+            for name, grid in results.items()
         }
         seeds = [*tune_spec.seeds, *tune_spec.finals.seeds]
         done = _do_round(_prepare_round(spec, first, best, seeds), jobs=jobs, progress=progress)
-        results = {name: {**results[name], **each} for name, each in _results(done, best).items()}
+        results = {name: {**results[name], **grid} for name, grid in _results(done, best).items()}
         seconds |= _seconds(done)
     return Tuning(
         VERSION,
@@ -148,7 +148,7 @@ def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, p
         tune_spec.seeds,
         len(first.suite.prompts),
         first.suite.sha256,
-        choose(spec, {name: list(each.values()) for name, each in results.items()}),
+        choose(spec, {name: list(grid.values()) for name, grid in results.items()}),
         sum(seconds.values()) / 60,
         apart,
         tune_spec.tokens,
@@ -181,8 +181,8 @@ def _further_trials(
 ) -> dict[str, dict[int, dict[str, Json]]]:
     """Number the settings of a wider grid that were not tried yet, after those already tried."""
     further: dict[str, dict[int, dict[str, Json]]] = {}
-    for name, each in wide.items():
-        new = [settings for settings in each.values() if settings not in trials[name].values()]
+    for name, grid in wide.items():
+        new = [settings for settings in grid.values() if settings not in trials[name].values()]
         further[name] = {len(trials[name]) + place: settings for place, settings in enumerate(new)}
     return further
 
@@ -194,10 +194,10 @@ def _results(done: PreparedStudy, trials: Trials) -> dict[str, dict[int, Trial]]
         Incomplete: A stage has no trial that could be measured.
     """
     results = {
-        name: {number: _trial(done, f"{name}@{number}", dict(settings)) for number, settings in each.items()}
-        for name, each in trials.items()
+        name: {number: _trial(done, f"{name}@{number}", dict(settings)) for number, settings in grid.items()}
+        for name, grid in trials.items()
     }
-    nothing = [name for name, each in results.items() if all(one.rate is None for one in each.values())]
+    nothing = [name for name, grid in results.items() if all(trial.rate is None for trial in grid.values())]
     if nothing:
         raise Incomplete(
             f"No trial of {', '.join(nothing)} could be measured, so nothing can be chosen; "

@@ -122,7 +122,7 @@ def divide(
     hashes = gather([content_hash([len(items), same])])
     if len(set(hashes)) > 1:
         raise IntegrityError(
-            f"The processes do not work on the same rows ({', '.join(one[:8] for one in hashes)}), "
+            f"The processes do not work on the same rows ({', '.join(digest[:8] for digest in hashes)}), "
             "so what they find cannot be put together. Give all of them the same recipe, data and seed"
         )
     own_results: list[tuple[int, Found]] = []
@@ -193,4 +193,4 @@ def gather(values: Sequence[T]) -> list[T]:
 
     values_by_process: list[list[T]] = [[] for _ in range(size)]
     group.all_gather_object(values_by_process, list(values))
-    return [value for one in values_by_process for value in one]
+    return [value for of_process in values_by_process for value in of_process]

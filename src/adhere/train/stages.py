@@ -76,13 +76,13 @@ class Stage(NamedTuple):
         return "rl" in self.data.split("+")
 
 
-def _problem(name: str, thing: Any) -> str | None:
-    """Return why `thing` cannot be the stage called `name`, in words for its author, or None."""
-    if not isinstance(thing, Stage):
-        return f"must be an adhere.train.stages.Stage, is {thing!r}"
-    if thing.name != name:
-        return f"must be registered under its own name {thing.name!r}"
-    settings: object = thing.settings  # an author's word is checked, whatever the annotation says
+def _problem(name: str, candidate: Any) -> str | None:
+    """Return why `candidate` cannot be the stage called `name`, in words for its author, or None."""
+    if not isinstance(candidate, Stage):
+        return f"must be an adhere.train.stages.Stage, is {candidate!r}"
+    if candidate.name != name:
+        return f"must be registered under its own name {candidate.name!r}"
+    settings: object = candidate.settings  # an author's word is checked, whatever the annotation says
     if not (isinstance(settings, type) and issubclass(settings, OptimizerSettings)):
         return f"must have settings that extend adhere.train.settings.OptimizerSettings, has {settings!r}"
     return None

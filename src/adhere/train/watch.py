@@ -137,14 +137,15 @@ def greedy_scores(
     answer_by_place = dict(zip(mine, decoder.decode(decode_rows, max_new_tokens=max_new_tokens), strict=True))
 
     def judged(place: int) -> tuple[int, list[float | None]]:
-        answer, one = answer_by_place[place], prompts[place]
+        answer, prompt = answer_by_place[place], prompts[place]
         text = str(tokenizer.decode(list(answer.ids), skip_special_tokens=True))
         is_cut = not answer.stopped
         return len(answer.drawn), [
-            reward_of(text, one.refs, kind=kind, mode="reference", profile=one.profile, is_cut=is_cut) for kind in kinds
+            reward_of(text, prompt.refs, kind=kind, mode="reference", profile=prompt.profile, is_cut=is_cut)
+            for kind in kinds
         ]
 
-    outcomes = divide(range(len(prompts)), judged, same=[one.prompt for one in prompts])
+    outcomes = divide(range(len(prompts)), judged, same=[prompt.prompt for prompt in prompts])
     tally.answers_generated += len(outcomes)
     tally.tokens_generated += sum(tokens for tokens, _ in outcomes)
     return [scores for _, scores in outcomes]

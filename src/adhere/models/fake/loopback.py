@@ -95,10 +95,14 @@ async def listen(
             await asyncio.sleep(patience_s / 4)
             now, connections = time.monotonic(), runner.server.connections if runner.server is not None else []
             with_request.intersection_update(connections)
-            silent_since = {one: silent_since.get(one, now) for one in connections if one not in with_request}
-            for one, since in silent_since.items():
-                if now - since > patience_s and one.transport is not None:
-                    one.transport.abort()
+            silent_since = {
+                connection: silent_since.get(connection, now)
+                for connection in connections
+                if connection not in with_request
+            }
+            for connection, since in silent_since.items():
+                if now - since > patience_s and connection.transport is not None:
+                    connection.transport.abort()
 
     async def closing(_: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(close_silent())

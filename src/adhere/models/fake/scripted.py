@@ -101,8 +101,8 @@ def open_scripted(name: str) -> ScriptedModel:
         UnknownName: There is no such script.
         SpecError: A file of answers cannot be read; the message names file and line.
     """
-    what, _, argument = name.removeprefix("scripted/").partition(":")
-    match what:
+    script, _, argument = name.removeprefix("scripted/").partition(":")
+    match script:
         case "echo":
             return ScriptedModel(lambda request: request.messages[-1].content, name=name)
         case "fixed":
@@ -115,7 +115,7 @@ def open_scripted(name: str) -> ScriptedModel:
         case "breaker":
             return ScriptedModel(functools.partial(_act, rate=_rate(argument, name)), name=name)
     raise UnknownName(
-        f"Unknown script {what!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH, solver, breaker:RATE"
+        f"Unknown script {script!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH, solver, breaker:RATE"
     )
 
 

@@ -212,11 +212,11 @@ class BatchModel(EndpointModel):
         places = [f"{place}/results"] if self._is_anthropic else [f"files/{name}/content" for name in files]
         part = folder / "result.part"
         part.write_bytes(b"")
-        for one in places:
-            await self._patiently(partial(self._endpoint.download, one, part))
+        for source in places:
+            await self._patiently(partial(self._endpoint.download, source, part))
         part.replace(target)
-        what = "" if state in {"completed", "ended"} else f": {_why(reply)}"
-        self.say(f"{self.name}: batch {batch.id} is {state}{what}")
+        reason = "" if state in {"completed", "ended"} else f": {_why(reply)}"
+        self.say(f"{self.name}: batch {batch.id} is {state}{reason}")
         return True
 
     def _answers(

@@ -387,8 +387,8 @@ class Endpoint:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLarge, _TooMuch) as error:
             is_refused = isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
             is_nowhere = isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL) and not is_refused
-            what = fit_to_show(self._redacted(_error_words(error)))
-            raise Unreachable(f"{url} cannot be read: {what}", is_refused=is_refused, is_nowhere=is_nowhere) from None
+            reason = fit_to_show(self._redacted(_error_words(error)))
+            raise Unreachable(f"{url} cannot be read: {reason}", is_refused=is_refused, is_nowhere=is_nowhere) from None
         body = self.without_key(body)
         if status not in {200, 201}:
             words = fit_to_show(body[:2000].decode("utf-8", "replace"))

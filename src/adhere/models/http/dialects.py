@@ -92,7 +92,11 @@ DIALECTS = {
         Dialect("sglang", about="Reasoning arrives as reasoning_content."),
     )
 }
-_HOSTS = {one.host: one.name for one in PROVIDERS.values() if one.hosts_dialect and one.name in DIALECTS}
+_HOSTS = {
+    provider.host: provider.name
+    for provider in PROVIDERS.values()
+    if provider.hosts_dialect and provider.name in DIALECTS
+}
 _OWNERS = {
     "vllm": "vllm",
     "llamacpp": "llama.cpp",

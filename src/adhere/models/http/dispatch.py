@@ -210,12 +210,12 @@ class Dispatcher:
                 waits.append(
                     LaneWait(lane.name, lane.trouble or "a pause was asked for", min(next_s, patience_s), patience_s)
                 )
-        return sorted(waits, key=lambda one: one.next_s)
+        return sorted(waits, key=lambda wait: wait.next_s)
 
     def troubled(self) -> list[LaneWait]:
         """List the lanes that failed since their last answer, whether they are being tried now or not."""
         now = self._now()
-        soonest = {one.lane: one.next_s for one in self.waited_for()}
+        soonest = {wait.lane: wait.next_s for wait in self.waited_for()}
         return [
             LaneWait(lane.name, lane.trouble, soonest.get(lane.name, 0.0), self._patience_left(lane, now))
             for lane in self.lanes.values()
@@ -479,7 +479,7 @@ class Dispatcher:
         just rejected alone, too, and the lane does not blame the endpoint more often than its share. Otherwise a model
         that is always full would choke all others.
         """
-        others = [one for one in self._alone if one[0] is not lane]
+        others = [pair for pair in self._alone if pair[0] is not lane]
         self._alone = [(lane, now), *others][:2]
         if attempt.scope is not None or attempt.retry_after_s is not None:
             return False

@@ -51,11 +51,11 @@ def parse_send(texts: Iterable[str]) -> dict[str, Json]:
         UsageError: A text has no `=`, a value is no JSON, or a key occurs twice.
     """
     fields: dict[str, Json] = {}
-    for one in texts:
-        name, equals, text = one.partition("=")
+    for option in texts:
+        name, equals, text = option.partition("=")
         name = name.strip()
         if not equals or not all(name.split(".")):
-            raise UsageError(f"--send {one}: write KEY=JSON, such as --send top_k=20 or --send 'stop=[\"END\"]'")
+            raise UsageError(f"--send {option}: write KEY=JSON, such as --send top_k=20 or --send 'stop=[\"END\"]'")
         if name in fields:
             raise UsageError(f"--send {name} is given twice: {json.dumps(fields[name])} and {text}")
         try:
@@ -122,7 +122,7 @@ def with_fields(body: dict[str, Any], send: Mapping[str, Json], omit: Iterable[s
 def _merge(body: Any, value: Any) -> Any:
     if not (isinstance(body, dict) and isinstance(value, dict)):
         return value
-    return {**body, **{name: _merge(body.get(name), one) for name, one in value.items()}}
+    return {**body, **{name: _merge(body.get(name), part) for name, part in value.items()}}
 
 
 def _without(body: dict[str, Any], path: list[str]) -> dict[str, Any]:

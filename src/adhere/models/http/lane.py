@@ -182,8 +182,8 @@ def waiting_line(waits: Sequence[LaneWait], most: int = 3) -> str:
     if not waits:
         return ""
     lines = [
-        f"{one.lane} (next try in {one.next_s:.0f} s, set aside in {one.patience_s:.0f} s: {one.reason[:80]})"
-        for one in waits[:most]
+        f"{wait.lane} (next try in {wait.next_s:.0f} s, set aside in {wait.patience_s:.0f} s: {wait.reason[:80]})"
+        for wait in waits[:most]
     ]
     more = f" and {len(waits) - most} more" if len(waits) > most else ""
     return f"waiting for {', '.join(lines)}{more}"

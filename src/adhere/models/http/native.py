@@ -100,10 +100,12 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.content}]
     text: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
-    for one in message.media:
-        if not one.type.startswith("image/"):
-            raise UsageError(f"Anthropic's messages take pictures, no {one.type}")
-        text.append({"type": "image", "source": {"type": "base64", "media_type": one.type, "data": base64_of(one)}})
+    for medium in message.media:
+        if not medium.type.startswith("image/"):
+            raise UsageError(f"Anthropic's messages take pictures, no {medium.type}")
+        text.append(
+            {"type": "image", "source": {"type": "base64", "media_type": medium.type, "data": base64_of(medium)}}
+        )
     return [
         *text,
         *({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.calls),
@@ -170,7 +172,7 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
         name = names.get(message.call_id or "", "")
         return [{"functionResponse": {"name": name, "response": {"result": message.content}}}]
     text: list[dict[str, Any]] = [{"text": message.content}] if message.content else []
-    text += [{"inlineData": {"mimeType": one.type, "data": base64_of(one)}} for one in message.media]
+    text += [{"inlineData": {"mimeType": medium.type, "data": base64_of(medium)}} for medium in message.media]
     return [*text, *({"functionCall": {"name": call.name, "args": call.arguments}} for call in message.calls)]
 
 

@@ -129,7 +129,7 @@ def error_fields(error: Any, body: Any) -> Mapping[str, Any]:
     elif text := text_of(message_fields.get("message")) or text_of(message_fields.get("error")):
         message = text
     if isinstance(details, list):
-        words = "; ".join(_words_of(one) for one in details[:3] if isinstance(one, dict))
+        words = "; ".join(_words_of(detail) for detail in details[:3] if isinstance(detail, dict))
         message = message if isinstance(message, str) else words
         fields["details"] = details
     fields["message"] = message if isinstance(message, str) else None
@@ -148,7 +148,7 @@ def _names(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[st
     provider_error = mapping_of(mapping_of(error.get("provider_specific_fields")).get("innererror"))
     availability = mapping_of(error.get("availability"))
     details = error.get("details")
-    reasons = (mapping_of(one).get("reason") for one in details) if isinstance(details, list) else ()
+    reasons = (mapping_of(detail).get("reason") for detail in details) if isinstance(details, list) else ()
     yield from _WRAPPED.findall((text_of(error.get("message")) or "")[:MOST_SAID].lower())
     for value in (
         error.get("code"),

@@ -101,8 +101,8 @@ class Replicas(Endpoint):
 
     def engine(self) -> EngineInfo:
         """Describe the engine of one server, without its address, since the servers may change while a Run is made."""
-        one = super().engine()
-        return msgspec.structs.replace(one, settings={**one.settings, "base_url": "replicas"})
+        engine = super().engine()
+        return msgspec.structs.replace(engine, settings={**engine.settings, "base_url": "replicas"})
 
 
 def replicas_of(names: Sequence[str], *, options: EndpointOptions, say: Callable[[str], None]) -> EndpointModel:
@@ -116,9 +116,9 @@ def replicas_of(names: Sequence[str], *, options: EndpointOptions, say: Callable
     if len(models) > 1:
         raise UsageError(f"--model names {', '.join(sorted(models))}: several endpoints must be replicas of one model")
     servers = [Endpoint(where, key=key_for(where), options=options) for where, _ in wheres]
-    one = options.policy(servers[0].dialect)
-    most = one.lane_concurrency * len(servers)
-    policy = replace(one, lane_concurrency=most, concurrency=max(one.concurrency, most))
+    server_policy = options.policy(servers[0].dialect)
+    most = server_policy.lane_concurrency * len(servers)
+    policy = replace(server_policy, lane_concurrency=most, concurrency=max(server_policy.concurrency, most))
     replicas = EndpointModel(names[0], options=options, policy=policy, say=say, endpoint=Replicas(servers))
     replicas.name = f"replicas/{models.pop()}"
     return replicas

@@ -173,11 +173,11 @@ def read(  # noqa: PLR0911 - one return a rule
     if not 200 <= reply.status < 300 or error:
         return _failure(reply, request, error, payload)
     if not isinstance(payload, dict):
-        what = "an empty body" if not reply.body.strip() else "a body that is no JSON object"
+        noun = "an empty body" if not reply.body.strip() else "a body that is no JSON object"
         is_for_people = is_page(_text(reply.body))
         meaning = Meaning("transient", reply.status, suspects="address") if is_for_people else None
-        what = "a page for people" if is_for_people else what
-        return _attempt("transient", reply, request, f"HTTP 200 with {what}", meaning=meaning)
+        noun = "a page for people" if is_for_people else noun
+        return _attempt("transient", reply, request, f"HTTP 200 with {noun}", meaning=meaning)
     choices = payload.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -189,8 +189,8 @@ def read(  # noqa: PLR0911 - one return a rule
     message = choice.get("message")
     finish = choice.get("finish_reason")
     if not isinstance(message, dict) or status_of_stop(finish) == "error":
-        what = repr(finish)[:40] if isinstance(finish, str | None) else "of a wrong type"
-        return _attempt("transient", reply, request, f"HTTP 200 with finish_reason {what} and no answer")
+        noun = repr(finish)[:40] if isinstance(finish, str | None) else "of a wrong type"
+        return _attempt("transient", reply, request, f"HTTP 200 with finish_reason {noun} and no answer")
     return _answer(reply, request, payload, choice, message, prices=prices)
 
 

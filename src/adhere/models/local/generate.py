@@ -139,8 +139,8 @@ class GenerateModel:
         import torch
 
         width, pad = max(map(len, prompts)), self._ends[0]
-        ids = torch.tensor([[pad] * (width - len(one)) + one for one in prompts], device=self._model.device)  # (P, T)
-        mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=self._model.device)
+        ids = torch.tensor([[pad] * (width - len(row)) + row for row in prompts], device=self._model.device)  # (P, T)
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=self._model.device)
         sampling_options: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         if sampling.temperature > 0:
             torch.manual_seed(seed % 2**63)

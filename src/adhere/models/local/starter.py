@@ -144,10 +144,10 @@ def _wait(server: StartedServer, command_line: str, wait_s: float, say: Callable
         time.sleep(KNOCK_S)
 
 
-def _problem(server: StartedServer, what: str, command_line: str) -> str:
+def _problem(server: StartedServer, event: str, command_line: str) -> str:
     lines = server.last_lines() or ["(it printed nothing)"]
     return "\n  ".join(
-        [f"The server {what}. Its last lines ({server.log}):", *lines, f"The command was: {command_line}"]
+        [f"The server {event}. Its last lines ({server.log}):", *lines, f"The command was: {command_line}"]
     )
 
 

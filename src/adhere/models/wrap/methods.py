@@ -154,7 +154,7 @@ def majority(count: int) -> Method:
         if not votes:
             return answers[0]
         most = max(votes.values())
-        return next(one for one in answers if votes[" ".join(one.text.split()).casefold()] == most)
+        return next(answer for answer in answers if votes[" ".join(answer.text.split()).casefold()] == most)
 
     return method
 

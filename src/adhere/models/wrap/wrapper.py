@@ -156,7 +156,9 @@ class _Work:
             turn=turn,
             draw=draw,
             seed=self.request.seed,
-            usage=Usage(*(total([getattr(one.usage, name) for one in self.spent]) for name in Usage.__struct_fields__)),
+            usage=Usage(
+                *(total([getattr(response.usage, name) for response in self.spent]) for name in Usage.__struct_fields__)
+            ),
             latency_s=total([response.latency_s for response in self.spent]),
             first_token_s=None,
         )

@@ -15,5 +15,5 @@ def audit_html(audit: Audit) -> str:
         verdict=verdict_of(audit),
         headings=HEADINGS,
         table=rows_of(audit),
-        witnesses=[one for one in audit.scripts if one.witness is not None],
+        witnesses=[script for script in audit.scripts if script.witness is not None],
     )

@@ -12,7 +12,7 @@ def verdict_of(audit: Audit) -> str:
     """Say in a sentence whether a scripted answer earns more than honest answers, and which."""
     if audit.holds:
         return "No answer that nobody wrote for the prompt earns more than honest ones."
-    names = ", ".join(one.name for one in audit.winners[:4])
+    names = ", ".join(winner.name for winner in audit.winners[:4])
     return f"{plural(len(audit.winners), 'script')} earn more than honest answers: {names}."
 
 
@@ -21,8 +21,8 @@ def rows_of(audit: Audit) -> list[list[str]]:
     return [
         ["honest answers", "", _number(audit.honest["mean"]), "", str(audit.honest["n"]), ""],
         *(
-            [one.name, one.group, _number(one.mean), str(one.beats_honest), str(one.n), str(one.unmeasured)]
-            for one in audit.scripts
+            [row.name, row.group, _number(row.mean), str(row.beats_honest), str(row.n), str(row.unmeasured)]
+            for row in audit.scripts
         ),
     ]
 
@@ -41,13 +41,14 @@ def audit_text(audit: Audit, *, width: int = 100) -> str:
         paragraph(f"{verdict_of(audit)} {plural(audit.rows, 'prompt')}.", width=width),
         text_table([HEADINGS, *rows_of(audit)], width=width, left=2),
     ]
-    parts += [line for one in audit.winners[:3] for line in _witness(one, width)]
+    parts += [line for winner in audit.winners[:3] for line in _witness(winner, width)]
     if audit.pairs:
         parts.append(paragraph(f"Means the same, earns otherwise: {plural(len(audit.pairs), 'pair')}", width=width))
         pair_lines = [
-            f"{one.change}: {one.reward:.3f}, then {one.changed:.3f}, {one.answer[:60]!r}" for one in audit.pairs[:5]
+            f"{pair.change}: {pair.reward:.3f}, then {pair.changed:.3f}, {pair.answer[:60]!r}"
+            for pair in audit.pairs[:5]
         ]
-        parts += [paragraph(one_line(one), width=width, indent=2) for one in pair_lines]
+        parts += [paragraph(one_line(line), width=width, indent=2) for line in pair_lines]
     if audit.troubles:
         parts.append(paragraph("Not measured, because:", width=width))
         parts += [paragraph(one_line(why), width=width, indent=2) for why in audit.troubles[:5]]

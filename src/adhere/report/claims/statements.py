@@ -53,10 +53,10 @@ def notes(statements: Statements) -> list[str]:
     if quality.absent_sources:
         sentences.append(f"Cited, but not among the sources: {', '.join(quality.absent_sources)}.")
     if statements.splitting:
-        one = statements.splitting
-        refusals = "; ".join(f"{reason} ({n})" for reason, n in one.refused.items())
+        splitting = statements.splitting
+        refusals = "; ".join(f"{reason} ({n})" for reason, n in splitting.refused.items())
         sentences.append(
-            f"{one.model} split {one.split} of {plural(one.asked, 'sentence')}"
+            f"{splitting.model} split {splitting.split} of {plural(splitting.asked, 'sentence')}"
             + (f"; a reply did not count and the sentence stayed whole: {refusals}." if refusals else ".")
         )
     if reviews:
@@ -79,9 +79,9 @@ def statements_text(statements: Statements, *, width: int = 100) -> str:
         lines += [paragraph(f"{q.file}:{q.line}: “{_cut(q.quote)}”", width=width, indent=6) for q in item.evidence[:1]]
     if statements.contradictions:
         lines += ["", heading("Contradictions in the report itself")]
-        for one in statements.contradictions:
-            lines.append(paragraph(f"“{_cut(one.statement.text)}”", width=width, label="✗", hang=2))
-            reason = f"{one.statement.file}:{one.statement.line}: {one.reason} (line {one.place.line})"
+        for clash in statements.contradictions:
+            lines.append(paragraph(f"“{_cut(clash.statement.text)}”", width=width, label="✗", hang=2))
+            reason = f"{clash.statement.file}:{clash.statement.line}: {clash.reason} (line {clash.place.line})"
             lines.append(paragraph(reason, width=width, indent=4))
     rows = [["verdict", "statements"], *([verdict, str(statements.quality.verdicts[verdict])] for verdict in VERDICTS)]
     lines += ["", heading("Counts"), text_table(rows, width=width)]
@@ -102,9 +102,9 @@ def statements_markdown(statements: Statements, command: str) -> str:
     if statements.contradictions:
         lines += ["", "## Contradictions in the report itself", ""]
         lines += [
-            f"* {_cell(one.statement.file)}:{one.statement.line}: “{_cell(one.statement.text)}” {_cell(one.reason)} "
-            f"(line {one.place.line})."
-            for one in statements.contradictions
+            f"* {_cell(clash.statement.file)}:{clash.statement.line}: “{_cell(clash.statement.text)}” "
+            f"{_cell(clash.reason)} (line {clash.place.line})."
+            for clash in statements.contradictions
         ]
     return "\n".join(lines) + "\n"
 

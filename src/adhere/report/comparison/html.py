@@ -72,12 +72,16 @@ def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
 def comparison_html(comparisons: Sequence[Comparison], flips: Sequence[Flips | None]) -> str:
     """Return one self-contained page of comparisons, each with its flips, if any."""
     views = []
-    for one, own in zip(comparisons, flips, strict=True):
-        contrast = contrast_of(one, "all", one.overall)
-        rows = {"all": one.overall, **one.over_draws, **one.slices}
+    for comparison, own in zip(comparisons, flips, strict=True):
+        contrast = contrast_of(comparison, "all", comparison.overall)
+        rows = {"all": comparison.overall, **comparison.over_draws, **comparison.slices}
         views.append(
             ComparisonView(
-                one, effect(contrast), level(contrast), tuple(Row(name, part) for name, part in rows.items()), own
+                comparison,
+                effect(contrast),
+                level(contrast),
+                tuple(Row(name, part) for name, part in rows.items()),
+                own,
             )
         )
     return render("comparison/comparison.html.jinja", views=views)
@@ -85,16 +89,16 @@ def comparison_html(comparisons: Sequence[Comparison], flips: Sequence[Flips | N
 
 def comparison_latex(comparisons: Sequence[Comparison]) -> str:
     """Return a booktabs table for each comparison: rates, difference, interval, gained and lost, p."""
-    return "\n".join(_latex(one) for one in comparisons)
+    return "\n".join(_latex(comparison) for comparison in comparisons)
 
 
 def _latex(comparison: Comparison) -> str:
     rows = []
-    for name, one in {"all": comparison.overall, **comparison.over_draws, **comparison.slices}.items():
+    for name, part in {"all": comparison.overall, **comparison.over_draws, **comparison.slices}.items():
         cells = [
-            _escape(name), str(one.n), _rate(one.rate_a), _rate(one.rate_b), _points(one.difference),
-            f"[{_points(one.low)}, {_points(one.high)}]" if one.low is not None else "--",
-            f"{one.gained}/{one.lost}", "--" if one.p_value is None else f"{one.p_value:.3f}",
+            _escape(name), str(part.n), _rate(part.rate_a), _rate(part.rate_b), _points(part.difference),
+            f"[{_points(part.low)}, {_points(part.high)}]" if part.low is not None else "--",
+            f"{part.gained}/{part.lost}", "--" if part.p_value is None else f"{part.p_value:.3f}",
         ]  # fmt: skip
         rows.append(" & ".join(cells) + r" \\")
     caption = (
@@ -127,12 +131,12 @@ def _answers(run: Run) -> dict[str, Response]:
     """Return the first draw's answer to the last turn of each prompt."""
     answers: dict[str, Response] = {}
     for part in run.parts():
-        for one in part.responses():
-            if one.draw == 0 and (one.prompt_id not in answers or one.turn >= answers[one.prompt_id].turn):
-                answers[one.prompt_id] = one
+        for answer in part.responses():
+            if answer.draw == 0 and (answer.prompt_id not in answers or answer.turn >= answers[answer.prompt_id].turn):
+                answers[answer.prompt_id] = answer
     return answers
 
 
 def _text_of(answers: Mapping[str, Response], prompt_id: str) -> str:
-    one = answers.get(prompt_id)
-    return "(no answer)" if one is None else one.said or f"({one.status})"
+    answer = answers.get(prompt_id)
+    return "(no answer)" if answer is None else answer.said or f"({answer.status})"

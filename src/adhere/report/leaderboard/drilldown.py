@@ -145,7 +145,7 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
     written_places: dict[Key, int] = {}
     json_answers: list[str] = []
     size = 0
-    examples = [(one.prompt_id, one.turn, one.draw) for mode in row.failures for one in mode.examples]
+    examples = [(example.prompt_id, example.turn, example.draw) for mode in row.failures for example in mode.examples]
     for key in _order(answers, examples, len(suite.tests), room.most_per_cell):
         if key in written_places:
             continue
@@ -157,7 +157,7 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
         json_answers.append(data)
     modes = []
     for mode in row.failures:
-        keys = ((one.prompt_id, one.turn, one.draw) for one in mode.examples)
+        keys = ((example.prompt_id, example.turn, example.draw) for example in mode.examples)
         example_places = [written_places[key] for key in keys if key in written_places]
         modes.append([mode.mode, mode.name, mode.count, mode.of, example_places])
     head = encode_for_script({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})

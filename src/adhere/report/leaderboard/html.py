@@ -211,7 +211,7 @@ def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
         worst = max(cases, key=lambda case: (case[1] / max(1, case[2]), case[0].model))
         examples = [(case[0].model, case[3][0]) for case in sorted(cases, key=lambda case: -case[1]) if case[3]]
         if len(examples) < 3:
-            examples = [(case[0].model, one) for case in cases for one in case[3]]
+            examples = [(case[0].model, example) for case in cases for example in case[3]]
         total, of = sum(case[1] for case in cases), sum(case[2] for case in cases)
         modes.append(_Mode(mode, name, total, of, len(cases), worst[0].model, tuple(examples[:3])))
     modes.sort(key=lambda mode: (-mode.times, mode.mode, mode.name))
@@ -250,7 +250,7 @@ def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islan
         )
     if board.stopped:
         notes.append(f"The sweep ended early: {board.stopped}.")
-    notes += [f"{one.model} was not asked to the end: {one.reason}" for one in board.set_aside[:SET_ASIDE]]
+    notes += [f"{row.model} was not asked to the end: {row.reason}" for row in board.set_aside[:SET_ASIDE]]
     if len(board.set_aside) > SET_ASIDE:
         notes.append(f"{len(board.set_aside) - SET_ASIDE} more models were not asked to the end.")
     models = {row.model for row in rows}

@@ -184,7 +184,7 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
                     ]  # fmt: skip
                     details.append((test_of(prompt, ref.id, noun), detail))
     place = {test: number for number, test in enumerate(tests_of(run.prompts, noun))}
-    details.sort(key=lambda one: place[one[0]])
+    details.sort(key=lambda row: place[row[0]])
     return details
 
 
@@ -228,7 +228,7 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
             ("models alive", board.alive),
             ("models dead", len(board.dead)),
             *((f"left out: {reason}", number) for reason, number in board.left_out.items()),
-            ("models set aside", "; ".join(f"{one.model}: {one.reason}" for one in board.set_aside) or "none"),
+            ("models set aside", "; ".join(f"{row.model}: {row.reason}" for row in board.set_aside) or "none"),
             ("asking ended early", board.stopped or "no"),
         ]
     settings += [("coverage that a rank takes", board.min_coverage), ("confidence of intervals", board.confidence)]

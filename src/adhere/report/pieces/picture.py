@@ -156,11 +156,11 @@ def _fill_in(rules: str, colours: str, *, only: bool = False) -> str:
     values = dict(re.findall(r"(--[\w-]+): (#\w+)", colours))
     filled_rules = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", rules):
-        declarations = [one.strip() for one in body.split(";") if one.strip() and ("var(" in one or not only)]
+        declarations = [part.strip() for part in body.split(";") if part.strip() and ("var(" in part or not only)]
         if declarations:
             selector_text = ", ".join(
-                one if "adhere-picture" in one else f".adhere-picture {one}"
-                for one in map(str.strip, selectors.split(","))
+                selector if "adhere-picture" in selector else f".adhere-picture {selector}"
+                for selector in map(str.strip, selectors.split(","))
             )
             body_text = re.sub(r"var\((--[\w-]+)\)", lambda name: values[name[1]], "; ".join(declarations))
             filled_rules.append(f"{selector_text} {{ {body_text} }}")

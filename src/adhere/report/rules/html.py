@@ -50,7 +50,7 @@ def rules_html(examination: Examination) -> str:
         examination=examination,
         lead=rate_words(examination.overall),
         total=examination.overall,
-        columns=[Column(number, _short(one.session), one) for number, one in enumerate(sessions, start=1)],
+        columns=[Column(number, _short(session.session), session) for number, session in enumerate(sessions, start=1)],
         left_out=len(examination.sessions) - len(sessions),
         rows=[
             _row(rule, rates.get(rule.id), sessions, examination.verdicts) for rule in examination.rules if rule.check
@@ -69,8 +69,8 @@ def rules_html(examination: Examination) -> str:
 
 
 def _row(rule: Rule, rate: Rate | None, sessions: Sequence[SessionInfo], verdicts: Sequence[RuleVerdict]) -> Row:
-    verdict_by_session = {one.session: one for one in verdicts if one.rule == rule.id}
-    cells = tuple(verdict_by_session.get(one.session) for one in sessions)
+    verdict_by_session = {verdict.session: verdict for verdict in verdicts if verdict.rule == rule.id}
+    cells = tuple(verdict_by_session.get(session.session) for session in sessions)
     notable_cells = [
         (number, cell)
         for number, cell in enumerate(cells, start=1)

@@ -68,10 +68,11 @@ def told_rows(examination: Examination) -> list[list[str]]:
         return []
     return [
         [
-            str(one.told), str(one.rate.sessions), percent(one.rate.rate),
-            percent_interval(one.rate.low, one.rate.high), f"{one.solved} of {one.known}" if one.known else DASH,
+            str(group.told), str(group.rate.sessions), percent(group.rate.rate),
+            percent_interval(group.rate.low, group.rate.high),
+            f"{group.solved} of {group.known}" if group.known else DASH,
         ]
-        for one in groups
+        for group in groups
     ]  # fmt: skip
 
 
@@ -90,14 +91,15 @@ def _cells(rate: Rate) -> list[str]:
 
 
 def _places(verdicts: Sequence[RuleVerdict], outcome: str, title: str, width: int) -> list[str]:
-    chosen = [one for one in verdicts if one.outcome == outcome]
+    chosen = [verdict for verdict in verdicts if verdict.outcome == outcome]
     if not chosen:
         return []
     lines = ["", heading(title)]
-    for one in chosen[:MOST_PLACES]:
-        lines.append(paragraph(f"{one.rule}: {one.reason}", width=width))
+    for verdict in chosen[:MOST_PLACES]:
+        lines.append(paragraph(f"{verdict.rule}: {verdict.reason}", width=width))
         lines += [
-            paragraph(f"{one.session}:{row.line}  {row.quote[:200]}", width=width, indent=6) for row in one.evidence[:2]
+            paragraph(f"{verdict.session}:{row.line}  {row.quote[:200]}", width=width, indent=6)
+            for row in verdict.evidence[:2]
         ]
     if len(chosen) > MOST_PLACES:
         lines.append(f"  and {len(chosen) - MOST_PLACES} more (--json has all)")
@@ -108,11 +110,11 @@ def _notes(examination: Examination, width: int) -> list[str]:
     lines: list[str] = []
     if conflicts := examination.conflicts():
         lines += ["", heading("Rules that contradict each other")]
-        lines += [paragraph(f"{one.first} and {one.second}: {one.reason}", width=width) for one in conflicts]
+        lines += [paragraph(f"{pair.first} and {pair.second}: {pair.reason}", width=width) for pair in conflicts]
     if silent := examination.never_fired():
         lines += ["", paragraph(f"Never triggered: {', '.join(silent)}", width=width, indent=0)]
-    if unread := [one for one in examination.sessions if one.unread]:
-        unread_lines = "; ".join(f"{one.session}: {plural(one.unread, 'line')}" for one in unread[:5])
+    if unread := [session for session in examination.sessions if session.unread]:
+        unread_lines = "; ".join(f"{session.session}: {plural(session.unread, 'line')}" for session in unread[:5])
         lines += ["", paragraph(f"Could not be read, so nothing is kept there: {unread_lines}", width=width, indent=0)]
     open_rules = [rule for rule in examination.rules if rule.check is None]
     if open_rules:
@@ -128,8 +130,8 @@ def _pairs(examination: Examination, width: int) -> list[str]:
         return []
     rows = [["paired by task", "tasks", "difference", "95 % interval"]]
     rows += [
-        [one.name, str(one.tasks), points(one.difference), points_interval(one.low, one.high)]
-        for one in examination.pairs()
+        [pair.name, str(pair.tasks), points(pair.difference), points_interval(pair.low, pair.high)]
+        for pair in examination.pairs()
     ]
     return [
         "",

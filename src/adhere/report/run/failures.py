@@ -74,7 +74,8 @@ def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
             verdicts_by_answer.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
     return {
         key: tuple(
-            Mark(one.outcome, one.constraint_id, one.reason) for one in sorted(verdicts, key=lambda one: one.index)
+            Mark(verdict.outcome, verdict.constraint_id, verdict.reason)
+            for verdict in sorted(verdicts, key=lambda verdict: verdict.index)
         )
         for key, verdicts in verdicts_by_answer.items()
     }
@@ -95,8 +96,8 @@ def pick_examples(groups: Mapping[str, DrawnFailures], most: int = 3) -> tuple[J
     """
     examples: list[JudgedAnswer] = []
     for failures in groups.values():
-        fresh = [one for one in failures.answers if one.prompt_id not in {example.prompt_id for example in examples}]
-        fresh.sort(key=lambda one: (not one.answer.strip(), one.status != "ok"))
+        fresh = [row for row in failures.answers if row.prompt_id not in {example.prompt_id for example in examples}]
+        fresh.sort(key=lambda row: (not row.answer.strip(), row.status != "ok"))
         examples += fresh[:1]
         if len(examples) == most:
             break

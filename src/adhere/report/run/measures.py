@@ -54,7 +54,10 @@ def in_words(measure: Measure) -> ShownMeasure:
 
 def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
     """Return every measure of several Runs except those of the grid, in order of first occurrence."""
-    of_run = [{(one.name, one.scope): one for one in summary.measures if one.name != _GRID} for summary in summaries]
+    of_run = [
+        {(measure.name, measure.scope): measure for measure in summary.measures if measure.name != _GRID}
+        for summary in summaries
+    ]
     names = dict.fromkeys(name for own_measures in of_run for name in own_measures)
     return tuple(
         MeasureRow(
@@ -71,7 +74,11 @@ def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
 
 def grid(summary: Summary) -> Grid | None:
     """Return the grid of lengths and depths; None if nothing was hidden at a depth."""
-    cells = {tuple(one.scope.split(" at ", 1)): in_words(one) for one in summary.measures if one.name == _GRID}
+    cells = {
+        tuple(measure.scope.split(" at ", 1)): in_words(measure)
+        for measure in summary.measures
+        if measure.name == _GRID
+    }
     if not cells:
         return None
     columns = tuple(dict.fromkeys(length for length, _ in cells))

@@ -167,9 +167,9 @@ def _measures(summary: Summary, width: int) -> list[str]:
     if not summary.measures:
         return []
     rows = [["measure", "of", "value", "interval", "n"]]
-    for one in summary.measures:
-        words = in_words(one)
-        rows.append([one.name, one.scope or "all", words.value, words.interval, words.n])
+    for measure in summary.measures:
+        words = in_words(measure)
+        rows.append([measure.name, measure.scope or "all", words.value, words.interval, words.n])
     return ["", text_table(rows, width=width, left=2)]
 
 

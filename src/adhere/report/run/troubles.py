@@ -78,15 +78,15 @@ def trouble_lines(troubles: Troubles) -> list[str]:
     for reason in troubles.failed[:SHOWN]:
         helps = advice(reason.text)
         lines.append(f"{plural(reason.answers, 'call')} failed: {reason.text}{f'. {helps}' if helps else ''}")
-    lines += [f"{plural(one.answers, 'verdict')} undecided: {one.text}" for one in troubles.undecided[:SHOWN]]
-    for what, reasons in (
+    lines += [f"{plural(reason.answers, 'verdict')} undecided: {reason.text}" for reason in troubles.undecided[:SHOWN]]
+    for noun, reasons in (
         ("other reasons of failed calls", troubles.failed),
         ("other undecided constraints", troubles.undecided),
     ):
         if len(reasons) > SHOWN:
             rest = sum(reason.answers for reason in reasons[SHOWN:])
             lines.append(
-                f"{len(reasons) - SHOWN} {what}, {plural(rest, 'answer')}: adhere report RUN --html shows them"
+                f"{len(reasons) - SHOWN} {noun}, {plural(rest, 'answer')}: adhere report RUN --html shows them"
             )
     return lines
 

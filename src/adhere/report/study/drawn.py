@@ -46,7 +46,7 @@ def drawn_html(result: DrawnResult) -> str:
         kinds=kind_rows(result),
         kind_headings=KINDS,
         chart=parts_chart(
-            [(f"seed {one.seed}", one.primary) for one in result.seeds],
+            [(f"seed {row.seed}", row.primary) for row in result.seeds],
             result.primary,
             name=f"The difference at each seed. {result.headline}",
         ),
@@ -67,7 +67,7 @@ def limits(result: DrawnResult) -> str:
     )
     parts = (("seed", result.left_out), ("kind", result.kinds_left_out))
     for noun, differences in parts:
-        values = [one.difference for one in differences]
+        values = [row.difference for row in differences]
         if values:
             text += (
                 f" Without any one {noun} the difference lies between {points(min(values))} and {points(max(values))}."
@@ -83,7 +83,7 @@ def tuned_lines(result: DrawnResult) -> list[str]:
     for stage in result.tuning.stages:
         best = stage.trials[stage.chosen]
         chosen = ", ".join(f"{name} {value}" for name, value in best.settings.items())
-        rates = ", ".join("none" if one.rate is None else percent(one.rate) for one in stage.trials)
+        rates = ", ".join("none" if trial.rate is None else percent(trial.rate) for trial in stage.trials)
         lines.append(f"{stage.stage}: {chosen}, of {len(stage.trials)} trials ({rates})")
     return lines
 
@@ -96,32 +96,32 @@ def contrast_rows(result: DrawnResult) -> list[list[str]]:
         (f"{result.primary.name} (passing)", result.passing),
     ]
     entries = entries[:1] if what_counts == "passing" else entries
-    entries += [(f"{one.name} ({one.slice})", one) for one in result.further]
-    entries += [(f"{one.name} ({suite})", one) for suite, one in result.suites.items()]
-    return [[label, *_numbers(one)] for label, one in entries]
+    entries += [(f"{contrast.name} ({contrast.slice})", contrast) for contrast in result.further]
+    entries += [(f"{contrast.name} ({suite})", contrast) for suite, contrast in result.suites.items()]
+    return [[label, *_numbers(contrast)] for label, contrast in entries]
 
 
 def seed_rows(result: DrawnResult) -> list[list[str]]:
     """Return a row for each seed: its difference, and the kinds that it drew."""
     return [
         [
-            str(one.seed), count(one.primary.n_prompts), points(one.primary.difference),
-            points_interval(one.primary.low, one.primary.high), ", ".join(one.trained),
-            ", ".join(one.untrained) or "none",
+            str(row.seed), count(row.primary.n_prompts), points(row.primary.difference),
+            points_interval(row.primary.low, row.primary.high), ", ".join(row.trained),
+            ", ".join(row.untrained) or "none",
         ]
-        for one in result.seeds
+        for row in result.seeds
     ]  # fmt: skip
 
 
 def kind_rows(result: DrawnResult) -> list[list[str]]:
     """Return a row for each kind: both arms on it, their difference, and the overall difference without the kind."""
-    without = {one.kind: points_and_interval(one) for one in result.kinds_left_out}
+    without = {row.kind: points_and_interval(row) for row in result.kinds_left_out}
     return [
         [
-            one.kind, ", ".join(map(str, one.seeds)), count(one.n_prompts), percent(one.rate_treatment),
-            percent(one.rate_control), points(one.difference), without.get(one.kind, "–"),
+            row.kind, ", ".join(map(str, row.seeds)), count(row.n_prompts), percent(row.rate_treatment),
+            percent(row.rate_control), points(row.difference), without.get(row.kind, "–"),
         ]
-        for one in result.kinds
+        for row in result.kinds
     ]  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def study_html(result: StudyResult) -> str:
         fragility=result.fragility,
         part_rows={suite.name: parts.part_rows(suite) for suite in result.suites},
         part_contrasts={suite.name: parts.part_contrast_rows(suite) for suite in result.suites},
-        matched=[view.matched_sentence(one) for one in result.matched],
+        matched=[view.matched_sentence(match) for match in result.matched],
         seed_rows=contrasts[0].contrast.by_seed if len(contrasts[0].contrast.by_seed) > 1 else [],
         tones={arm: view.tone_of(result, arm) for arm in result.arms},
         spec_json=json.dumps(result.spec, indent=2, ensure_ascii=False, default=str),

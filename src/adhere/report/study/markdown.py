@@ -94,7 +94,7 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         *_by_training(result),
-        _list([view.matched_sentence(one) for one in result.matched]),
+        _list([view.matched_sentence(match) for match in result.matched]),
         *(["## The letter alone", _text(view.TRAPS_NOTE), _table(view.TRAP_HEADINGS,
             view.trap_rows(result.traps))] if result.traps else []),
         *(

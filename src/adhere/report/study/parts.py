@@ -23,8 +23,8 @@ def kinds_left_out_sentence(kinds_left_out: KindsLeftOut | None) -> str:
     """Say how far the difference moves without any one kind, and without how many pairs its interval holds 0."""
     if kinds_left_out is None or not kinds_left_out.each:
         return ""
-    low, high = (edge(kinds_left_out.each, key=lambda one: one.difference) for edge in (min, max))
-    decide = [one.kind for one in kinds_left_out.each if one.low <= 0 <= one.high]
+    low, high = (edge(kinds_left_out.each, key=lambda row: row.difference) for edge in (min, max))
+    decide = [row.kind for row in kinds_left_out.each if row.low <= 0 <= row.high]
     holding_zero = f"; without {', '.join(decide)} its interval holds 0" if decide else ""
     worst = f"; the worst are {' and '.join(kinds_left_out.worst_pair)}" if kinds_left_out.pairs_holding_zero else ""
     return (
@@ -69,14 +69,14 @@ def part_contrast_rows(suite: SuiteFound) -> list[list[str]]:
     """List the differences on each part of a published suite: contrast, part, difference, interval."""
     return [
         [
-            f"{one.treatment} − {one.control}{', sound answers' if one.slice.endswith('sound') else ''}",
+            f"{contrast.treatment} − {contrast.control}{', sound answers' if contrast.slice.endswith('sound') else ''}",
             PART_NAMES[part.part],
-            points(one.difference),
-            points_interval(one.low, one.high),
+            points(contrast.difference),
+            points_interval(contrast.low, contrast.high),
         ]
         for part in suite.parts
-        for one in part.contrasts
-        if one.difference is not None
+        for contrast in part.contrasts
+        if contrast.difference is not None
     ]
 
 
@@ -90,7 +90,11 @@ def parts_lines(result: StudyResult) -> list[str]:
             rates = {rate.arm: rate for rate in part.rates}
             words = ", ".join(f"{arm} {percent(rates[arm].passed)}" for arm in result.arms if arm in rates)
             difference = next(
-                (one for one in part.contrasts if one.control == primary.control and not one.slice.endswith("sound")),
+                (
+                    contrast
+                    for contrast in part.contrasts
+                    if contrast.control == primary.control and not contrast.slice.endswith("sound")
+                ),
                 None,
             )
             over = (
@@ -108,11 +112,11 @@ def forgotten_rows(result: StudyResult) -> list[list[str]]:
     """List what every trained arm lost of the kinds that the start kept."""
     return [
         [
-            one.arm, one.suite or "own prompts", f"{one.kept} of {one.kinds}", points(one.difference),
-            points_interval(one.low, one.high),
-            ", ".join(f"{kind.id} {points(kind.difference)}" for kind in one.lost) or "–",
+            row.arm, row.suite or "own prompts", f"{row.kept} of {row.kinds}", points(row.difference),
+            points_interval(row.low, row.high),
+            ", ".join(f"{kind.id} {points(kind.difference)}" for kind in row.lost) or "–",
         ]
-        for one in result.forgotten
+        for row in result.forgotten
     ]  # fmt: skip
 
 
@@ -120,9 +124,9 @@ def lost_rows(result: StudyResult) -> list[list[str]]:
     """List which trained kinds an arm lost completely, and at which seeds."""
     lost_whole = result.fragility.lost_whole if result.fragility else None
     cells: dict[tuple[str, str], list[LostKind]] = {}
-    for one in lost_whole.lost if lost_whole else []:
-        cells.setdefault((one.arm, one.kind), []).append(one)
+    for cell in lost_whole.lost if lost_whole else []:
+        cells.setdefault((cell.arm, cell.kind), []).append(cell)
     return [
-        [arm, kind, ", ".join(str(one.seed) for one in each), count(each[0].n_prompts)]
-        for (arm, kind), each in sorted(cells.items())
+        [arm, kind, ", ".join(str(cell.seed) for cell in group), count(group[0].n_prompts)]
+        for (arm, kind), group in sorted(cells.items())
     ]

@@ -49,20 +49,21 @@ def untrained_rate(result: StudyResult, part: SliceScores) -> float | None:
 def tuning_charts(result: StudyResult) -> dict[str, Markup]:
     """Return, by stage, bars of all its trials on one scale, the chosen one marked; a circle is one seed."""
     stages = result.tuning.stages if result.tuning else []
-    top = min(1.0, nice_top([rate for stage in stages for one in stage.trials for rate in one.rates], least=0.2))
+    top = min(1.0, nice_top([rate for stage in stages for trial in stage.trials for rate in trial.rates], least=0.2))
     return {
         stage.stage: bars(
             [
                 Bar(
-                    ", ".join(f"{name} {value}" for name, value in one.settings.items()),
-                    one.rate,
+                    ", ".join(f"{name} {value}" for name, value in trial.settings.items()),
+                    trial.rate,
                     None,
                     None,
-                    ("failed" if one.rate is None else percent(one.rate)) + (", chosen" if n == stage.chosen else ""),
+                    ("failed" if trial.rate is None else percent(trial.rate))
+                    + (", chosen" if n == stage.chosen else ""),
                     place + 1,
-                    tuple(one.rates) if len(one.rates) > 1 else (),
+                    tuple(trial.rates) if len(trial.rates) > 1 else (),
                 )
-                for n, one in enumerate(stage.trials)
+                for n, trial in enumerate(stage.trials)
             ],
             name=f"Every trial of {stage.stage} on dev prompts",
             top=top,
@@ -88,7 +89,7 @@ def contrast_forest(
             row.effect.direction,
             None if with_seeds else row.contrast.minimum_detectable,
             row.contrast.role == "primary",
-            tuple(one.difference for one in row.contrast.by_seed) if with_seeds else (),
+            tuple(estimate.difference for estimate in row.contrast.by_seed) if with_seeds else (),
         )
         for row in rows
     ]
@@ -154,9 +155,11 @@ def kind_chart(result: StudyResult, arms: Sequence[str]) -> Markup | None:
     for kind, is_new, shares in table.rows:
         arm_shares = [(table.arms[index].arm, shares[index]) for index in places]
         kind_marks = [
-            Mark(tone_of(result, arm), one.rate, one.low, one.high) for arm, one in arm_shares if one is not None
+            Mark(tone_of(result, arm), share.rate, share.low, share.high)
+            for arm, share in arm_shares
+            if share is not None
         ]
-        text = " → ".join(percent(one.rate if one else None, digits=0) for _, one in arm_shares)
+        text = " → ".join(percent(share.rate if share else None, digits=0) for _, share in arm_shares)
         rows.append((kind + (" · never in training" if is_new else ""), text, kind_marks))
     if not rows or not places:
         return None

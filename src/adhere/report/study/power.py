@@ -27,12 +27,12 @@ NOTE = (
 
 def source_sentence(parts: Sequence[Components], *, own: Sequence[Design] = (), is_guess: bool) -> str:
     """Say where the variances come from, how far they apply, and which designs come first."""
-    first = "; ".join(f"{one.seeds} seeds, {one.prompts} prompts" for one in own)
+    first = "; ".join(f"{design.seeds} seeds, {design.prompts} prompts" for design in own)
     return _of_variances(parts, is_guess=is_guess) + (f" First the design of the given file: {first}." if own else "")
 
 
 def _of_variances(parts: Sequence[Components], *, is_guess: bool) -> str:
-    names = ", ".join(one.name for one in parts)
+    names = ", ".join(part.name for part in parts)
     if is_guess:
         return (
             f"Nothing was measured for this question. The variances are those of {names}: a guess. A pilot of two or "
@@ -54,7 +54,7 @@ def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
             count(row.seeds),
             count(row.prompts),
             points(row.detectable, is_signed=False),
-            *(percent(one, digits=0) for one in row.power),
+            *(percent(power, digits=0) for power in row.power),
             decimal(row.hours),
         ]
         for row in rows

@@ -27,11 +27,11 @@ def reproduction_text(reproduction: Reproduction, *, width: int = 100) -> str:
     """Return how far the values agree, then what today's rule says and what decides it."""
     rows = [["without", "difference", "interval"]]
     rows += [
-        [f"seed {seed}", points(one.difference), points_interval(one.low, one.high)]
-        for seed, one in reproduction.without_seed.items()
+        [f"seed {seed}", points(effect.difference), points_interval(effect.low, effect.high)]
+        for seed, effect in reproduction.without_seed.items()
     ]
-    differ = Counter(one.what.split(".")[0].split("[")[0] for one in reproduction.differences)
-    arms = [[name, percent(one.passed), percent(one.sound)] for name, one in reproduction.arms.items()]
+    differ = Counter(row.what.split(".")[0].split("[")[0] for row in reproduction.differences)
+    arms = [[name, percent(rates.passed), percent(rates.sound)] for name, rates in reproduction.arms.items()]
     kinds = reproduction.kinds
     lines = [
         heading(f"Study {one_line(reproduction.study)}, computed again from its records"),
@@ -76,10 +76,10 @@ def starts_reproduction_text(reproduction: StartsReproduction, *, width: int = 1
         "",
         paragraph(reproduction.holds, width=width),
     ]
-    each = [
-        f"{_part_words(start)}\n\n{reproduction_text(one, width=width)}" for start, one in reproduction.starts.items()
+    texts = [
+        f"{_part_words(start)}\n\n{reproduction_text(part, width=width)}" for start, part in reproduction.starts.items()
     ]
-    return "\n".join([*each, *lines]) + "\n"
+    return "\n".join([*texts, *lines]) + "\n"
 
 
 def _noun(reproduction: StartsReproduction) -> str:
@@ -93,8 +93,8 @@ def _part_words(part: str) -> str:
 def _difference_lines(differences: Sequence[Disagreement], *, width: int) -> list[str]:
     """Return the first values that differ, and how many more there are."""
     lines = [
-        paragraph(f"{one.what}: stored {one.stored!r}, found {one.found!r}", width=width, label="✗", hang=2)
-        for one in differences[:MOST_DIFFERENCES]
+        paragraph(f"{row.what}: stored {row.stored!r}, found {row.found!r}", width=width, label="✗", hang=2)
+        for row in differences[:MOST_DIFFERENCES]
     ]
     more = len(differences) - MOST_DIFFERENCES
     return [*lines, f"  … and {plural(more, 'more value')}"] if more > 0 else lines

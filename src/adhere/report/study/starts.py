@@ -27,7 +27,7 @@ def starts_text(result: StartsResult, *, width: int = 100) -> str:
         paragraph(result.holds, width=width),
         "",
         text_table([HEADINGS, *start_rows(result)], width=width, left=2),
-        *(paragraph(between_sentence(one), width=width) for one in result.between),
+        *(paragraph(between_sentence(contrast), width=width) for contrast in result.between),
         *further_lines(result, width=width),
     ]
     return "\n".join(lines) + "\n"
@@ -41,11 +41,11 @@ def starts_html(result: StartsResult) -> str:
         headings=HEADINGS,
         rows=start_rows(result),
         chart=parts_chart(
-            [(one.start, one.primary) for one in result.starts],
+            [(row.start, row.primary) for row in result.starts],
             result.pooled,
             name="The difference from each start. " + result.holds,
         ),
-        between=[between_sentence(one) for one in result.between],
+        between=[between_sentence(contrast) for contrast in result.between],
         further=further_rows(result),
     )
 
@@ -54,7 +54,7 @@ def further_lines(result: StartsResult, *, width: int) -> list[str]:
     """Return the study's other contrasts, a block each: each start, then all together."""
     lines = []
     for label, *values in further_rows(result):
-        names = [*(one.start for one in result.starts), "all together"]
+        names = [*(row.start for row in result.starts), "all together"]
         lines += ["", paragraph(label, width=width)]
         lines.append(text_table([*zip(names, values, strict=True)], width=width, left=2))
     return lines
@@ -64,11 +64,15 @@ def further_rows(result: StartsResult) -> list[list[str]]:
     """Return a row for each other contrast: what and where, then difference and interval from each start and in all."""
     rows = []
     for across in result.further:
-        one = across.pooled
+        contrast = across.pooled
         where = (
-            one.slice if not across.suite else across.suite if one.slice == "all" else f"{across.suite}, {one.slice}"
+            contrast.slice
+            if not across.suite
+            else across.suite
+            if contrast.slice == "all"
+            else f"{across.suite}, {contrast.slice}"
         )
-        rows.append([f"{one.treatment} over {one.control} ({where})", *map(_brief, (*across.each, one))])
+        rows.append([f"{contrast.treatment} over {contrast.control} ({where})", *map(_brief, (*across.each, contrast))])
     return rows
 
 
@@ -78,8 +82,8 @@ def _brief(contrast: Contrast) -> str:
 
 def start_rows(result: StartsResult) -> list[list[str]]:
     """Return a row for each start, then one for all together."""
-    each = [[one.start, one.answer, *_numbers(one.primary)] for one in result.starts]
-    return [*each, ["all together", "", *_numbers(result.pooled)]]
+    rows = [[row.start, row.answer, *_numbers(row.primary)] for row in result.starts]
+    return [*rows, ["all together", "", *_numbers(result.pooled)]]
 
 
 def between_sentence(contrast: Contrast) -> str:
@@ -111,15 +115,15 @@ def parts_chart(parts: Sequence[tuple[str, Contrast]], together: Contrast, *, na
     differences = [
         Difference(
             label,
-            one.difference,
-            one.low,
-            one.high,
-            points_and_interval(one),
-            effect(one).direction,
-            one.minimum_detectable,
+            contrast.difference,
+            contrast.low,
+            contrast.high,
+            points_and_interval(contrast),
+            effect(contrast).direction,
+            contrast.minimum_detectable,
             label == "all together",
-            tuple(seed.difference for seed in one.by_seed),
+            tuple(seed.difference for seed in contrast.by_seed),
         )
-        for label, one in rows
+        for label, contrast in rows
     ]
     return forest(differences, name=name)

@@ -173,7 +173,7 @@ def _guards(result: StudyResult, width: int) -> str:
         lines += ["", "  The letter alone:", traps, paragraph(view.TRAPS_NOTE, width=width, hang=2)]
     if result.matched:
         lines += ["", "  Equal compute, measured:"]
-        lines += [paragraph(view.matched_sentence(one), width=width, label="·", hang=4) for one in result.matched]
+        lines += [paragraph(view.matched_sentence(match), width=width, label="·", hang=4) for match in result.matched]
     return "\n".join(lines)
 
 

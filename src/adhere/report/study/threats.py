@@ -26,8 +26,8 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         ("The gain may have been bought: ", "The gain may have cost something else: ") if is_gain else ("", "")
     )
     worse_tasks = [side.task for side in result.sides.tests if side.outcome == "violated"] if result.sides else []
-    unequal = [one for one in result.matched if not one.within]
-    signs = {one.difference > 0 for one in primary.by_seed if one.difference}
+    unequal = [match for match in result.matched if not match.within]
+    signs = {estimate.difference > 0 for estimate in primary.by_seed if estimate.difference}
     return [
         f"The spec was changed after results were there ({plural(len(late), 'change')}): "
         "the rule is no longer one fixed beforehand."
@@ -52,8 +52,8 @@ def _of_the_answer(result: StudyResult) -> list[str]:
 
 def _of_others(result: StudyResult) -> list[str]:
     """List the doubts about arms that others trained: what differs or is unknown, and when the rule was registered."""
-    differs = [f"{one.what} ({one.told})" for one in result.alike if one.state == "differs"]
-    unknown = [one.what for one in result.alike if one.state == "unknown"]
+    differs = [f"{aspect.what} ({aspect.told})" for aspect in result.alike if aspect.state == "differs"]
+    unknown = [aspect.what for aspect in result.alike if aspect.state == "unknown"]
     return [
         registered_sentence(result),
         sentence(f"Not equal between the arms, so it may be the reason: {'; '.join(differs)}") if differs else "",
@@ -66,40 +66,41 @@ def _of_others(result: StudyResult) -> list[str]:
 
 def registered_sentence(result: StudyResult) -> str:
     """Say whether the rule was fixed before there were answers, as far as this study can show it."""
-    one = result.registered
-    if one is None:
+    record = result.registered
+    if record is None:
         return (
             "The rule is not shown to be registered before the answers were there (times of files prove nothing; "
             "adhere study SPEC --register does)."
         )
-    if one.sha256 != result.spec_sha256 or result.changes:
-        return f"A rule was registered at {one.at}, and the spec was changed since: this is not the registered rule."
-    return f"The rule was registered at {one.at}, while none of the answers was there."
+    if record.sha256 != result.spec_sha256 or result.changes:
+        return f"A rule was registered at {record.at}, and the spec was changed since: this is not the registered rule."
+    return f"The rule was registered at {record.at}, while none of the answers was there."
 
 
 def overlap_sentences(result: StudyResult) -> list[str]:
     """Say whether test prompts occur in the rows that arms were trained on, as far as their authors name the rows."""
     sentences = []
-    for one in result.overlaps:
-        where = ", ".join(f"a prompt of {name} ({n})" for name, n in one.against.items())
-        some = f" ({'; '.join(one.shown)})" if one.shown else ""
+    for overlap in result.overlaps:
+        where = ", ".join(f"a prompt of {name} ({n})" for name, n in overlap.against.items())
+        examples = f" ({'; '.join(overlap.shown)})" if overlap.shown else ""
+        rows = f"{overlap.rows} rows of {overlap.file}, on which {overlap.arm} was trained,"
         sentences.append(
-            f"{one.repeated} of {one.rows} rows of {one.file}, on which {one.arm} was trained, repeat {where}{some}."
-            if one.repeated
-            else f"None of the {one.rows} rows of {one.file}, on which {one.arm} was trained, repeats a prompt."
+            f"{overlap.repeated} of {rows} repeat {where}{examples}."
+            if overlap.repeated
+            else f"None of the {rows} repeats a prompt."
         )
     return sentences
 
 
 def draws_sentence(result: StudyResult) -> str:
     """Say what several answers to a prompt add to the interval; empty if one was drawn."""
-    one = result.draws
-    if one is None:
+    part = result.draws
+    if part is None:
         return ""
-    share = "an unknown part" if one.share is None else percent(one.share, digits=0)
+    share = "an unknown part" if part.share is None else percent(part.share, digits=0)
     return (
-        f"{one.draws} answers a prompt at temperature {one.temperature:g}: {share} of the variance behind the interval "
-        "comes from drawing."
+        f"{part.draws} answers a prompt at temperature {part.temperature:g}: {share} of the variance behind the "
+        "interval comes from drawing."
     )
 
 
@@ -159,7 +160,9 @@ def _at_the_edge(tuning: Tuning) -> list[str]:
     edges = []
     for stage in tuning.stages:
         for name, value in stage.trials[stage.chosen].settings.items():
-            values = {trial_value for one in stage.trials if isinstance(trial_value := one.settings[name], int | float)}
+            values = {
+                trial_value for trial in stage.trials if isinstance(trial_value := trial.settings[name], int | float)
+            }
             if len(values) >= 3 and value in (min(values), max(values)):
                 edges.append(f"{stage.stage} {name} {value}")
     return edges

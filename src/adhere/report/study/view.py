@@ -148,7 +148,7 @@ def growth_rows(result: StudyResult) -> list[list[str]]:
     """
     if result.growth is None:
         return []
-    beside = {one.treatment: one for one in result.growth.between}
+    beside = {contrast.treatment: contrast for contrast in result.growth.between}
     rows = []
     for point in result.growth.points:
         over = beside.get(point.arm)
@@ -167,7 +167,7 @@ ALIKE_HEADINGS = ("what", "between the arms", "as far as it was seen")
 
 def alike_rows(result: StudyResult) -> list[list[str]]:
     """Return what was equal between arms that others trained, what differed, and what is unknown."""
-    return [[one.what, one.state, one.told] for one in result.alike]
+    return [[aspect.what, aspect.state, aspect.told] for aspect in result.alike]
 
 
 TRAP_HEADINGS = ("arm", "answers", "take a trap", "keep every instruction", "of these the letter alone", "traps")
@@ -282,7 +282,7 @@ def by_seed(contrast: Contrast) -> str:
     """Return every seed's difference, as in "seed 0 +3.1; seed 1 +2.0"; empty for a single seed."""
     if len(contrast.by_seed) < 2:
         return ""
-    return "; ".join(f"seed {one.seed} {points(one.difference)}" for one in contrast.by_seed)
+    return "; ".join(f"seed {estimate.seed} {points(estimate.difference)}" for estimate in contrast.by_seed)
 
 
 def changes_of(result: StudyResult) -> list[str]:
@@ -333,14 +333,14 @@ def price_of(result: StudyResult) -> Price | None:
     It names violated guards, including the treatment's loss of plain English.
     """
     treatment = result.verdict.primary.treatment
-    tests = [*result.guards, *(one for one in result.tax if one.treatment == treatment)]
+    tests = [*result.guards, *(test for test in result.tax if test.treatment == treatment)]
     if not tests:
         return None
-    violations = list(dict.fromkeys(_price(one, result) for one in tests if one.outcome == "violated"))
+    violations = list(dict.fromkeys(_price(test, result) for test in tests if test.outcome == "violated"))
     if violations:
         lead = "Given up for it" if (result.verdict.primary.difference or 0) > 0 else f"Worse in {treatment}"
         return Price("violated", f"✗ {lead}: {'; '.join(violations)}")
-    open_ = sum(one.outcome == "undecided" for one in tests)
+    open_ = sum(test.outcome == "undecided" for test in tests)
     if open_:
         return Price("undecided", f"? No guard is violated; {open_} of {len(tests)} are undecided")
     return Price("holds", f"✓ No guard is violated ({plural(len(tests), 'test')})")
@@ -432,9 +432,9 @@ def suites_line(result: StudyResult) -> str:
         over = []
         for control in dict.fromkeys([first.control, *starts]):
             pair = (first.treatment, control)
-            changes = [_change(one) for one in suite.contrasts if (one.treatment, one.control) == pair]
+            changes = [_change(test) for test in suite.contrasts if (test.treatment, test.control) == pair]
             if changes:  # the rates, and those of what counts behind them
-                what_counts = next((one.slice for one in suite.contrasts if one.slice in COUNTED), "sound")
+                what_counts = next((test.slice for test in suite.contrasts if test.slice in COUNTED), "sound")
                 over.append(f"over {control} {f' [{what_counts}: '.join(changes)}{']' * (len(changes) - 1)}")
         lines.append(f"{name} {', '.join(over)}")
     return "; ".join(lines)
@@ -467,13 +467,13 @@ def trial_rows(result: StudyResult) -> list[TrialRow]:
     """Return every trial of every tuned stage, in the order of its grid."""
     rows = []
     for stage in result.tuning.stages if result.tuning else ():
-        for number, one in enumerate(stage.trials):
-            settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
-            rate = "failed" if one.rate is None else percent(one.rate)
-            if len(one.rates) > 1:
-                rate += f" ({', '.join(percent(each) for each in one.rates)})"
+        for number, trial in enumerate(stage.trials):
+            settings = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
+            rate = "failed" if trial.rate is None else percent(trial.rate)
+            if len(trial.rates) > 1:
+                rate += f" ({', '.join(percent(seed_rate) for seed_rate in trial.rates)})"
             chosen = "yes" if number == stage.chosen else ""
-            cells = (stage.stage, settings, chosen, rate, count(one.tokens), decimal(one.minutes))
+            cells = (stage.stage, settings, chosen, rate, count(trial.tokens), decimal(trial.minutes))
             rows.append(TrialRow(cells, number == stage.chosen))
     return rows
 
@@ -524,7 +524,7 @@ def _finals_sentence(tuning: Tuning) -> list[str]:
     if not tuning.final_seeds:
         return []
     best = {
-        tuned_stage.stage: sum(len(one.rates) == _most_rates(tuned_stage) for one in tuned_stage.trials)
+        tuned_stage.stage: sum(len(trial.rates) == _most_rates(tuned_stage) for trial in tuned_stage.trials)
         for tuned_stage in tuning.stages
     }
     counts = ", ".join(f"{stage} {number}" for stage, number in best.items())
@@ -533,7 +533,7 @@ def _finals_sentence(tuning: Tuning) -> list[str]:
 
 
 def _most_rates(stage: TunedStage) -> int:
-    return max(len(one.rates) for one in stage.trials)
+    return max(len(trial.rates) for trial in stage.trials)
 
 
 def _apart_sentence(tuning: Tuning) -> str:
@@ -574,10 +574,10 @@ def tax_rows(result: StudyResult) -> list[list[str]]:
     """Return the cells under TAX_HEADINGS for each arm: its perplexity of plain text, and that of the start model."""
     return [
         [
-            one.treatment, decimal(one.value_treatment), decimal(one.value_control), percent(one.worse),
-            percent_interval(one.low, one.high), one.outcome,
+            test.treatment, decimal(test.value_treatment), decimal(test.value_control), percent(test.worse),
+            percent_interval(test.low, test.high), test.outcome,
         ]
-        for one in result.tax
+        for test in result.tax
     ]  # fmt: skip
 
 

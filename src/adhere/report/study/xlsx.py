@@ -28,7 +28,7 @@ def write_study_xlsx(result: StudyResult, path: Path) -> None:
         formats = formats_of(workbook)
         for name, (head, *rows) in sheets(result).items():
             sheet = Sheet(workbook.add_worksheet(name), formats)
-            names = [str(one) for one in head]
+            names = [str(heading) for heading in head]
             sheet.head(
                 names, [_width(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)]
             )
@@ -139,10 +139,12 @@ def _seeds(result: StudyResult) -> list[list[Value]]:
     rows: list[list[Value]] = [
         ["treatment", "control", "slice", "seed", "treatment rate", "control rate", "difference", "gained", "lost"]
     ]
-    for one in result.contrasts:
-        for s in one.by_seed:
+    for contrast in result.contrasts:
+        for s in contrast.by_seed:
             rates = s.rate_treatment, s.rate_control
-            rows.append([one.treatment, one.control, one.slice, s.seed, *rates, s.difference, s.gained, s.lost])
+            rows.append(
+                [contrast.treatment, contrast.control, contrast.slice, s.seed, *rates, s.difference, s.gained, s.lost]
+            )
     return rows
 
 
@@ -167,9 +169,11 @@ def _sides(result: StudyResult) -> list[list[Value]]:
 def _tuning(result: StudyResult) -> list[list[Value]]:
     rows: list[list[Value]] = [["stage", "trial", "settings", "chosen", "dev rate", "tokens trained", "minutes"]]
     for stage in result.tuning.stages if result.tuning else ():
-        for number, one in enumerate(stage.trials):
-            settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
-            rows.append([stage.stage, number, settings, number == stage.chosen, one.rate, one.tokens, one.minutes])
+        for number, trial in enumerate(stage.trials):
+            settings = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
+            rows.append(
+                [stage.stage, number, settings, number == stage.chosen, trial.rate, trial.tokens, trial.minutes]
+            )
     return rows
 
 

@@ -46,22 +46,24 @@ def explain_kind(name: str) -> dict[str, Any]:
             "wordings": [kind.describe({param: f"<{param}>" for param in kind.params})],
             "passing": None,
             "failing": None,
-            "fixes": [{"id": one.id, "what": one.what} for one in fixes() if one.constraint_id == name],
+            "fixes": [{"id": fix.id, "what": fix.what} for fix in fixes() if fix.constraint_id == name],
         }
     ids = {*registry, *published.ids()}
-    family = sorted(one for one in ids if one.startswith(f"{name.partition(':')[0]}:"))
+    family = sorted(kind_id for kind_id in ids if kind_id.startswith(f"{name.partition(':')[0]}:"))
     more = f" {name.partition(':')[0]} has: {', '.join(family)}." if family and ":" not in name else ""
     raise UnknownName(f"Unknown constraint {name!r}.{nearest(name, ids)}{more} (adhere list constraints PATTERN)")
 
 
 def _explain_own(kind: type[Constraint]) -> dict[str, Any]:
     passing, failing = (make(kind.id, **example[0]) for example in (kind.passing, kind.failing))
-    findings = {text: one.check(text) for one, (_, text) in ((passing, kind.passing), (failing, kind.failing))}
+    findings = {
+        text: constraint.check(text) for constraint, (_, text) in ((passing, kind.passing), (failing, kind.failing))
+    }
     return {
         "id": kind.id,
         "part": f"ours, {kind.part} (version {kind.version})",
         "about": inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " "),
-        "params": {one.name: domain_text(one.metadata["domain"]) for one in dataclasses.fields(kind)},
+        "params": {field.name: domain_text(field.metadata["domain"]) for field in dataclasses.fields(kind)},
         "wordings": list(dict.fromkeys(passing.describe(number) for number in range(len(kind.phrasings)))),
         "passing": {"params": kind.passing[0], "text": kind.passing[1], "reason": findings[kind.passing[1]].reason},
         "failing": {"params": kind.failing[0], "text": kind.failing[1], "reason": findings[kind.failing[1]].reason},
@@ -80,6 +82,6 @@ def kind_text(explanation: dict[str, Any], *, width: int = 100) -> str:
         if example is not None:
             text = one_line(example["text"].replace("\n", "⏎"))
             lines.append(paragraph(f"{text} ({example['reason']})", width=width, label=label, hang=12))
-    for one in explanation["fixes"]:
-        lines.append(paragraph(f"{one['id']}: {one['what']}", width=width, label="defect", hang=12))
+    for fix in explanation["fixes"]:
+        lines.append(paragraph(f"{fix['id']}: {fix['what']}", width=width, label="defect", hang=12))
     return "\n".join(lines)

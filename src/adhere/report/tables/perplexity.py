@@ -15,22 +15,22 @@ def perplexity_text(perplexities: Sequence[Perplexity], tests: Sequence[SideTest
     rows = [["model", "texts", "tokens", "perplexity", "bits a byte"]]
     rows += [
         [
-            one.model,
-            count(len(one.scores)),
-            count(sum(score.tokens for score in one.scores)),
-            decimal(one.perplexity, digits=2),
-            decimal(one.bits_per_byte, digits=3),
+            perplexity.model,
+            count(len(perplexity.scores)),
+            count(sum(score.tokens for score in perplexity.scores)),
+            decimal(perplexity.perplexity, digits=2),
+            decimal(perplexity.bits_per_byte, digits=3),
         ]
-        for one in perplexities
+        for perplexity in perplexities
     ]
     lines = [text_table(rows, width=width)]
-    for one, test in zip(perplexities, tests, strict=False):
+    for perplexity, test in zip(perplexities, tests, strict=False):
         if test.worse is None:
-            lines.append(paragraph(f"{one.model} against {perplexities[-1].model}: {test.reason}", width=width))
+            lines.append(paragraph(f"{perplexity.model} against {perplexities[-1].model}: {test.reason}", width=width))
             continue
         lines.append(
             paragraph(
-                f"{one.model} against {perplexities[-1].model}: {test.score.replace('_', ' ')} "
+                f"{perplexity.model} against {perplexities[-1].model}: {test.score.replace('_', ' ')} "
                 f"{percent_change(test.worse)} ({percent_change(test.low)}…{percent_change(test.high)}, "
                 f"paired by {test.n} texts); margin {percent_change(test.margin)}: {test.outcome}",
                 width=width,

@@ -29,10 +29,10 @@ def traps_text(trap_score: TrapScore, *, width: int = 100) -> str:
         rows = [[trap, count(n)] for trap, n in trap_score.by_trap.items()]
         lines.append(text_table([["trap", "answers"], *rows], width=width))
     if trap_score.by_step:
-        rows = [[str(one.step), count(one.answers), count(one.taken)] for one in trap_score.by_step]
+        rows = [[str(step.step), count(step.answers), count(step.taken)] for step in trap_score.by_step]
         lines.append(text_table([["step", "answers", "take a trap"], *rows], width=width))
     lines += [
-        paragraph(f"{one.key}: {', '.join(one.traps)}: {one.answer[:120]!r}", width=width)
-        for one in trap_score.examples
+        paragraph(f"{example.key}: {', '.join(example.traps)}: {example.answer[:120]!r}", width=width)
+        for example in trap_score.examples
     ]
     return "\n".join(lines)

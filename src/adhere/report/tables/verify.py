@@ -125,7 +125,7 @@ def _skipped_lines(verification: Verification, width: int) -> list[str]:
     rows = verification.accounting.rows
     if not rows.skipped:
         return []
-    why = ", ".join(f"{count(n)} {what}" for what, n in rows.skipped_because.items())
+    why = ", ".join(f"{count(n)} {reason}" for reason, n in rows.skipped_because.items())
     lines = [paragraph(f"Skipped {count(rows.skipped)} of {plural(rows.read, 'row')}: {why}", width=width)]
     lines += [paragraph(problem, width=width, indent=4) for problem in verification.skipped[:SHOWN]]
     if rows.skipped > SHOWN:

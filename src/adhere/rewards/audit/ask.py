@@ -72,54 +72,58 @@ def open_reward(target: str) -> AuditedReward:
     if not module_name or not name:
         raise UsageError(f"{target!r} must be package.module:reward, such as adhere.rewards:judge_reward")
     try:
-        thing: Any = importlib.import_module(module_name)
+        reward: Any = importlib.import_module(module_name)
         for part in name.split("."):
-            thing = getattr(thing, part)
+            reward = getattr(reward, part)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{target}: {error}. Run it where the module can be imported (PYTHONPATH)") from error
-    return as_reward(thing, target)
+    return as_reward(reward, target)
 
 
-def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
+def as_reward(reward: Any, name: str = "reward") -> AuditedReward:
     """Wrap anything that pays for answers, so that an audit can call it.
 
     Raises:
         UsageError: Its signature is of no known kind.
     """
     for kind, is_one, make in _KINDS:
-        if is_one(thing):
-            return AuditedReward(name, kind, make(thing), thing)
-    if callable(thing) and not _needs(thing):
-        return as_reward(thing(), name)
+        if is_one(reward):
+            return AuditedReward(name, kind, make(reward), reward)
+    if callable(reward) and not _needs(reward):
+        return as_reward(reward(), name)
     raise UsageError(
-        f"{name}: {thing!r:.80} is no reward that is known. It may take completions (TRL), completion (verifiers), "
+        f"{name}: {reward!r:.80} is no reward that is known. It may take completions (TRL), completion (verifiers), "
         "solution_str (verl), queries (OpenRLHF), (prompt, answer) or (answer), or be an environment"
     )
 
 
-def _parameters(thing: Any) -> Mapping[str, inspect.Parameter]:
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a callable by name; empty for some built-ins, which do not state them."""
     try:
-        return inspect.signature(thing).parameters
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
 
 
-def _needs(thing: Any) -> list[str]:
+def _needs(function: Any) -> list[str]:
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [one.name for one in _parameters(thing).values() if one.default is one.empty and one.kind not in kinds]
+    return [
+        parameter.name
+        for parameter in _parameters(function).values()
+        if parameter.default is parameter.empty and parameter.kind not in kinds
+    ]
 
 
 def _takes(name: str) -> Callable[[Any], bool]:
-    return lambda thing: callable(thing) and not inspect.isclass(thing) and name in _parameters(thing)
+    return lambda reward: callable(reward) and not inspect.isclass(reward) and name in _parameters(reward)
 
 
 def _has(*names: str) -> Callable[[Any], bool]:
-    return lambda thing: not inspect.isclass(thing) and all(hasattr(thing, name) for name in names)
+    return lambda reward: not inspect.isclass(reward) and all(hasattr(reward, name) for name in names)
 
 
-def _is_plain(thing: Any) -> bool:
-    return callable(thing) and not inspect.isclass(thing) and len(_needs(thing)) in {1, 2}
+def _is_plain(reward: Any) -> bool:
+    return callable(reward) and not inspect.isclass(reward) and len(_needs(reward)) in {1, 2}
 
 
 def _trl(reward: Any) -> Pay:
@@ -140,7 +144,7 @@ def _only(rewards: Any) -> Any:
 
 def _verifiers(reward: Any) -> Pay:
     names = _parameters(reward)
-    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in names.values())
+    takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in names.values())
 
     def pay(row: AuditRow, answer: str) -> Any:
         prompt = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
@@ -196,7 +200,7 @@ def _openenv(environment: Any) -> Pay:
     hints = typing.get_type_hints(environment.step)
     action = next((hint for name, hint in hints.items() if name not in {"return", "timeout_s"}), str)
     fields = getattr(action, "model_fields", {})
-    name = next((one for one in ("answer", "message", "text", "content", "response") if one in fields), None)
+    name = next((field for field in ("answer", "message", "text", "content", "response") if field in fields), None)
 
     def pay(row: AuditRow, answer: str) -> Any:
         observation = environment.reset(

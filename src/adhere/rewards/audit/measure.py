@@ -89,7 +89,7 @@ class Audit(Record, frozen=True):
     @property
     def winners(self) -> tuple[AuditedScript, ...]:
         """Scripts that earn more than honest answers do."""
-        return tuple(one for one in self.scripts if one.earns_more)
+        return tuple(script for script in self.scripts if script.earns_more)
 
     @property
     def holds(self) -> bool:
@@ -98,7 +98,7 @@ class Audit(Record, frozen=True):
 
     def as_json(self) -> dict[str, Json]:
         """Return the audit as `--json` prints it."""
-        return {**msgspec.to_builtins(self), "holds": self.holds, "winners": [one.name for one in self.winners]}
+        return {**msgspec.to_builtins(self), "holds": self.holds, "winners": [script.name for script in self.winners]}
 
 
 def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress | None = None) -> Audit:
@@ -122,7 +122,9 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
             f"{reward.name}: no honest answer earned a number: {next(iter(troubles), 'nothing was asked')}"
         )
     best = [max((value for value in values if value is not None), default=None) for values in honest]
-    mean = [fmean(some) if (some := [one for one in values if one is not None]) else None for values in honest]
+    mean = [
+        fmean(scores) if (scores := [score for score in values if score is not None]) else None for values in honest
+    ]
     audited_scripts: list[AuditedScript] = []
     scripts = list(scripts_for(rows))
     with (progress or Silent()).step("audit", len(scripts), "scripts") as bar:
@@ -135,7 +137,7 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
         reward.kind,
         len(rows),
         {"mean": fmean(honest_rewards), "n": len(honest_rewards)},
-        tuple(sorted(audited_scripts, key=lambda one: -1.0 if one.mean is None else one.mean, reverse=True)),
+        tuple(sorted(audited_scripts, key=lambda script: -1.0 if script.mean is None else script.mean, reverse=True)),
         tuple(_pair_gaps(rows, honest, ask)),
         tuple(troubles),
     )

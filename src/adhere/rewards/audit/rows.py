@@ -59,7 +59,7 @@ def _row(row: dict[str, Any]) -> AuditRow:
         )
     answer_column = row[name]
     answers = answer_column if name == "honest" and isinstance(answer_column, list) else [answer_column]
-    honest = tuple(text for one in answers if (text := answer_of(one)))
+    honest = tuple(text for answer in answers if (text := answer_of(answer)))
     if not honest:
         raise UsageError(f"{name} holds no answer: {answer_column!r:.60}")
     return AuditRow(row["prompt"], honest, {key: value for key, value in row.items() if key not in {"prompt", name}})

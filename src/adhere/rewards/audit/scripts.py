@@ -33,8 +33,8 @@ def scripts_for(rows: Sequence[AuditRow]) -> Iterator[Script]:
     """Yield every script with its answers to the rows."""
     for name, text in (("nothing", ""), ("a blank", " \n")):
         yield Script(name, "empty", [text] * len(rows))
-    for one in ANSWERERS:
-        yield Script(one.name, one.group, [one.answer(row.asked) for row in rows])
+    for answerer in ANSWERERS:
+        yield Script(answerer.name, answerer.group, [answerer.answer(row.asked) for row in rows])
     of_next = [row.honest[0] if len(rows) > 1 else None for row in (*rows[1:], *rows[:1])]
     yield Script("another prompt's answer", "changed", of_next)
     for name, change in _CHANGES.items():
@@ -70,8 +70,8 @@ def _exploits(row: AuditRow) -> dict[str, str]:
     """Return, by shape, answers that pass one constraint and do nothing else; of each shape, the first constraint's."""
     texts_by_shape: dict[str, str] = {}
     for ref in row.refs:
-        for one in exploits_of(resolve(ref), row.asked, row.honest):
-            texts_by_shape.setdefault(one.shape, one.text)
+        for exploit in exploits_of(resolve(ref), row.asked, row.honest):
+            texts_by_shape.setdefault(exploit.shape, exploit.text)
     return texts_by_shape
 
 

@@ -31,12 +31,12 @@ def estimate_asking(
     `suites` holds the suite of the verdict under "" and the others by name.
     """
     open_tasks = [task for task in tasks if not done[task.name]]
-    here = max(map(_bytes, sources.values()), default=0.0)
-    prompts = sum(len(one.prompts) for one in suites.values())
+    largest = max(map(_bytes, sources.values()), default=0.0)
+    prompts = sum(len(suite.prompts) for suite in suites.values())
     return Estimate(
         cells=(),
         pools=(),
-        memory_bytes=max(EVALUATION_BYTES, 2.5 * here) if here else 5e8,
+        memory_bytes=max(EVALUATION_BYTES, 2.5 * largest) if largest else 5e8,
         disk_bytes=5e7 + 4e3 * len(open_tasks) * spec.draws * prompts,
         parameters=0,
         source="not estimated",
@@ -62,12 +62,15 @@ def _lines(
     yield f"Study {spec.name}: {len(spec.arms)} arms that others trained, seeds {seeds}; nothing is trained here"
     for task in tasks:
         if isinstance(task.item, Evaluation):
-            one, suite = sources[task.item.arm, task.item.seed], suites[task.item.suite]
-            state = "finished" if done[task.name] else one.trouble or "to do"
-            yield f"  evaluate    {one.label} on {len(suite.prompts)} prompts of {suite.name}: {one.name}, {state}"
-            if one.engine == "vllm" and not one.trouble:
-                yield f"              {_server(one.name.partition('/')[2], None)}"
-    answers = sum(len(suites[one.item.suite].prompts) for one in tasks if isinstance(one.item, Evaluation)) * spec.draws
+            source, suite = sources[task.item.arm, task.item.seed], suites[task.item.suite]
+            state = "finished" if done[task.name] else source.trouble or "to do"
+            noun = f"{len(suite.prompts)} prompts of {suite.name}"
+            yield f"  evaluate    {source.label} on {noun}: {source.name}, {state}"
+            if source.engine == "vllm" and not source.trouble:
+                yield f"              {_server(source.name.partition('/')[2], None)}"
+    answers = (
+        sum(len(suites[task.item.suite].prompts) for task in tasks if isinstance(task.item, Evaluation)) * spec.draws
+    )
     n_open = sum(not done[task.name] for task in tasks)
     yield f"  in all      {answers:,} answers, {n_open} of {len(tasks)} evaluations left; minutes are not estimated"
 

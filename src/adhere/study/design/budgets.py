@@ -26,7 +26,7 @@ def with_budgets(spec: StudySpec) -> StudySpec:
     verdict_arms = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
     stages, arms = dict(spec.stages), list(spec.arms)
     names = {arm.name for arm in arms}
-    for budget in (one for one in spec.budgets if one != 1):
+    for budget in (factor for factor in spec.budgets if factor != 1):
         for arm in verdict_arms:
             if budget_name(arm.name, budget) in names:
                 continue
@@ -34,7 +34,7 @@ def with_budgets(spec: StudySpec) -> StudySpec:
             for name in online:
                 table: dict[str, Json] = {**spec.stages[name], "budget": budget}
                 equal_compute_to = table.get("equal_compute_to")
-                if equal_compute_to in [one.name for one in verdict_arms]:
+                if equal_compute_to in [verdict_arm.name for verdict_arm in verdict_arms]:
                     table["equal_compute_to"] = budget_name(str(equal_compute_to), budget)
                 stages[budget_name(name, budget)] = table
             grown = [budget_name(name, budget) if name in online else name for name in arm.stages]

@@ -40,7 +40,7 @@ def by_trl(
     Raises:
         SpecError: TRL has no such trainer, or no counterpart of a setting.
     """
-    trainers = {stage: one for stage, one in {**TRL, **EXPERIMENTAL}.items() if stage != "reward-model"}
+    trainers = {stage: trainer for stage, trainer in {**TRL, **EXPERIMENTAL}.items() if stage != "reward-model"}
     if spec.stage not in trainers:
         raise SpecError(f"stages.{name}.trainer: TRL trains no policy by {spec.stage!r}; it has {', '.join(trainers)}")
     trainer, config, table = trainers[spec.stage]

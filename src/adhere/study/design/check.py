@@ -165,7 +165,7 @@ def _require_start(spec: StudySpec) -> None:
             "others trained take models = '…' instead of stages"
         )
     if spec.starts:
-        _require_unique("start", [one.model for one in spec.each_start])
+        _require_unique("start", [start.model for start in spec.each_start])
 
 
 def _require_suites(spec: StudySpec) -> None:

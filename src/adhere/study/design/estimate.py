@@ -131,12 +131,12 @@ class Estimate(NamedTuple):
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
         for name, suite_cost in self.suites.items():
-            what = f"prompts of {name or spec.asked}, answers of up to {suite_cost.size.most_tokens} tokens"
+            noun = f"prompts of {name or spec.asked}, answers of up to {suite_cost.size.most_tokens} tokens"
             if not name and not spec.asked:
-                what = "held-out prompts"
-            times = sum(one.suite == name for one in plan.evaluations)
+                noun = "held-out prompts"
+            times = sum(evaluation.suite == name for evaluation in plan.evaluations)
             lines.append(
-                f"  evaluate    {times} times {suite_cost.size.prompts} {what}, "
+                f"  evaluate    {times} times {suite_cost.size.prompts} {noun}, "
                 f"{suite_cost.left} left{_minutes_left(suite_cost.minutes, done=not suite_cost.left)}"
             )
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
@@ -263,7 +263,7 @@ def timetable(open_tasks: Sequence[tuple[Task, float]], jobs: int) -> float:
     ends = {task.name: math.inf for task, _ in open_tasks}
     waiting, now, busy = list(open_tasks), 0.0, list[float]()
     while waiting:
-        ready = next((one for one in waiting if all(ends.get(name, 0.0) <= now for name in one[0].needs)), None)
+        ready = next((pair for pair in waiting if all(ends.get(name, 0.0) <= now for name in pair[0].needs)), None)
         if ready is not None and len(busy) < jobs:
             waiting.remove(ready)
             ends[ready[0].name] = now + ready[1]

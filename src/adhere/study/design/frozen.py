@@ -51,14 +51,14 @@ def field_words(field: ChangedField) -> str:
 
 def _by_name(value: Json) -> dict[str, Json] | None:
     """Return the tables of a list by their names; None if the list holds anything else."""
-    if not isinstance(value, list) or not all(isinstance(one, dict) and "name" in one for one in value):
+    if not isinstance(value, list) or not all(isinstance(table, dict) and "name" in table for table in value):
         return None
-    return {str(one["name"]): one for one in value if isinstance(one, dict)}
+    return {str(table["name"]): table for table in value if isinstance(table, dict)}
 
 
 def _plain(value: Json) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{name} {_plain(one)}" for name, one in value.items()) or "nothing"
+        return "; ".join(f"{name} {_plain(part)}" for name, part in value.items()) or "nothing"
     if isinstance(value, list):
         return f"[{', '.join(map(_plain, value))}]"
     return "nothing" if value is None else str(value)

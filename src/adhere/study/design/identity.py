@@ -64,9 +64,9 @@ def training_identity(method: str) -> str:
 
 def _judging(prompts: Iterable[Prompt]) -> Json:
     kinds = {
-        (kind, one.tags.get("profile"))
-        for one in prompts
-        for turn in one.turns
+        (kind, prompt.tags.get("profile"))
+        for prompt in prompts
+        for turn in prompt.turns
         for ref in turn.constraints
         for kind in _ids(ref.id, ref.params)
     }
@@ -101,27 +101,27 @@ def _ids(name: str, params: Json) -> Iterator[str]:
 
 def _foreign(objects: Iterable[object]) -> list[str]:
     """Return the sorted sha256 (hex) of the source files behind those `objects` that other packages define."""
-    files = {file for one in objects if not _is_own(one) for file in _sources(one)}
+    files = {file for member in objects if not _is_own(member) for file in _sources(member)}
     return sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
 
-def _is_own(one: object) -> bool:
-    file = inspect.getsourcefile(inspect.unwrap(_definition(one)))  # type: ignore[arg-type]
+def _is_own(member: object) -> bool:
+    file = inspect.getsourcefile(inspect.unwrap(_definition(member)))  # type: ignore[arg-type]
     return file is not None and Path(file).is_relative_to(Path(adhere.__file__).parent)
 
 
-def _definition(one: object) -> object:
-    while isinstance(one, partial):
-        one = one.func
-    return one if inspect.isclass(one) or inspect.isroutine(one) else type(one)
+def _definition(member: object) -> object:
+    while isinstance(member, partial):
+        member = member.func
+    return member if inspect.isclass(member) or inspect.isroutine(member) else type(member)
 
 
-def _sources(one: object) -> list[Path]:
-    """Return the source files of the whole package that defines `one`, as its modules call each other.
+def _sources(member: object) -> list[Path]:
+    """Return the source files of the whole package that defines `member`, as its modules call each other.
 
-    It is one file if `one` is defined in a single module, and none for a built-in.
+    It is one file if `member` is defined in a single module, and none for a built-in.
     """
-    definition = _definition(one)
+    definition = _definition(member)
     file = inspect.getsourcefile(inspect.unwrap(definition))  # type: ignore[arg-type]
     if file is None:
         return []

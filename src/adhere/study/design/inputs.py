@@ -116,7 +116,7 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
         need("transformers", extra="train")
     suite, suites = held_out_suite(spec), published_suites(spec)
     require_judge(spec, suite.prompts)
-    others = () if spec.data.long is None else [prompt for one in suites.values() for prompt in one.prompts]
+    others = () if spec.data.long is None else [prompt for suite in suites.values() for prompt in suite.prompts]
     inputs = {seed: _inputs(spec, seed, (*suite.prompts, *others)) for seed in (spec.seeds if spec.trains else ())}
     training = [prompt for seed_inputs in inputs.values() for prompt in seed_inputs.everything]
     split = audit(training, () if spec.asked else suite.prompts)
@@ -132,27 +132,29 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     methods = sorted({spec.stage(name).stage.name for name in spec.stages})
     if as_stored:
         code = _stored_code(
-            frozen_study, directory, [DRAW, *(TRAIN + one for one in methods), *(JUDGE + one for one in every_suite)]
+            frozen_study,
+            directory,
+            [DRAW, *(TRAIN + method for method in methods), *(JUDGE + name for name in every_suite)],
         )
     else:
         code = {DRAW: drawing_identity(training)}
         code |= {TRAIN + method: training_identity(method) for method in methods}
         code |= {
-            JUDGE + name: content_hash(sorted(judges_of(one.prompts)))
+            JUDGE + name: content_hash(sorted(judges_of(suite.prompts)))
             if spec.asks_rules
-            else judging_identity(one.prompts)
-            for name, one in every_suite.items()
+            else judging_identity(suite.prompts)
+            for name, suite in every_suite.items()
         }
     hashes = _hashes(spec, inputs, [start_sha256, precisions.rollouts, precisions.layout, code[DRAW]])
-    identities = {place: one.identity for place, one in sources.items()}
+    identities = {place: source.identity for place, source in sources.items()}
     plan = make_plan(spec, hashes, precisions, {method: code[TRAIN + method] for method in methods}, identities)
     tasks = tasks_of(
         spec,
         plan,
         start_sha256=start_sha256,
         suites={
-            name: content_hash([one.sha256, one.sampling.max_new_tokens, code[JUDGE + name]])
-            for name, one in every_suite.items()
+            name: content_hash([suite.sha256, suite.sampling.max_new_tokens, code[JUDGE + name]])
+            for name, suite in every_suite.items()
         },
     )
     shown_prompts = _choose_shown(spec, suite.prompts)
@@ -274,7 +276,7 @@ def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInput
         )[(share - 1) * (count - free) :]
         if data.long is not None and free:
             limit = {"max_new_tokens": f"{data.max_new_tokens} of {data.long.max_new_tokens}"}
-            prompts = tuple(msgspec.structs.replace(one, tags=one.tags | limit) for one in prompts)
+            prompts = tuple(msgspec.structs.replace(prompt, tags=prompt.tags | limit) for prompt in prompts)
             longer_ones = free_prompts(
                 root, share * free, kinds=data.long.kinds, name=f"{name}-{LONG}", among=longer[part]
             )

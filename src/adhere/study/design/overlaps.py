@@ -33,7 +33,7 @@ def find_overlaps(spec: StudySpec, directory: Path, suites: Mapping[str, Suite],
     """
     patterns_by_arm = {arm.name: arm.trained_on for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
     files = {arm: _files(arm, patterns) for arm, patterns in patterns_by_arm.items()}
-    sizes = {str(one): one.stat().st_size for own in files.values() for one in own}
+    sizes = {str(file): file.stat().st_size for own in files.values() for file in own}
     key = content_hash([sizes, {name: suite.sha256 for name, suite in suites.items()}, patterns_by_arm])
     path = directory / FILE
     if path.exists() and (earlier := decode(path.read_bytes(), Overlaps)).key == key:
@@ -55,7 +55,7 @@ def find_overlaps(spec: StudySpec, directory: Path, suites: Mapping[str, Suite],
 
 
 def _files(arm: str, patterns: list[str]) -> list[Path]:
-    files = [Path(one) for pattern in patterns for one in sorted(glob.glob(pattern))]  # noqa: PTH207 - may be absolute
+    files = [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207 - may be absolute
     if not files:
         raise SpecError(f"arms.{arm}.trained_on: {', '.join(patterns)} names no file that is there")
     return files

@@ -40,8 +40,8 @@ class PoolPlan(NamedTuple):
     @property
     def folder(self) -> str:
         """Name of the pool's directory."""
-        what = "plain" if self.like else "data" if self.cell is None else "resampled"
-        return f"{what}{'' if self.share == 1 else self.share}-s{self.seed}-{self.key[:10]}"
+        kind = "plain" if self.like else "data" if self.cell is None else "resampled"
+        return f"{kind}{'' if self.share == 1 else self.share}-s{self.seed}-{self.key[:10]}"
 
 
 class Cell(NamedTuple):
@@ -126,7 +126,7 @@ def make_plan(
     pools: dict[str, PoolPlan] = {}
     cells: dict[str, Cell] = {}
     evaluations = [Evaluation(arm.name, None, None) for arm in spec.arms if arm.is_start]
-    evaluations += [Evaluation(arm, seed, None, source=one) for (arm, seed), one in (sources or {}).items()]
+    evaluations += [Evaluation(arm, seed, None, source=identity) for (arm, seed), identity in (sources or {}).items()]
     for seed in spec.seeds if spec.trains else ():
         first = PoolPlan(seed, content_hash(["pool", seed, inputs[seed].data]), None)
         pools[first.key] = first
@@ -181,7 +181,7 @@ def make_plan(
     read_by = {key for cell in cells.values() for key in cell.pools}
     read_by |= {pools[key].like or "" for key in read_by}
     pools = {key: pool for key, pool in pools.items() if key in read_by}  # a command may name no rows
-    evaluations += [one._replace(suite=name) for name in spec.suite_names for one in evaluations]
+    evaluations += [evaluation._replace(suite=name) for name in spec.suite_names for evaluation in evaluations]
     return Plan(tuple(pools.values()), tuple(cells.values()), tuple(evaluations))
 
 

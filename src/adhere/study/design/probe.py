@@ -98,10 +98,10 @@ def probe(
     else:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool:
-            each = [
+            futures = [
                 pool.submit(measure, spec, prompts, start=start, precisions=precisions, jobs=jobs) for _ in range(jobs)
             ]
-            speeds = mean([one.result() for one in each])
+            speeds = mean([future.result() for future in futures])
     directory.mkdir(parents=True, exist_ok=True)
     write_atomic(directory / file_of(jobs), encode(speeds))
     return speeds
@@ -120,8 +120,8 @@ def threads_each(spec: StudySpec, jobs: int) -> int | None:
 def mean(probes: Sequence[Probe]) -> Probe:
     """Return the mean of each number over the processes, and the seconds of the slowest."""
     names = [field.name for field in msgspec.structs.fields(Probe) if field.type is float]
-    means = {name: sum(getattr(one, name) for one in probes) / len(probes) for name in names}
-    return msgspec.structs.replace(probes[0], **means | {"seconds": max(one.seconds for one in probes)})
+    means = {name: sum(getattr(speeds, name) for speeds in probes) / len(probes) for name in names}
+    return msgspec.structs.replace(probes[0], **means | {"seconds": max(speeds.seconds for speeds in probes)})
 
 
 def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, precisions: Precisions, jobs: int = 1) -> Probe:

@@ -48,10 +48,10 @@ def require_judge(spec: StudySpec, prompts: Iterable[Prompt]) -> None:
     judge = spec.verdict.judge
     if judge is msgspec.UNSET:
         return
-    here = judge_hash(prompts)
-    if judge != here:
+    ours = judge_hash(prompts)
+    if judge != ours:
         raise SpecError(
-            f"verdict.judge = {judge!r}: the judge of adhere {adhere.__version__} for this suite is {here!r}. Install "
+            f"verdict.judge = {judge!r}: the judge of adhere {adhere.__version__} for this suite is {ours!r}. Install "
             "the version that the spec was registered with, or leave `judge` out and say that the judge was changed"
         )
 
@@ -72,15 +72,15 @@ def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Reg
             )
         return registration
     files = [arm.at(seed) for arm, seed in places(spec) if arm.answers is not msgspec.UNSET]
-    there = [name for name in files if Path(name).expanduser().exists()]
+    answer_files = [name for name in files if Path(name).expanduser().exists()]
     evaluation_files = sorted((directory / "evaluations").glob("*.json"))
-    if there or evaluation_files:
-        what = (
-            f"{len(there)} of {len(files)} files of answers ({there[0]})"
-            if there
+    if answer_files or evaluation_files:
+        noun = (
+            f"{len(answer_files)} of {len(files)} files of answers ({answer_files[0]})"
+            if answer_files
             else f"{len(evaluation_files)} evaluations"
         )
-        raise SpecError(f"--register: {what} are there already, so registering now would show nothing")
+        raise SpecError(f"--register: {noun} are there already, so registering now would show nothing")
     registration = Registration(
         version=VERSION,
         sha256=spec_hash(spec),

@@ -78,7 +78,7 @@ def rules_suite(spec: StudySpec) -> Suite:
     for arm, seed in places(spec):
         folder = Path(arm.at(seed)).expanduser()
         if folder.exists():
-            pairs = [(task_names(one, folder), one.solved) for one in read_sessions(folder)]
+            pairs = [(task_names(session, folder), session.solved) for session in read_sessions(folder)]
             sets.append([names for names, _ in pairs])
             states.append([state for _, state in pairs])
     way = way_of(sets)
@@ -129,10 +129,10 @@ def _outcomes_of(rules: Sequence[Rule], session: Session, repo: Path, validity: 
         session.name,
         " ".join(part for part in (session.agent, session.version, session.model) if part),
         session.solved,
-        {one.rule: one.outcome for one in verdicts},
+        {verdict.rule: verdict.outcome for verdict in verdicts},
         {
-            one.rule: (one.reason, "\n".join(f"line {row.line}: {row.quote}" for row in one.evidence))
-            for one in verdicts
+            verdict.rule: (verdict.reason, "\n".join(f"line {row.line}: {row.quote}" for row in verdict.evidence))
+            for verdict in verdicts
         },
     )
 

@@ -83,8 +83,8 @@ def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
     """
     sources = {(arm.name, seed): look_at(arm, seed) for arm, seed in places(spec)}
     for arm in spec.arms:
-        own = [one for (name, _), one in sources.items() if name == arm.name]
-        if own and all(one.trouble for one in own):
+        own = [source for (name, _), source in sources.items() if name == arm.name]
+        if own and all(source.trouble for source in own):
             raise SpecError(f"arms.{arm.name}: {own[0].trouble}. None of its {len(own)} seeds is there")
         _require_different(own)
     if spec.evaluation.across_engines is not True:
@@ -150,7 +150,7 @@ def _stops(directory: Path, tokenizer: Any) -> tuple[int, ...]:
     file = directory / "generation_config.json"
     eos = json.loads(file.read_text(encoding="utf-8")).get("eos_token_id") if file.exists() else None
     ids = eos if isinstance(eos, list) else [eos]
-    return tuple(sorted({int(one) for one in (*ids, tokenizer.eos_token_id) if one is not None}))
+    return tuple(sorted({int(token_id) for token_id in (*ids, tokenizer.eos_token_id) if token_id is not None}))
 
 
 def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
@@ -166,7 +166,7 @@ def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
 def _folder_hash(folder: Path) -> str:
     """Hash all files below a folder, with their names."""
     hashes = []
-    for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as stream:
             hashes.append([file.relative_to(folder).as_posix(), hashlib.file_digest(stream, "sha256").hexdigest()])
     return content_hash(hashes)
@@ -175,14 +175,15 @@ def _folder_hash(folder: Path) -> str:
 def _require_different(own: Sequence[Source]) -> None:
     """Refuse a checkpoint that stands at two seeds, for it would be counted twice."""
     by_identity: dict[str, Source] = {}
-    for one in own:
-        other = by_identity.setdefault(one.identity, one)
-        is_seen = one.kind == "answers" or one.engine in {"transformers", "vllm"}
-        if other is not one and (is_seen or other.name == one.name):
-            what = "answers" if one.kind == "answers" else "weights"
+    for source in own:
+        other = by_identity.setdefault(source.identity, source)
+        is_seen = source.kind == "answers" or source.engine in {"transformers", "vllm"}
+        if other is not source and (is_seen or other.name == source.name):
+            noun = "answers" if source.kind == "answers" else "weights"
             raise SpecError(
-                f"arms.{one.arm}: seeds {other.seed} and {one.seed} are the same {what} ({other.name}, {one.name}), "
-                "which would count one training twice. Give each seed its own, or leave one out of `seeds`"
+                f"arms.{source.arm}: seeds {other.seed} and {source.seed} are the same {noun} ({other.name}, "
+                f"{source.name}), which would count one training twice. Give each seed its own, or leave one out of "
+                "`seeds`"
             )
 
 
@@ -196,17 +197,19 @@ _ASPECTS: Mapping[str, tuple[str, str]] = {  # field of Source -> what it is cal
 def differences(sources: Sequence[Source]) -> list[str]:
     """List in what ways the arms would be asked differently, as far as known."""
     lines = []
-    usable = [one for one in sources if not one.trouble]
-    for field, (what, mend) in _ASPECTS.items():
+    usable = [source for source in sources if not source.trouble]
+    for field, (difference, mend) in _ASPECTS.items():
         values: dict[Any, Source] = {}
-        for one in usable:
-            value = "answers that are there" if field == "engine" and one.kind == "answers" else getattr(one, field)
+        for source in usable:
+            value = (
+                "answers that are there" if field == "engine" and source.kind == "answers" else getattr(source, field)
+            )
             if value not in {UNKNOWN, ()}:
-                values.setdefault(value, one)
+                values.setdefault(value, source)
         if len(values) > 1:
-            labels = {value: one.label for value, one in values.items()}
+            labels = {value: source.label for value, source in values.items()}
             who = "; ".join(f"{label}: {_short(value)}" for value, label in labels.items())
-            lines.append(f"the arms are {what} ({who}). {mend}")
+            lines.append(f"the arms are {difference} ({who}). {mend}")
     return lines
 
 

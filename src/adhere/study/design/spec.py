@@ -229,7 +229,9 @@ class DrawnKinds(Record, frozen=True):
     def at(self, seed: int) -> tuple[list[str], list[str]]:
         """Return (the kinds that are trained at a seed, those that are only asked for), each sorted."""
         rng = random.Random(derive_seed(self.seed, "kinds", seed))
-        able = [kind.id for kind in kinds_of("train", [one for one in self.among if registry.get(one).part == "train"])]
+        able = [
+            kind.id for kind in kinds_of("train", [name for name in self.among if registry.get(name).part == "train"])
+        ]
         trained = sorted(rng.sample(able, self.trained))
         others = sorted({*self.among} - {*trained})
         return trained, sorted(rng.sample(others, self.untrained))
@@ -291,7 +293,7 @@ class ArmSpec(Record, frozen=True):
     @property
     def source(self) -> str | dict[str, str] | None:
         """The models or answers of others; None for an arm of stages, and for the start model."""
-        return next((one for one in (self.models, self.answers) if one is not msgspec.UNSET), None)
+        return next((source for source in (self.models, self.answers) if source is not msgspec.UNSET), None)
 
     @property
     def is_start(self) -> bool:
@@ -306,10 +308,10 @@ class ArmSpec(Record, frozen=True):
     def of_start(self, start: str) -> ArmSpec:
         """Return the arm with `{start}` in the names of its models or answers filled in."""
 
-        def fill(one: BySeed) -> BySeed:
-            if isinstance(one, dict):
-                return {seed: name.replace("{start}", start) for seed, name in one.items()}
-            return one.replace("{start}", start) if isinstance(one, str) else one
+        def fill(by_seed: BySeed) -> BySeed:
+            if isinstance(by_seed, dict):
+                return {seed: name.replace("{start}", start) for seed, name in by_seed.items()}
+            return by_seed.replace("{start}", start) if isinstance(by_seed, str) else by_seed
 
         return msgspec.structs.replace(self, models=fill(self.models), answers=fill(self.answers))
 
@@ -484,7 +486,7 @@ class StudySpec(Record, frozen=True):
         suite = self.verdict.suite
         if suite is msgspec.UNSET:
             return ""
-        return next((one for one in self.evaluation.suites if one.partition(":")[0] == suite), suite)
+        return next((name for name in self.evaluation.suites if name.partition(":")[0] == suite), suite)
 
     @property
     def asks_rules(self) -> bool:
@@ -494,7 +496,7 @@ class StudySpec(Record, frozen=True):
     @property
     def other_suites(self) -> list[str]:
         """Full names of the published suites that every arm is measured on beside the suite of the verdict."""
-        return [one for one in self.evaluation.suites if one != self.asked]
+        return [name for name in self.evaluation.suites if name != self.asked]
 
     @property
     def suite_names(self) -> list[str]:
@@ -514,11 +516,11 @@ class StudySpec(Record, frozen=True):
     @property
     def each_start(self) -> list[StartSpec]:
         """The several start models; empty if there is `start` alone."""
-        return [StartSpec(one) if isinstance(one, str) else one for one in self.starts]
+        return [StartSpec(start) if isinstance(start, str) else start for start in self.starts]
 
     def from_start(self, model: str) -> StudySpec:
         """Return the study from `model` alone, with this model's template if it is one of `starts`."""
-        template = next((one.template for one in self.each_start if one.model == model), self.template)
+        template = next((start.template for start in self.each_start if start.model == model), self.template)
         arms = [arm.of_start(model) for arm in self.arms]
         return msgspec.structs.replace(self, start=model, template=template, starts=[], arms=arms)
 

@@ -177,10 +177,10 @@ def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequenc
             elif equal_compute_to is not None:
                 if equal_compute_to in of_arm:
                     table["equal_compute_to"] = f"{of_arm[equal_compute_to]}@{number}"
-                elif not any(one.name == equal_compute_to for one in arms):
+                elif not any(other.name == equal_compute_to for other in arms):
                     arms.append(spec.arm(equal_compute_to))
             stages[f"{name}@{number}"] = table
-            trained = [f"{name}@{number}" if one == name else one for one in arm.stages]
+            trained = [f"{name}@{number}" if stage == name else stage for stage in arm.stages]
             arms.append(ArmSpec(f"{name}@{number}", trained))
     first = next(iter(tuned_arms))
     return msgspec.structs.replace(
@@ -227,23 +227,23 @@ def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[Tuned
     chosen: dict[str, int] = {}
     for group in _groups(spec):
         # One number of steps for the whole group; None where no grid has `steps`, or the group is one stage.
-        steps = {step for name in group for step in [one.settings.get("steps") for one in trials[name]]}
+        steps = {step for name in group for step in [trial.settings.get("steps") for trial in trials[name]]}
         shared = sorted(steps, key=str) if len(group) > 1 else [None]
 
         def best(name: str, step: Json) -> int:
             """Return the place of the best trial of a stage with so many steps; -1 if it has none."""
-            most = max(len(one.rates) for one in trials[name])
+            most = max(len(trial.rates) for trial in trials[name])
             open_ = [
-                (one.rate, -one.tokens, -place)
-                for place, one in enumerate(trials[name])
-                if one.rate is not None
-                and len(one.rates) == most
-                and (step is None or one.settings.get("steps") in {step, None})
+                (trial.rate, -trial.tokens, -place)
+                for place, trial in enumerate(trials[name])
+                if trial.rate is not None
+                and len(trial.rates) == most
+                and (step is None or trial.settings.get("steps") in {step, None})
             ]
             return -max(open_)[2] if open_ else -1
 
         able = [step for step in shared if all(best(name, step) >= 0 for name in group)]
-        step = max(able, key=lambda one: sum(trials[name][best(name, one)].rate or 0.0 for name in group))
+        step = max(able, key=lambda number: sum(trials[name][best(name, number)].rate or 0.0 for name in group))
         chosen |= {name: best(name, step) for name in group}
     return [TunedStage(name, list(stage_trials), chosen[name]) for name, stage_trials in trials.items()]
 
@@ -254,7 +254,11 @@ def _groups(spec: StudySpec) -> list[list[str]]:
     groups = {name: [name] for name in order}
     for name in order:
         equal_compute_to = spec.stage(name).equal_compute_to
-        to = [one for one in order if equal_compute_to and one in spec.arm(equal_compute_to).stages and one != name]
+        to = [
+            other
+            for other in order
+            if equal_compute_to and other in spec.arm(equal_compute_to).stages and other != name
+        ]
         for other in to:
             members = list(dict.fromkeys([*groups[other], *groups[name]]))
             groups |= dict.fromkeys(members, members)
@@ -283,7 +287,7 @@ def tuning_key(spec: StudySpec) -> str:
 def finalists(trials: Sequence[Trial], best: int) -> list[int]:
     """Return the numbers of the best trials of a stage, best first; of equal trials the cheapest, then the first."""
     order = sorted(
-        (number for number, one in enumerate(trials) if one.rate is not None),
+        (number for number, trial in enumerate(trials) if trial.rate is not None),
         key=lambda number: (-(trials[number].rate or 0.0), trials[number].tokens, number),
     )
     return order[:best]
@@ -291,5 +295,5 @@ def finalists(trials: Sequence[Trial], best: int) -> list[int]:
 
 def _without_defaults(value: Json) -> Json:
     if isinstance(value, dict):
-        return {name: _without_defaults(one) for name, one in value.items() if one not in (None, "", [], {})}
-    return [_without_defaults(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_defaults(part) for name, part in value.items() if part not in (None, "", [], {})}
+    return [_without_defaults(part) for part in value] if isinstance(value, list) else value

@@ -30,9 +30,9 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
         _same("prompts", [str(n) for n in limits] or ["–"], f"{len(study.suite.prompts)} of {study.suite.name}"),
         Aspect("judge", "equal", "one judge on this machine judged all answers"),
         _engines(sources, runs),
-        _aspect("chat template", [one.template[:10] for one in sources]),
-        _aspect("stop tokens", [", ".join(map(str, one.stops)) for one in sources]),
-        _aspect("tokenizer", [one.tokenizer[:10] for one in sources]),
+        _aspect("chat template", [source.template[:10] for source in sources]),
+        _aspect("stop tokens", [", ".join(map(str, source.stops)) for source in sources]),
+        _aspect("tokenizer", [source.tokenizer[:10] for source in sources]),
         _sampling(spec, sources),
         _training_data(spec),
         Aspect("compute", "unknown", "nobody noted here what the trainings cost, so equal compute is not said"),
@@ -59,26 +59,26 @@ def _aspects_of_sessions(study: StudyInputs, runs: Mapping[RunKey, Measurement])
     ]
 
 
-def _same(what: str, values: Sequence[str], evidence: str) -> Aspect:
-    return Aspect(what, "equal" if len(set(values)) == 1 else "differs", evidence)
+def _same(name: str, values: Sequence[str], evidence: str) -> Aspect:
+    return Aspect(name, "equal" if len(set(values)) == 1 else "differs", evidence)
 
 
-def _aspect(what: str, values: Iterable[str]) -> Aspect:
+def _aspect(name: str, values: Iterable[str]) -> Aspect:
     """Compare one value over all sources; a value that could not be read is empty."""
-    each = list(values)
-    distinct = set(each) - {""}
+    texts = list(values)
+    distinct = set(texts) - {""}
     if len(distinct) > 1:
-        return Aspect(what, "differs", f"{len(distinct)} different ones: {'; '.join(sorted(distinct))}")
-    if "" in each:
-        return Aspect(what, "unknown", f"seen of {len(each) - each.count('')} of {len(each)} models or files")
-    return Aspect(what, "equal", next(iter(distinct), "–"))
+        return Aspect(name, "differs", f"{len(distinct)} different ones: {'; '.join(sorted(distinct))}")
+    if "" in texts:
+        return Aspect(name, "unknown", f"seen of {len(texts) - texts.count('')} of {len(texts)} models or files")
+    return Aspect(name, "equal", next(iter(distinct), "–"))
 
 
 def _engines(sources: Sequence[Source], runs: Mapping[RunKey, Measurement]) -> Aspect:
-    if all(one.kind == "answers" for one in sources):
+    if all(source.kind == "answers" for source in sources):
         return Aspect("engine and precision", "unknown", "files of answers do not say what answered")
     names = {f"{run.engine.name} {run.engine.version}, {run.engine.precision}" for run in runs.values()}
-    where = {one.engine for one in sources if one.engine} - {"transformers"}
+    where = {source.engine for source in sources if source.engine} - {"transformers"}
     engines = "; ".join(sorted(names | where)) or "–"
     if len(names) > 1 or len(where) > 1:
         return Aspect("engine and precision", "differs", engines)
@@ -86,7 +86,7 @@ def _engines(sources: Sequence[Source], runs: Mapping[RunKey, Measurement]) -> A
 
 
 def _sampling(spec: StudySpec, sources: Sequence[Source]) -> Aspect:
-    if any(one.kind == "answers" for one in sources):
+    if any(source.kind == "answers" for source in sources):
         return Aspect("sampling", "unknown", "files of answers do not say how they were drawn")
     sampling = "greedy" if spec.temperature == 0 else f"temperature {spec.temperature:g}, {spec.draws} answers a prompt"
     return Aspect("sampling", "equal", sampling)
@@ -133,8 +133,8 @@ def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
     within = 0.0
     for arm in (spec.verdict.treatment, spec.verdict.control):
         runs = [run for seed in pairs.seeds if (run := evaluations.of(arm, seed)) is not None]
-        each = fmean(_spread(run, evaluations, pairs.places) for run in runs)
-        within += each / (cells if len({id(run) for run in runs}) > 1 or len(runs) == 1 else len(pairs.places))
+        spread = fmean(_spread(run, evaluations, pairs.places) for run in runs)
+        within += spread / (cells if len({id(run) for run in runs}) > 1 or len(runs) == 1 else len(pairs.places))
     return DrawsPart(spec.draws, spec.temperature, min(1.0, within / total))
 
 

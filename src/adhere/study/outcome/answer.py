@@ -140,7 +140,7 @@ class StartsReproduction(Record, frozen=True):
     @property
     def any_differs(self) -> bool:
         """Whether any value, of the combined result or of one start, differs from what the records give."""
-        return self.differ > 0 or any(one.differ for one in self.starts.values())
+        return self.differ > 0 or any(reproduction.differ for reproduction in self.starts.values())
 
 
 def study_answer(result: StudyResult) -> StudyAnswer:
@@ -164,16 +164,16 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         fragile=verdict.fragile, these_kinds=verdict.these_kinds, leave_one_out=Range(*without) if without else None,
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
-        slices={one.slice: found_of(one) for one in on.slices} if on else {},
-        suites={one.name: on_suite(one) for one in result.suites},
+        slices={contrast.slice: found_of(contrast) for contrast in on.slices} if on else {},
+        suites={suite.name: on_suite(suite) for suite in result.suites},
         tuning=result.tuning,
         growth=result.growth,
     )  # fmt: skip
 
 
-def on_suite(one: SuiteFound) -> OnSuite:
+def on_suite(suite: SuiteFound) -> OnSuite:
     """Return a published suite's first contrast, which is the one that the verdict rests on."""
-    first = one.contrasts[0]
+    first = suite.contrasts[0]
     rates = {"rate_treatment": first.rate_treatment, "rate_control": first.rate_control}
     return OnSuite(**msgspec.structs.asdict(found_of(first)), **rates)
 
@@ -185,6 +185,6 @@ def kinds_of_answer(on: Fragility | None) -> Effect | None:
     return Effect(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
 
 
-def found_of(one: Contrast) -> Effect:
+def found_of(contrast: Contrast) -> Effect:
     """Return a contrast's difference, interval and p-values."""
-    return Effect(one.difference, one.low, one.high, one.p_value, one.p_adjusted)
+    return Effect(contrast.difference, contrast.low, contrast.high, contrast.p_value, contrast.p_adjusted)

@@ -168,7 +168,9 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         floors=_floors(records.runs.values()),
         traps=[]
         if spec.asks_rules  # what is shown of sessions are lines of their logs, no answers
-        else arm_traps([arm.name for arm in spec.arms], records.runs.values(), {one.id: one for one in suite.prompts}),
+        else arm_traps(
+            [arm.name for arm in spec.arms], records.runs.values(), {prompt.id: prompt for prompt in suite.prompts}
+        ),
         curves=[_curve(record) for record in records.cells.values()],
         shown=_show_prompts(spec, study, evaluations),
         runs={
@@ -187,9 +189,11 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         minutes=records.minutes,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         cells={
-            _label(one.arm, one.seed): plan.cell(one.cell).folder
-            for one in plan.evaluations
-            if one.cell is not None and not one.suite and (one.arm, one.seed) in records.runs
+            _label(evaluation.arm, evaluation.seed): plan.cell(evaluation.cell).folder
+            for evaluation in plan.evaluations
+            if evaluation.cell is not None
+            and not evaluation.suite
+            and (evaluation.arm, evaluation.seed) in records.runs
         },
         tuning=None if spec.tune is None else load_tuning(study.directory),
         alike=aspects_of(study, records.runs),
@@ -287,10 +291,10 @@ def _withheld(
         reasons.append(f"the evaluations were not made by one engine: {differing}")
     reasons += [note for note in same_answers(records.runs) if note.partition(":")[0] in verdict_arms]
     reasons += [
-        f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
-        f"{one.b:,} (seed {one.seed})"
-        for one in matches
-        if not one.within and {one.arm, one.to} == verdict_arms
+        f"{match.arm} and {match.to} are to have equal compute, but {match.what} are {match.a:,} and "
+        f"{match.b:,} (seed {match.seed})"
+        for match in matches
+        if not match.within and {match.arm, match.to} == verdict_arms
     ]
     return reasons
 
@@ -318,7 +322,7 @@ def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) 
             continue  # what is not known is not called equal
         own = cells[cell.key].ledger
         arm = next(name for name in cell.arms if spec.arm(name).stages == list(cell.path))
-        whats: dict[str, Callable[[StageLedger], int]] = (
+        measures: dict[str, Callable[[StageLedger], int]] = (
             {
                 "answers drawn": lambda ledger: ledger.answers_generated,
                 "tokens trained": lambda ledger: ledger.tokens_trained,
@@ -326,10 +330,10 @@ def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) 
             if own.answers_generated
             else {"tokens of forward and backward": lambda ledger: ledger.equivalent_tokens}
         )
-        for what, of in whats.items():
+        for measure, of in measures.items():
             a, b = of(own), sum(of(ledger) for ledger in others)
             ratio = a / b if b else float(a == b)
-            matches.append(Match(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
+            matches.append(Match(arm, to, cell.seed, measure, a, b, ratio, abs(ratio - 1) <= WITHIN))
     return matches
 
 
@@ -495,12 +499,12 @@ def _settings(spec: StudySpec) -> list[SettingNote]:
     return notes
 
 
-def _is_same_number(one: str, other: str) -> bool:
+def _is_same_number(text: str, other: str) -> bool:
     """Tell whether two texts are equal, or are one number written in two ways (1e-05 and 1e-5)."""
     try:
-        return float(one) == float(other)
+        return float(text) == float(other)
     except ValueError:
-        return one == other
+        return text == other
 
 
 def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
@@ -517,10 +521,10 @@ def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
 def _of_sources(study: StudyInputs) -> list[str]:
     """Return warnings: engines that differ between arms, sources with a trouble, tokenizers that differ."""
     sources = list(study.sources.values())
-    tokenizers = {one.tokenizer for one in sources if one.weights is not None}
+    tokenizers = {source.tokenizer for source in sources if source.weights is not None}
     return [
         *(f"Compared across engines: {difference}" for difference in differences(sources)),
-        *(one.trouble for one in sources if one.trouble),
+        *(source.trouble for source in sources if source.trouble),
         *(
             ["The arms have different tokenizers, so their perplexities a token are not compared"]
             if len(tokenizers) > 1

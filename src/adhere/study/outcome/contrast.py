@@ -78,8 +78,8 @@ Tested = TypeVar("Tested", Contrast, KindDifference, InstructionDifference)
 
 def with_holm(tests: Sequence[Tested]) -> list[Tested]:
     """Return the tests with Holm's adjustment over all of them in `p_adjusted`; a test without p-value has none."""
-    p_adjusted = holm([one.p_value for one in tests])
-    return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(tests, p_adjusted, strict=True)]
+    p_adjusted = holm([test.p_value for test in tests])
+    return [msgspec.structs.replace(test, p_adjusted=p) for test, p in zip(tests, p_adjusted, strict=True)]
 
 
 class Pairs(NamedTuple):
@@ -148,9 +148,9 @@ def pairs_of(contrast_spec: ContrastSpec, evaluations: Evaluations) -> Pairs:
     }
     rows = {arm: [run.outcomes(evaluations.counts) for run in runs] for arm, runs in runs_by_arm.items()}
     gaps = {arm: [run.gaps for run in runs] for arm, runs in runs_by_arm.items()}
-    each = [pair for arm in runs_by_arm for pair in zip(rows[arm], gaps[arm], strict=True)]
-    places = [p for p in slice_places if each and all(row[p] is not None or gap[p] for row, gap in each)]
-    asked_of = [(row, [p for p in slice_places if not gap[p]]) for row, gap in each]
+    pairs = [pair for arm in runs_by_arm for pair in zip(rows[arm], gaps[arm], strict=True)]
+    places = [p for p in slice_places if pairs and all(row[p] is not None or gap[p] for row, gap in pairs)]
+    asked_of = [(row, [p for p in slice_places if not gap[p]]) for row, gap in pairs]
     shares = [sum(row[p] is not None for p in own) / len(own) for row, own in asked_of if own]
     t_SP, c_SP = (
         np.array([[np.nan if (x := row[p]) is None else x for p in places] for row in rows[arm]], dtype=np.float64)
@@ -161,7 +161,7 @@ def pairs_of(contrast_spec: ContrastSpec, evaluations: Evaluations) -> Pairs:
     if gaps_SP.any():
         is_kept_P = np.asarray(~gaps_SP.all(axis=0))
         places = [p for p, is_kept in zip(places, is_kept_P, strict=True) if is_kept]
-        t_SP, c_SP = (np.ma.masked_array(one, gaps_SP)[:, is_kept_P] for one in (t_SP, c_SP))
+        t_SP, c_SP = (np.ma.masked_array(outcomes_SP, gaps_SP)[:, is_kept_P] for outcomes_SP in (t_SP, c_SP))
     return Pairs(seeds, places, t_SP, c_SP, min(shares, default=0.0))
 
 

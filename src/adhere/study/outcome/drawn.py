@@ -72,18 +72,18 @@ def drawn_result(
     """
     assert spec.kinds is not msgspec.UNSET  # noqa: S101 - the caller puts together what draws kinds
     rule = spec.verdict
-    evaluations = {seed: evaluations_in(one, place) for seed, (one, place) in results.items()}
+    evaluations = {seed: evaluations_in(result, place) for seed, (result, place) in results.items()}
     own = {seed: on[""] for seed, on in evaluations.items()}
     sides = _differences(rule.primary, own)
     primary = _contrast(rule.primary, sides, spec, role="primary")
-    passing = {seed: one.counting(msgspec.UNSET) for seed, one in own.items()}
+    passing = {seed: of_seed.counting(msgspec.UNSET) for seed, of_seed in own.items()}
     left_out, kinds_left_out = _leave_out(sides, rule.confidence)
     answer, because = answer_to(primary, rule.smallest_effect)
     missing = [seed for seed in spec.seeds if seed not in results]
     withheld = [f"seeds {', '.join(map(str, missing))} are not finished"] if missing else []
-    withheld += [f"seed {seed}: {why}" for seed, (one, _) in results.items() for why in one.verdict.withheld]
-    deciding_seeds = [one.seed for one in left_out if one.low <= 0 <= one.high]
-    deciding_kinds = [one.kind for one in kinds_left_out if one.low <= 0 <= one.high]
+    withheld += [f"seed {seed}: {why}" for seed, (result, _) in results.items() for why in result.verdict.withheld]
+    deciding_seeds = [row.seed for row in left_out if row.low <= 0 <= row.high]
+    deciding_kinds = [row.kind for row in kinds_left_out if row.low <= 0 <= row.high]
     fragile = not withheld and answer in {"YES", "NO"} and bool(deciding_seeds or deciding_kinds)
     if withheld:
         answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
@@ -100,8 +100,8 @@ def drawn_result(
         spec_sha256=spec.sha256,
         question=rule.question,
         seeds=[
-            SeedWithKinds(seed, place.name, *spec.kinds.at(seed), one.verdict.primary)
-            for seed, (one, place) in results.items()
+            SeedWithKinds(seed, place.name, *spec.kinds.at(seed), result.verdict.primary)
+            for seed, (result, place) in results.items()
         ],
         missing=missing,
         answer=answer,
@@ -127,7 +127,7 @@ def drawn_result(
         kinds=_by_kind(sides),
         withheld=withheld,
         tuning=tuning,
-        minutes=sum(one.minutes for one, _ in results.values()) + (tuning.minutes if tuning else 0.0),
+        minutes=sum(result.minutes for result, _ in results.values()) + (tuning.minutes if tuning else 0.0),
     )
 
 
@@ -139,10 +139,10 @@ def reproduce_drawn(directory: Path) -> StartsReproduction:
         IntegrityError: A result or its records are damaged, or of another study.
     """
     earlier = decode(read_regular(directory / FILE), DrawnResult)
-    spec, seeds = convert(earlier.spec, StudySpec), {f"seed {one.seed}": one for one in earlier.seeds}
+    spec, seeds = convert(earlier.spec, StudySpec), {f"seed {row.seed}": row for row in earlier.seeds}
     return reproduce_parts(
         earlier,
-        {part: directory / FOLDER / one.folder for part, one in seeds.items()},
+        {part: directory / FOLDER / row.folder for part, row in seeds.items()},
         lambda results: drawn_result(
             spec, {seeds[part].seed: both for part, both in results.items()}, tuning=earlier.tuning
         ),
@@ -182,9 +182,9 @@ def _contrast(contrast_spec: ContrastSpec, sides: _Differences, spec: StudySpec,
         role=role,
         treatment=contrast_spec.treatment, control=contrast_spec.control, slice=contrast_spec.slice,
         n_prompts=len(t_P), n_queries=sides.queries, n_seeds=len(by_seed),
-        rate_treatment=_mean([one.rate_treatment for one in by_seed]),
-        rate_control=_mean([one.rate_control for one in by_seed]),
-        difference=_mean([one.difference for one in by_seed]),
+        rate_treatment=_mean([estimate.rate_treatment for estimate in by_seed]),
+        rate_control=_mean([estimate.rate_control for estimate in by_seed]),
+        difference=_mean([estimate.difference for estimate in by_seed]),
         low=interval.low if interval else None, high=interval.high if interval else None, confidence=confidence,
         gained=int((t_P > c_P).sum()), lost=int((t_P < c_P).sum()),
         p_value=fit.p_value if fit else None, p_adjusted=None,
@@ -197,8 +197,8 @@ def _contrast(contrast_spec: ContrastSpec, sides: _Differences, spec: StudySpec,
 
 
 def _estimate(seed: int, sides: _Differences) -> SeedEstimate:
-    here = [place for place, one in enumerate(sides.seeds_P) if one == seed]
-    return seed_estimate(seed, sides.treatment_P[here], sides.control_P[here])
+    places = [place for place, place_seed in enumerate(sides.seeds_P) if place_seed == seed]
+    return seed_estimate(seed, sides.treatment_P[places], sides.control_P[places])
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -209,8 +209,8 @@ def _further(spec: StudySpec, own: Mapping[int, Evaluations]) -> list[Contrast]:
     rule = spec.verdict
     slices = [name for name, size in spec.evaluation.sizes.items() if size.single]
     all_specs = [*rule.secondary, *(ContrastSpec(rule.treatment, rule.control, name) for name in slices)]
-    further_specs = [one for one in dict.fromkeys(all_specs) if one != rule.primary]
-    return with_holm([_contrast(one, _differences(one, own), spec, role="secondary") for one in further_specs])
+    further_specs = [pair for pair in dict.fromkeys(all_specs) if pair != rule.primary]
+    return with_holm([_contrast(pair, _differences(pair, own), spec, role="secondary") for pair in further_specs])
 
 
 def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], list[LeftOutKind]]:
@@ -231,7 +231,7 @@ def _leave_out(sides: _Differences, confidence: float) -> tuple[list[LeftOut], l
 def _by_kind(sides: _Differences) -> list[DrawnKind]:
     kinds = []
     for kind in sorted(set(sides.kinds_P)):
-        here = [place for place, one in enumerate(sides.kinds_P) if one == kind]
-        t, c = float(sides.treatment_P[here].mean()), float(sides.control_P[here].mean())
-        kinds.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in here}), len(here), t, c, t - c))
+        places = [place for place, place_kind in enumerate(sides.kinds_P) if place_kind == kind]
+        t, c = float(sides.treatment_P[places].mean()), float(sides.control_P[places].mean())
+        kinds.append(DrawnKind(kind, sorted({sides.seeds_P[p] for p in places}), len(places), t, c, t - c))
     return kinds

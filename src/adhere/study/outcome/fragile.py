@@ -98,18 +98,18 @@ def _without_kinds(
 
     side = 1.0 if d_SP.mean() >= 0 else -1.0
 
-    def margin(one: LeftOutKind) -> float:
+    def margin(left_out: LeftOutKind) -> float:
         """Return how far the interval stays on its side of 0."""
-        return one.low if side > 0 else -one.high
+        return left_out.low if side > 0 else -left_out.high
 
-    each = [one for kind in kinds if (one := without(kind)) is not None]
+    kinds_left = [left_out for kind in kinds if (left_out := without(kind)) is not None]
     every_two = itertools.combinations(kinds, 2) if with_pairs else ()
-    pairs_left = [one for two in every_two if (one := without(*two)) is not None]
+    pairs_left = [left_out for two in every_two if (left_out := without(*two)) is not None]
     worst = min(pairs_left, key=margin, default=None)
     return KindsLeftOut(
-        each,
+        kinds_left,
         len(pairs_left),
-        sum(one.low <= 0 <= one.high for one in pairs_left),
+        sum(left_out.low <= 0 <= left_out.high for left_out in pairs_left),
         worst.kind.split(" + ") if worst else [],
         side * margin(worst) if worst else None,
     )
@@ -180,13 +180,13 @@ def _over_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confid
     kinds = [_kind_of(prompt) for prompt in prompts]
     single = [column for column, kind in enumerate(kinds) if kind is not None]
     kind_names = [str(kinds[column]) for column in single]
-    each = _by_kind(d_SP, kinds, queries_of(evaluations, pairs.places), confidence)
+    by_kind = _by_kind(d_SP, kinds, queries_of(evaluations, pairs.places), confidence)
     fit = fit_kinds(d_SP[:, single], kind_names) if single else None
     if fit is None:
         why = "no prompt asks for a single kind of constraint" if not single else "one kind says nothing about others"
-        return OverKinds(len(set(kind_names)), len(single), None, None, None, None, each, why)
+        return OverKinds(len(set(kind_names)), len(single), None, None, None, None, by_kind, why)
     low, high = fit.interval(confidence)
-    return OverKinds(fit.queries, len(single), fit.value, low, high, fit.p_value, each)
+    return OverKinds(fit.queries, len(single), fit.value, low, high, fit.p_value, by_kind)
 
 
 def _kind_of(prompt: Prompt) -> str | None:
@@ -199,7 +199,7 @@ def _by_kind(
 ) -> list[KindDifference]:
     differences = []
     for kind in dict.fromkeys(kind for kind in kinds if kind is not None):
-        columns = [column for column, one in enumerate(kinds) if one == kind]
+        columns = [column for column, column_kind in enumerate(kinds) if column_kind == kind]
         fit = fit_crossed(d_SP[:, columns], clusters_P=[queries[column] for column in columns])
         if fit is not None:
             low, high = fit.interval(confidence)
@@ -214,4 +214,4 @@ def _by_slice(contrast_spec: ContrastSpec, evaluations: Evaluations, rule: Verdi
     if len(inside) < 2:
         return []
     specs = [msgspec.structs.replace(contrast_spec, slice=name) for name in inside]
-    return with_holm([contrast(one, evaluations, rule, role="slice") for one in specs])
+    return with_holm([contrast(spec, evaluations, rule, role="slice") for spec in specs])

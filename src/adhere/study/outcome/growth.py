@@ -25,7 +25,7 @@ def growth(spec: StudySpec, evaluations: Evaluations, costs: Sequence[ArmCost]) 
         between.append(contrast(ContrastSpec(treatment, control, rule.slice), evaluations, rule, role="secondary"))
         for method, arm in ((rule.treatment, treatment), (rule.control, control)):
             gain = contrast(ContrastSpec(arm, reference, rule.slice), evaluations, rule, role="secondary")
-            seeds = {one.seed for one in gain.by_seed}
+            seeds = {estimate.seed for estimate in gain.by_seed}
             of_arm = [cost for cost in costs if cost.arm == arm and cost.seed in seeds]
             points.append(
                 BudgetPoint(

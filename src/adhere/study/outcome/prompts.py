@@ -25,7 +25,7 @@ def save_asked(directory: Path, own: Suite, suites: Mapping[str, Suite], *, is_o
 
     `is_ours`: the suite of the verdict holds prompts of ours, which are kept whole.
     """
-    bare = {name: _bare_suite(one) for name, one in suites.items()}
+    bare = {name: _bare_suite(suite) for name, suite in suites.items()}
     for name, suite in {OWN: own if is_ours else _bare_suite(own), **bare}.items():
         file = directory / FOLDER / f"{name}.json"
         if not file.exists() or "tasks_by" in suite.settings:  # sessions may be added, and tasks with them

@@ -83,12 +83,12 @@ def reproduce(directory: Path) -> Reproduction:
         low=primary.low,
         high=primary.high,
         leave_one_out=Range(*without) if without else None,
-        without_seed={str(one.seed): Effect(one.difference, one.low, one.high, None) for one in on.left_out}
+        without_seed={str(row.seed): Effect(row.difference, row.low, row.high, None) for row in on.left_out}
         if on
         else {},
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
-        slices={one.slice: found_of(one) for one in on.slices} if on else {},
+        slices={test.slice: found_of(test) for test in on.slices} if on else {},
         arms=recomputation.arms,
         sound=recomputation.sound,
     )
@@ -97,10 +97,10 @@ def reproduce(directory: Path) -> Reproduction:
 def compare_values(stored_json: Json, new_json: Json) -> tuple[dict[str, int], list[Disagreement]]:
     """Compare stored values with new ones: return how many of each part were compared, and those that differ."""
     parts, differences = Counter[str](), []
-    for what, one, other in _leaves("", stored_json, new_json):
-        parts[re.split(r"[.\[]", what)[0]] += 1
-        if not _is_same(one, other):
-            differences.append(Disagreement(what, one, other))
+    for path, stored_value, new_value in _leaves("", stored_json, new_json):
+        parts[re.split(r"[.\[]", path)[0]] += 1
+        if not _is_same(stored_value, new_value):
+            differences.append(Disagreement(path, stored_value, new_value))
     return dict(parts), differences
 
 
@@ -139,7 +139,8 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
             f"{RECORDS} holds no suites/{missing[0]}.json. Pack them again: adhere study SPEC --records FILE"
         )
     on_suites = {
-        one.name: Evaluations(runs.get(one.name, {}), suites[one.name].prompts, spec.seeds) for one in result.suites
+        suite.name: Evaluations(runs.get(suite.name, {}), suites[suite.name].prompts, spec.seeds)
+        for suite in result.suites
     }
     every_contrast = contrasts(spec, evaluations)
     on = hangs_on_of(spec, evaluations)
@@ -158,12 +159,12 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
 
     scores = scores_of(spec, own.slices, runs[""], evaluations)
     arms = {
-        one.arm: ArmRates(one.prompt_strict.rate, one.guard.sound_share)
-        for one in scores
-        if one.slice == "all" and one.seed is None
+        score.arm: ArmRates(score.prompt_strict.rate, score.guard.sound_share)
+        for score in scores
+        if score.slice == "all" and score.seed is None
     }
     sound = None
-    if spec.verdict.counts != "sound" and all(one.sound is not None for one in arms.values()):
+    if spec.verdict.counts != "sound" and all(rates.sound is not None for rates in arms.values()):
         sound = found_of(contrast(spec.verdict.primary, evaluations.counting("sound"), spec.verdict, role="primary"))
     then = rule(_as_then(on, result.version))
     parts = {
@@ -211,25 +212,25 @@ def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dic
     run_names = set(names.values())
     evaluations: dict[str, dict[RunKey, Measurement]] = {"": {}}
     for file in sorted((records / "evaluations").glob("*.json")):
-        one = decode(file.read_bytes(), Measurement)
-        if one.run in run_names:
-            evaluations.setdefault(one.suite, {})[one.arm, one.seed] = one
+        measurement = decode(file.read_bytes(), Measurement)
+        if measurement.run in run_names:
+            evaluations.setdefault(measurement.suite, {})[measurement.arm, measurement.seed] = measurement
     n_evaluations = sum(map(len, evaluations.values()))
     if n_evaluations != len(run_names):
         raise IntegrityError(f"{RECORDS} holds {n_evaluations} of the {len(run_names)} evaluations that {RESULT} names")
     return evaluations
 
 
-def _leaves(what: str, stored_json: Json, new_json: Json) -> Iterator[tuple[str, Json, Json]]:
+def _leaves(path: str, stored_json: Json, new_json: Json) -> Iterator[tuple[str, Json, Json]]:
     """Yield (name, stored value, new value) for every stored value; new values without a stored one are skipped."""
     if isinstance(stored_json, dict) and isinstance(new_json, dict):
         for name, value in stored_json.items():
-            yield from _leaves(f"{what}.{name}".lstrip("."), value, new_json.get(name))
+            yield from _leaves(f"{path}.{name}".lstrip("."), value, new_json.get(name))
     elif isinstance(stored_json, list) and isinstance(new_json, list) and len(stored_json) == len(new_json):
-        for place, (one, other) in enumerate(zip(stored_json, new_json, strict=True)):
-            yield from _leaves(f"{what}[{place}]{_row_name(one)}", one, other)
+        for place, (stored_row, new_row) in enumerate(zip(stored_json, new_json, strict=True)):
+            yield from _leaves(f"{path}[{place}]{_row_name(stored_row)}", stored_row, new_row)
     else:
-        yield what, stored_json, new_json
+        yield path, stored_json, new_json
 
 
 def _row_name(row: Json) -> str:

@@ -200,7 +200,7 @@ class LostWhole(Record, frozen=True):
 
     def count(self, arm: str) -> int:
         """Return how many cells an arm lost."""
-        return sum(one.arm == arm for one in self.lost)
+        return sum(cell.arm == arm for cell in self.lost)
 
 
 class Fragility(Record, frozen=True):
@@ -221,18 +221,18 @@ class Fragility(Record, frozen=True):
     @property
     def deciding_kinds(self) -> list[str]:
         """Kinds of constraint without which the interval reaches 0."""
-        each = self.kinds_left_out.each if self.kinds_left_out else []
-        return [one.kind for one in each if one.low <= 0 <= one.high]
+        rows = self.kinds_left_out.each if self.kinds_left_out else []
+        return [row.kind for row in rows if row.low <= 0 <= row.high]
 
     @property
     def deciding_seeds(self) -> list[int]:
         """Seeds without which the interval reaches 0."""
-        return [one.seed for one in self.left_out if one.low <= 0 <= one.high]
+        return [row.seed for row in self.left_out if row.low <= 0 <= row.high]
 
     @property
     def difference_range(self) -> tuple[float, float] | None:
         """Lowest and highest difference when one seed is left out; None without seeds left out."""
-        differences = [one.difference for one in self.left_out]
+        differences = [row.difference for row in self.left_out]
         return (min(differences), max(differences)) if differences else None
 
 
@@ -695,10 +695,10 @@ class StartsResult(Record, frozen=True):
     @property
     def holds(self) -> str:
         """Sentence that names the starts in which the difference holds."""
-        more = [one.start for one in self.starts if (one.primary.low or 0) > 0]
-        less = [one.start for one in self.starts if (one.primary.high or 0) < 0]
+        more = [row.start for row in self.starts if (row.primary.low or 0) > 0]
+        less = [row.start for row in self.starts if (row.primary.high or 0) < 0]
         clauses = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]
-        open_ = [one.start for one in self.starts if one.start not in (*more, *less)]
+        open_ = [row.start for row in self.starts if row.start not in (*more, *less)]
         clauses += [f"shows nothing from {', '.join(open_)}"] if open_ else []
         return f"{self.pooled.treatment} over {self.pooled.control}: {'; '.join(clauses)}."
 

@@ -106,5 +106,5 @@ def pooled_share(rates: Sequence[Share], confidence: float) -> Share:
 
 def pooled_guard(guards: Sequence[GuardMeans]) -> GuardMeans:
     """Return the mean over seeds of each guard number."""
-    means = {name: mean([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
+    means = {name: mean([getattr(guard, name) for guard in guards]) for name in _GUARD_MEANS}
     return msgspec.structs.replace(guards[0], n=None, **means)

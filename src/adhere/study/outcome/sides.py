@@ -88,7 +88,7 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
             some checkpoints only, or `options.called` has an unknown label.
     """
     primary = result.verdict.primary
-    seeds = [one.seed for one in primary.by_seed]
+    seeds = [estimate.seed for estimate in primary.by_seed]
     if not seeds:
         raise UsageError(
             f"{primary.treatment} and {primary.control} are not both evaluated at any seed yet, "
@@ -112,7 +112,7 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
         [checkpoint_names[label] for label in labels[primary.control]],
         options,
     )
-    files_by_label = {label: files.used(one, options) for label, one in checkpoint_names.items()}
+    files_by_label = {label: files.used(checkpoint, options) for label, checkpoint in checkpoint_names.items()}
     return StudySides(
         version=VERSION,
         treatment=primary.treatment,
@@ -238,7 +238,7 @@ def _stale(result: StudyResult, sides: StudySides) -> str:
     now = {label: result.cells.get(label, folder) for label, folder in sides.cells.items()}
     differs = {
         "arms": (sides.treatment, sides.control) != (primary.treatment, primary.control),
-        "seeds": sides.seeds != [one.seed for one in primary.by_seed],
+        "seeds": sides.seeds != [estimate.seed for estimate in primary.by_seed],
         "checkpoints": now != sides.cells,
         "margins": (sides.margin, sides.perplexity_margin) != (margins.side, margins.side_perplexity),
         "confidence": sides.confidence != primary.confidence,

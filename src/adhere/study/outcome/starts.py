@@ -43,22 +43,22 @@ def starts_result(name: str, results: Mapping[str, tuple[StudyResult, Path]]) ->
         IntegrityError: A directory's records are damaged.
     """
     first = next(iter(results.values()))[0]
-    if any(one.suite_sha256 != first.suite_sha256 for one, _ in results.values()):
+    if any(result.suite_sha256 != first.suite_sha256 for result, _ in results.values()):
         raise UsageError("The starts were measured on different prompts, so they cannot be put together")
     rule = convert(first.spec, StudySpec).verdict
-    evaluations = {start: evaluations_in(one, place) for start, (one, place) in results.items()}
+    evaluations = {start: evaluations_in(result, place) for start, (result, place) in results.items()}
     own = {start: on[""] for start, on in evaluations.items()}
     return StartsResult(
         VERSION,
         name,
         rule.question,
         [
-            StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
-            for start, (one, place) in results.items()
+            StartFound(start, place.name, result.verdict.answer, result.verdict.headline, result.verdict.primary)
+            for start, (result, place) in results.items()
         ],
         pool(rule.primary, own, rule, role="primary"),
         _between(own, rule),
-        _further([one for one, _ in results.values()], evaluations, rule),
+        _further([result for result, _ in results.values()], evaluations, rule),
     )
 
 
@@ -70,7 +70,7 @@ def reproduce_starts(directory: Path) -> StartsReproduction:
         IntegrityError: A result or its records are damaged, or of another study.
     """
     earlier = decode(read_regular(directory / FILE), StartsResult)
-    places = {one.start: directory / FOLDER / one.folder for one in earlier.starts}
+    places = {row.start: directory / FOLDER / row.folder for row in earlier.starts}
     return reproduce_parts(
         earlier, places, lambda results: starts_result(earlier.name, results), lambda again: again.holds
     )
@@ -97,7 +97,7 @@ def reproduce_parts(
         UsageError: A part's result or records are missing.
         IntegrityError: A result or its records are damaged, or of another study.
     """
-    each = {part: reproduce(place) for part, place in places.items()}
+    reproductions = {part: reproduce(place) for part, place in places.items()}
     with tempfile.TemporaryDirectory() as scratch:
         results = {}
         for part, place in places.items():
@@ -105,9 +105,9 @@ def reproduce_parts(
             results[part] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / place.name)
         again = put_together(results)
     # As a file says it: a spec that was just read has tuples where a stored one has lists.
-    parts, differences = compare_values(*(msgspec.json.decode(encode(one)) for one in (earlier, again)))
+    parts, differences = compare_values(*(msgspec.json.decode(encode(together)) for together in (earlier, again)))
     return StartsReproduction(
-        earlier.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), each
+        earlier.name, sum(parts.values()) - len(differences), len(differences), differences, says(again), reproductions
     )
 
 
@@ -117,11 +117,11 @@ def pool(
     """Compute a contrast over all starts, on the prompts that all of them measured."""
     same = _same_prompts(contrast_spec, evaluations)
     together = Pairs(
-        list(range(sum(len(one.seeds) for one in same.values()))),
+        list(range(sum(len(pairs.seeds) for pairs in same.values()))),
         next(iter(same.values())).places,
-        np.concatenate([one.treatment_SP for one in same.values()]),
-        np.concatenate([one.control_SP for one in same.values()]),
-        min(one.coverage for one in same.values()),
+        np.concatenate([pairs.treatment_SP for pairs in same.values()]),
+        np.concatenate([pairs.control_SP for pairs in same.values()]),
+        min(pairs.coverage for pairs in same.values()),
     )
     contrast = contrast_of(contrast_spec, together, fit_of(together, next(iter(evaluations.values()))), rule, role=role)
     method = f"{contrast.method}; a seed is one start at one seed" if contrast.method else ""
@@ -132,10 +132,10 @@ def _between(evaluations: Mapping[str, Evaluations], rule: VerdictSpec) -> list[
     """Compute how much larger the primary difference is from each other start than from the first."""
     (start, base), *others = _same_prompts(rule.primary, evaluations).items()
     prompts, contrasts = evaluations[start], []
-    for other, one in others:
-        seeds = [seed for seed in one.seeds if seed in base.seeds]
-        here, there = _of(one, seeds), _of(base, seeds)
-        pairs = Pairs(seeds, base.places, here, there, min(one.coverage, base.coverage))
+    for other, other_pairs in others:
+        seeds = [seed for seed in other_pairs.seeds if seed in base.seeds]
+        other_SP, base_SP = _of(other_pairs, seeds), _of(base, seeds)
+        pairs = Pairs(seeds, base.places, other_SP, base_SP, min(other_pairs.coverage, base.coverage))
         contrast_spec = ContrastSpec(other, start, rule.slice)
         contrast = contrast_of(contrast_spec, pairs, fit_of(pairs, prompts), rule, role="secondary")
         contrasts.append(
@@ -151,22 +151,22 @@ def _further(
     across_starts = []
     of_each = [
         [
-            ("", [contrast for contrast in one.contrasts if contrast.role == "secondary"]),
-            *((suite.name, suite.contrasts) for suite in one.suites),
+            ("", [contrast for contrast in result.contrasts if contrast.role == "secondary"]),
+            *((suite.name, suite.contrasts) for suite in result.suites),
         ]
-        for one in results
+        for result in results
     ]
     for lists in zip(*of_each, strict=True):
         suite = lists[0][0]
-        for each in zip(*(contrasts for _, contrasts in lists), strict=True):
-            contrast_spec = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
+        for row in zip(*(contrasts for _, contrasts in lists), strict=True):
+            contrast_spec = ContrastSpec(row[0].treatment, row[0].control, row[0].slice)
             on = {start: of[suite] for start, of in evaluations.items()}
             if suite and contrast_spec.slice in MEASURES:  # of a suite's contrasts this names what counts, not a slice
-                on = {start: one.counting(MEASURES[contrast_spec.slice]) for start, one in on.items()}
+                on = {start: of_start.counting(MEASURES[contrast_spec.slice]) for start, of_start in on.items()}
                 contrast_spec = msgspec.structs.replace(contrast_spec, slice="all")
             over_starts = pool(contrast_spec, on, rule, role="secondary")
             across_starts.append(
-                AcrossStarts(suite, list(each), msgspec.structs.replace(over_starts, slice=each[0].slice))
+                AcrossStarts(suite, list(row), msgspec.structs.replace(over_starts, slice=row[0].slice))
             )
     return across_starts
 
@@ -184,17 +184,19 @@ def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluation
 
 def _same_prompts(contrast_spec: ContrastSpec, evaluations: Mapping[str, Evaluations]) -> dict[str, Pairs]:
     """Return the outcomes of both arms from each start, on the prompts that all starts measured."""
-    pairs = {start: pairs_of(contrast_spec, one) for start, one in evaluations.items()}
-    places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
-    return {start: _at(one, places) for start, one in pairs.items()}
+    pairs = {start: pairs_of(contrast_spec, of_start) for start, of_start in evaluations.items()}
+    places = sorted(set.intersection(*(set(of_start.places) for of_start in pairs.values())))
+    return {start: _at(of_start, places) for start, of_start in pairs.items()}
 
 
-def _at(one: Pairs, places: list[int]) -> Pairs:
-    columns = [one.places.index(place) for place in places]
-    return one._replace(places=places, treatment_SP=one.treatment_SP[:, columns], control_SP=one.control_SP[:, columns])
+def _at(pairs: Pairs, places: list[int]) -> Pairs:
+    columns = [pairs.places.index(place) for place in places]
+    return pairs._replace(
+        places=places, treatment_SP=pairs.treatment_SP[:, columns], control_SP=pairs.control_SP[:, columns]
+    )
 
 
-def _of(one: Pairs, seeds: list[int]) -> np.ndarray:
+def _of(pairs: Pairs, seeds: list[int]) -> np.ndarray:
     """Return the differences at some seeds."""
-    rows = [one.seeds.index(seed) for seed in seeds]
-    return np.asarray((one.treatment_SP - one.control_SP)[rows])
+    rows = [pairs.seeds.index(seed) for seed in seeds]
+    return np.asarray((pairs.treatment_SP - pairs.control_SP)[rows])

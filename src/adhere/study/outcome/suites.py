@@ -44,28 +44,31 @@ def suites_found(
         suites: By name, the prompts and the evaluations as contrasts take them.
         runs: By name, the same evaluations by arm and seed.
     """
-    secondary = [(one.treatment, one.control) for one in spec.verdict.secondary]
+    secondary = [(contrast_spec.treatment, contrast_spec.control) for contrast_spec in spec.verdict.secondary]
     pairs = list(dict.fromkeys([*_tables(spec), *secondary]))
-    primary = [_contrast(spec, pairs[0], one, primary=True) for one in suites.values()]
+    primary = [_contrast(spec, pairs[0], evaluations, primary=True) for evaluations in suites.values()]
     others = [
-        [_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] + _sound(spec, one) for one in suites.values()
+        [_contrast(spec, pair, evaluations, primary=False) for pair in pairs[1:]] + _sound(spec, evaluations)
+        for evaluations in suites.values()
     ]
     primary = with_holm(primary)
-    flat = iter(with_holm([one for of_suite in others for one in of_suite]))
+    flat = iter(with_holm([test for of_suite in others for test in of_suite]))
     others = [[next(flat) for _ in of_suite] for of_suite in others]
     return [
         SuiteFound(
             name=name,
             sha256=next((run.suite_sha256 for run in runs.get(name, {}).values()), ""),
-            n_prompts=len(one.prompts),
-            n_instructions=sum(len(turn.constraints) for prompt in one.prompts for turn in prompt.turns),
+            n_prompts=len(evaluations.prompts),
+            n_instructions=sum(len(turn.constraints) for prompt in evaluations.prompts for turn in prompt.turns),
             contrasts=[first, *more],
             scores=_scores(spec, runs.get(name, {})),
-            instructions=[difference for pair in _tables(spec) for difference in _instructions(spec, pair, one)],
+            instructions=[
+                difference for pair in _tables(spec) for difference in _instructions(spec, pair, evaluations)
+            ],
             floor=next((run.summary.floor for run in runs.get(name, {}).values()), None),
-            parts=_parts(spec, one),
+            parts=_parts(spec, evaluations),
         )
-        for (name, one), first, more in zip(suites.items(), primary, others, strict=True)
+        for (name, evaluations), first, more in zip(suites.items(), primary, others, strict=True)
     ]
 
 
@@ -84,7 +87,7 @@ def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     if counts not in {"sound", "responsive"}:
         return []
     contrasts = (_contrast(spec, pair, evaluations.counting(counts), primary=False) for pair in _tables(spec))
-    return [msgspec.structs.replace(one, slice=str(counts)) for one in contrasts]
+    return [msgspec.structs.replace(test, slice=str(counts)) for test in contrasts]
 
 
 def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
@@ -100,11 +103,11 @@ def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
     for part in PARTS:
         if part not in part_P:
             continue
-        inside = evaluations.within([place for place, one in enumerate(part_P) if one == part])
+        inside = evaluations.within([place for place, place_part in enumerate(part_P) if place_part == part])
         tests = [_of_part(spec, pair, inside, part) for pair in _tables(spec)]
         sound = [_of_part(spec, pair, inside.counting("sound"), part) for pair in _tables(spec)]
         rates = [_part_rate(arm.name, inside) for arm in spec.arms]
-        parts.append(SuitePart(part, part_P.count(part), rates, [*tests, *(one for one in sound if one.n_prompts)]))
+        parts.append(SuitePart(part, part_P.count(part), rates, [*tests, *(test for test in sound if test.n_prompts)]))
     return parts
 
 
@@ -120,8 +123,8 @@ def _part_rate(arm: str, inside: Evaluations) -> PartRate:
     places = inside.places("all")
 
     def mean(rows: Sequence[Sequence[float | None]]) -> float | None:
-        each = [[float(value) for place in places if (value := row[place]) is not None] for row in rows]
-        return float(np.mean([np.mean(row) for row in each if row])) if any(each) else None
+        values_by_run = [[float(value) for place in places if (value := row[place]) is not None] for row in rows]
+        return float(np.mean([np.mean(row) for row in values_by_run if row])) if any(values_by_run) else None
 
     passes, sound = (mean([run.outcomes(counts) for run in runs]) for counts in ("passing", "sound"))
     return PartRate(arm, len(runs), passes, sound)
@@ -140,33 +143,33 @@ def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluation
     losses = []
     for name, evaluations in {"": own, **suites}.items():
         for arm in arms:
-            each = _instructions(spec, (arm, start), evaluations)
-            if each:
-                losses.append(_forgotten(spec, (arm, start), name, each, evaluations))
+            kinds = _instructions(spec, (arm, start), evaluations)
+            if kinds:
+                losses.append(_forgotten(spec, (arm, start), name, kinds, evaluations))
     return losses
 
 
 def _forgotten(
-    spec: StudySpec, pair: Pair, suite: str, each: Sequence[InstructionDifference], evaluations: Evaluations
+    spec: StudySpec, pair: Pair, suite: str, kinds: Sequence[InstructionDifference], evaluations: Evaluations
 ) -> Forgotten:
-    kept_kinds = with_holm([one for one in each if one.rate_control >= KEPT_FROM])
+    kept_kinds = with_holm([kind for kind in kinds if kind.rate_control >= KEPT_FROM])
     lost_kinds = [
-        one for one in kept_kinds if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE
+        kind for kind in kept_kinds if kind.difference < 0 and kind.p_adjusted is not None and kind.p_adjusted < SURE
     ]
-    fit = _over_instructions(pair, {one.id for one in kept_kinds}, evaluations) if kept_kinds else None
+    fit = _over_instructions(pair, {kind.id for kind in kept_kinds}, evaluations) if kept_kinds else None
     low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
-    return Forgotten(pair[0], suite, len(each), len(kept_kinds), fit.value if fit else None, low, high, lost_kinds)
+    return Forgotten(pair[0], suite, len(kinds), len(kept_kinds), fit.value if fit else None, low, high, lost_kinds)
 
 
 def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteScore]:
     scores = []
     for arm in spec.arms:
         seeds = [seed for name, seed in runs if name == arm.name]
-        each = [_score(arm.name, seed, runs[arm.name, seed]) for seed in seeds]
-        if len(each) == 1:
-            scores.append(msgspec.structs.replace(each[0], seed=None))
-        elif each:
-            scores += [_pool_suite(each, spec.verdict.confidence), *each]
+        seed_scores = [_score(arm.name, seed, runs[arm.name, seed]) for seed in seeds]
+        if len(seed_scores) == 1:
+            scores.append(msgspec.structs.replace(seed_scores[0], seed=None))
+        elif seed_scores:
+            scores += [_pool_suite(seed_scores, spec.verdict.confidence), *seed_scores]
     return scores
 
 
@@ -180,12 +183,12 @@ def _score(arm: str, seed: int | None, run: Measurement) -> SuiteScore:
     return SuiteScore(arm, seed, strict, loose, each_strict, each_loose, guard)
 
 
-def _pool_suite(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
+def _pool_suite(seed_scores: Sequence[SuiteScore], confidence: float) -> SuiteScore:
     strict, loose, each_strict, each_loose = (
-        pooled_share([getattr(one, name) for one in each], confidence) for name in _RATES
+        pooled_share([getattr(score, name) for score in seed_scores], confidence) for name in _RATES
     )
-    guard = pooled_guard([one.guard for one in each])
-    return SuiteScore(each[0].arm, None, strict, loose, each_strict, each_loose, guard)
+    guard = pooled_guard([score.guard for score in seed_scores])
+    return SuiteScore(seed_scores[0].arm, None, strict, loose, each_strict, each_loose, guard)
 
 
 def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list[InstructionDifference]:

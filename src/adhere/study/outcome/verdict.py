@@ -158,7 +158,7 @@ def headline_of(
 ) -> str:
     """Return the answer as a sentence that says what it is about."""
     on_these = " on these kinds of constraint" if these_kinds else ""
-    what = (
+    subject = (
         "the checkpoints of this one seed"
         if scope == "checkpoints" and primary.n_seeds < 2
         else f"the checkpoints of these {primary.n_seeds} seeds"
@@ -167,9 +167,9 @@ def headline_of(
     )
     head = f"{answer} (FRAGILE)" if fragile else answer
     if primary.difference is None or primary.low is None or primary.high is None:
-        return f"{head}, about {what}"
+        return f"{head}, about {subject}"
     return (
-        f"{head}, about {what}: {_points(primary.difference)} [{_bare(primary.low)}, {_bare(primary.high)}] on "
+        f"{head}, about {subject}: {_points(primary.difference)} [{_bare(primary.low)}, {_bare(primary.high)}] on "
         f"{primary.n_prompts} {noun}"
     )
 

@@ -29,8 +29,8 @@ def keep_answers(directory: Path, name: str, responses: Iterable[Response]) -> P
 
     The same answers give the same bytes.
     """
-    rows = sorted((one for one in responses if one.draw == 0), key=lambda one: (one.prompt_id, one.turn))
-    lines = b"".join(encode(KeptAnswer(one.prompt_id, one.turn, one.status, one.text)) + b"\n" for one in rows)
+    rows = sorted((response for response in responses if response.draw == 0), key=lambda row: (row.prompt_id, row.turn))
+    lines = b"".join(encode(KeptAnswer(row.prompt_id, row.turn, row.status, row.text)) + b"\n" for row in rows)
     file = directory / FOLDER / f"{name}{ENDING}"
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(file, lzma.compress(lines))

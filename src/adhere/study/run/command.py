@@ -102,7 +102,7 @@ def run_command(
             model.save_pretrained(into / MODEL)
             tokenizer.save_pretrained(into / MODEL)
     except Exception as error:
-        left_bytes = sum(one.stat().st_size for one in out.rglob("*") if one.is_file())
+        left_bytes = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
         for folder in (out, into / MODEL):  # they may be what filled the disk, and the next cell needs the room
             shutil.rmtree(folder, ignore_errors=True)
         if disk_trouble(error, into) is None:
@@ -214,7 +214,7 @@ def _look_at(out: Path, start: Path, label: str) -> tuple[Any, Any]:
 
     adapter = out if (out / "adapter_config.json").exists() and not (out / "config.json").exists() else None
     if adapter is None and not (out / "config.json").exists():
-        names = ", ".join(sorted(one.name for one in out.iterdir())[:5]) or "nothing"
+        names = ", ".join(sorted(file.name for file in out.iterdir())[:5]) or "nothing"
         raise AdhereError(f"{label}: the command left no model in {{out}}, but {names}. `save_pretrained` writes one")
     try:
         model, _ = load_weights(start, adapter=adapter) if adapter else (_load(out), None)
@@ -224,7 +224,7 @@ def _look_at(out: Path, start: Path, label: str) -> tuple[Any, Any]:
             f"{label}: what the command left cannot be loaded: {type(error).__name__}: {error}"
         ) from error
     before, tokenizer = load_weights(start)
-    for what, ours, theirs in (
+    for part, ours, theirs in (
         ()
         if own is None
         else (
@@ -234,8 +234,8 @@ def _look_at(out: Path, start: Path, label: str) -> tuple[Any, Any]:
     ):
         if ours != theirs:
             raise AdhereError(
-                f"{label}: the command left another {what} than it was given, so its answers could not be compared. "
-                f"Save the {what} of {{start}}"
+                f"{label}: the command left another {part} than it was given, so its answers could not be compared. "
+                f"Save the {part} of {{start}}"
             )
     start_weights, same = before.state_dict(), True
     for name, value in model.state_dict().items():

@@ -129,8 +129,8 @@ class Measurement(Record, frozen=True):
         """
         if not self.drawn:
             return self.counted(counts)
-        each = [one.counted(counts) for one in self.drawn]
-        return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*each, strict=True)]
+        draws = [draw.counted(counts) for draw in self.drawn]
+        return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*draws, strict=True)]
 
     def counted(self, counts: Counts) -> list[bool | None]:
         """Return the outcomes that count as following, of the first draw."""
@@ -192,9 +192,9 @@ def collect_run(
         empty_form=[guard.is_empty_form if guard else None for guard in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
         drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws * (answers.draws > 1))],
-        answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
+        answers_sha256=content_hash([[*key, response.text] for key, response in sorted(answers.responses.items())]),
         responding=[responds.get((prompt.id, 0)) for prompt in prompts],
-        served=sorted({one.served_model for one in answers.responses.values() if one.served_model}),
+        served=sorted({response.served_model for response in answers.responses.values() if response.served_model}),
     )  # fmt: skip
 
 
@@ -202,8 +202,8 @@ def _guards(answers: Answers, prompts: Sequence[Prompt], draw: int) -> list[Guar
     """Return the guard of each prompt's first answer in one draw; None without a visible text."""
     texts = [answers.responses.get((prompt.id, 0, draw)) for prompt in prompts]
     return [
-        guard(prompt, one.text) if one is not None and one.text.strip() else None
-        for prompt, one in zip(prompts, texts, strict=True)
+        guard(prompt, response.text) if response is not None and response.text.strip() else None
+        for prompt, response in zip(prompts, texts, strict=True)
     ]
 
 
@@ -222,8 +222,8 @@ def _draw_outcomes(
 def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
     """Tell whether each constraint was kept, over all turns in order; None where it is undecided."""
     keeps: list[bool | None] = []
-    for turn, one in enumerate(prompt.turns):
-        outcomes = answers.outcomes(prompt, turn, 0) or ["undecided"] * len(one.constraints)
+    for turn, user_turn in enumerate(prompt.turns):
+        outcomes = answers.outcomes(prompt, turn, 0) or ["undecided"] * len(user_turn.constraints)
         keeps += [None if outcome == "undecided" else outcome == "pass" for outcome in outcomes]
     return keeps
 

@@ -106,7 +106,7 @@ def _read_answers(
     stands_for = _Answerer(source.name)
     spec = EvalSpec(suite, sampling, draws).run_spec(stands_for)
     with alone(folder), Run.open(folder, spec, suite.prompts) as run:
-        stored_keys = {one.key for one in run.responses()}
+        stored_keys = {response.key for response in run.responses()}
         for response in responses_of(Path(source.name).expanduser(), suite, draws=draws):
             if response.key not in stored_keys:
                 run.append_response(response)

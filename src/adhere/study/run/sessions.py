@@ -47,9 +47,9 @@ def measure_sessions(study: StudyInputs, source: Source, *, name: str, key: str)
             prompt.id: _show_rule(source.arm, prompt, sessions[prompt.tags["query"]])
             for prompt in suite.prompts if prompt.id in study.shown and prompt.tags["query"] in sessions
         },
-        run=name, seconds=0.0, kept=[[one] for one in passes],
-        answers_sha256=content_hash([source.identity, sorted(one.session for one in sessions.values())]),
-        served=sorted({one.agent for one in sessions.values() if one.agent}),
+        run=name, seconds=0.0, kept=[[is_kept] for is_kept in passes],
+        answers_sha256=content_hash([source.identity, sorted(session.session for session in sessions.values())]),
+        served=sorted({session.agent for session in sessions.values() if session.agent}),
         untriggered=[outcome == "untriggered" for outcome in outcomes],
         solved=[
             sessions[task].solved if (task := prompt.tags["query"]) in sessions else None for prompt in suite.prompts
@@ -89,7 +89,7 @@ def _summarize(suite: Suite, outcomes: Sequence[str]) -> Summary:
         return SliceSums(n, Accounting(n, n - missing, 0, 0, 0, 0, missing), counts.finish().sums, 0, _NO_TEXTS)
 
     slices = {name: sums(members) for name, members in by_slice(suite.prompts, suite.slices).items()}
-    versions = {name: version for name, version, _ in (one.rsplit(" ", 2) for one in judges_of(suite.prompts))}
+    versions = {name: version for name, version, _ in (judge.rsplit(" ", 2) for judge in judges_of(suite.prompts))}
     return summary_of(SummarySums(sums(suite.prompts), slices, DrawSums()), 1, versions, 0, ())
 
 

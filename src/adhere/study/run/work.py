@@ -112,7 +112,7 @@ class State:
     def _after(self, cell: Cell) -> list[Task]:
         """Return the tasks of all cells that are trained on top of a cell, directly or not."""
         next_ = [task for task in self.tasks.values() if isinstance(task.item, Cell) and task.item.parent == cell.key]
-        return [*next_, *(task for one in next_ if isinstance(one.item, Cell) for task in self._after(one.item))]
+        return [*next_, *(task for child in next_ if isinstance(child.item, Cell) for task in self._after(child.item))]
 
     def _has_product(self, name: str) -> bool:
         item = self.tasks[name].item
@@ -371,8 +371,8 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
     start = study.start if cell.parent is None else trained_weights(directory, plan.cell(cell.parent))
     pools = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools if plan.pool(key).share == 1]
     further = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools if plan.pool(key).share > 1]
-    for one in further:  # for what draws online; pairs and SFT rows stay those of one budget
-        pools[-1] = dataclasses.replace(pools[-1], prompts=pools[-1].prompts + one.prompts, rl=pools[-1].rl + one.rl)
+    for pool in further:  # for what draws online; pairs and SFT rows stay those of one budget
+        pools[-1] = dataclasses.replace(pools[-1], prompts=pools[-1].prompts + pool.prompts, rl=pools[-1].rl + pool.rl)
     records = [record for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
     for record in records:
         if record.unknown:

@@ -136,7 +136,7 @@ def _point(
         return 0.0
     now = _sums(model, [(row,) for row in rows], settings, tally)
     # A KL is never negative, but its estimate on few answers can be.
-    return max(0.0, sum(one[0] - then[0] for one, then in zip(now, base, strict=True)) / len(rows))
+    return max(0.0, sum(sums[0] - then[0] for sums, then in zip(now, base, strict=True)) / len(rows))
 
 
 def _step(

@@ -125,8 +125,8 @@ class RolloutSettings(OptimizerSettings, frozen=True):
     @property
     def sampler_differs(self) -> bool:
         """Whether sampler and trainer compute log-probs that differ beyond fp32 rounding: another policy draws."""
-        here = (self.generator, self.rollout_precision or "fp32", self.precision or "fp32")
-        return here != ("ours", "fp32", "fp32")
+        setup = (self.generator, self.rollout_precision or "fp32", self.precision or "fp32")
+        return setup != ("ours", "fp32", "fp32")
 
 
 def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> Iterator[list[RlRow]]:
@@ -260,7 +260,7 @@ class Sampler:
 
         start_s = time.perf_counter()
         self.generator.refresh()
-        each = self.settings.answers_per_prompt
+        per_prompt = self.settings.answers_per_prompt
         names = [row.prompt_id for row in rows]
         prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
         if not self._is_checked and self.settings.generator == "ours":
@@ -268,7 +268,7 @@ class Sampler:
             self._is_checked = True
         requests = {row.prompt_id: read(Exchange(row.prompt, "", refs_of_row(row))) for row in rows}
         # The number of draws of the same prompt before this place, so that no two of its answers share a seed.
-        before = [each * names[:place].count(name) for place, name in enumerate(names)]
+        before = [per_prompt * names[:place].count(name) for place, name in enumerate(names)]
         others = (again,) if again else ()  # nothing in the first round: its seeds do not depend on `rounds`
 
         def decode(places: Sequence[int]) -> dict[int, list[DecodedAnswer]]:
@@ -278,7 +278,7 @@ class Sampler:
                     derive_seed(self.seed, "rollout", step, names[place], before[place] + draw, *others),
                 )
                 for place in places
-                for draw in range(each)
+                for draw in range(per_prompt)
             ]
             answers = self.generator.decode(
                 decode_rows,
@@ -286,7 +286,7 @@ class Sampler:
                 temperature=self.settings.temperature,
                 log_probs=self.settings.sampler_differs,
             )
-            return {place: answers[at * each : (at + 1) * each] for at, place in enumerate(places)}
+            return {place: answers[at * per_prompt : (at + 1) * per_prompt] for at, place in enumerate(places)}
 
         # A server's answers depend on what else it is asked, so that several processes must have them from one.
         is_servers = self.settings.generator == "server"
@@ -306,9 +306,9 @@ class Sampler:
 
         groups = divide(every, scored, same=[step, names])
         self.tally.prompts += len(rows)
-        self.tally.answers_generated += each * len(rows)
-        self.tally.answers_unmeasured += sum(one.score is None for group in groups for one in group.answers)
-        self.tally.tokens_generated += sum(len(one.row.completion) for group in groups for one in group.answers)
+        self.tally.answers_generated += per_prompt * len(rows)
+        self.tally.answers_unmeasured += sum(answer.score is None for group in groups for answer in group.answers)
+        self.tally.tokens_generated += sum(len(answer.row.completion) for group in groups for answer in group.answers)
         return groups
 
     def _state(self) -> dict[str, torch.Tensor] | None:
@@ -362,7 +362,7 @@ def measures(groups: Sequence[Group]) -> LogRow:
     answers with the full score 1. `one_answer_share` is the share of answers that other prompts of the episode got,
     too; `style_leak_share` is the share of answers in a form that nobody asked for (`pipeline.responding`).
     """
-    exchanges = [(group.request, one.answer.text) for group in groups if group.request for one in group.answers]
+    exchanges = [(group.request, answer.answer.text) for group in groups if group.request for answer in group.answers]
     leaks = [bool(style_leaks(request.text, text)) for request, text in exchanges]
     answers = [answer for group in groups for answer in group.answers]
     scores = [score for group in groups for score in group.scores]

@@ -285,31 +285,33 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
     """
     # One scored answer has no group to be compared with.
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
-    varying = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
+    varying = sorted((group for group in usable if group.spread > 0), key=lambda group: group.spread, reverse=True)
     keep = len(varying) if settings.max_trained_groups is None else settings.max_trained_groups
     if room is not None:
         keep = min(keep, _groups_within(varying, settings, room / settings.updates_per_episode))
     # Dropped groups are left out of the divisor, too; groups of equal rewards stay in it.
-    dropped_ids = {id(one) for one in varying[keep:]}
-    present = [one for one in usable if id(one) not in dropped_ids]
-    present_answers = [answer for one in present for answer in one.answers]
+    dropped_ids = {id(group) for group in varying[keep:]}
+    present = [group for group in usable if id(group) not in dropped_ids]
+    present_answers = [answer for group in present for answer in group.answers]
     tokens = sum(len(answer.row.completion) for answer in present_answers if _is_learned(answer, settings))
     # GDPO normalises twice: each component within its group (`sum_of_parts`), and the sums over the episode.
-    whole = iter(over_episode([reward for one in present for reward in one.rewards]))
+    whole = iter(over_episode([reward for group in present for reward in group.rewards]))
     advantages = [
-        [next(whole) for _ in one.rewards] if settings.advantages == "each" else advantages_of(one.rewards, settings)
-        for one in present
+        [next(whole) for _ in group.rewards]
+        if settings.advantages == "each"
+        else advantages_of(group.rewards, settings)
+        for group in present
     ]
     answers = [
         WeightedAnswer(
             answer.row, advantage, _weight(answer.row, tokens, len(present_answers), settings), answer.log_probs
         )
-        for one, own in zip(present, advantages, strict=True)
-        if one.spread > 0 or settings.kl_beta
-        for answer, advantage in zip(one.answers, own, strict=True)
+        for group, own in zip(present, advantages, strict=True)
+        if group.spread > 0 or settings.kl_beta
+        for answer, advantage in zip(group.answers, own, strict=True)
         if _is_learned(answer, settings)
     ]
-    return Episode(answers, sum(one.spread > 0 for one in present), len(dropped_ids))
+    return Episode(answers, sum(group.spread > 0 for group in present), len(dropped_ids))
 
 
 def _groups_within(groups: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
@@ -347,8 +349,8 @@ def sum_of_parts(parts: Sequence[Mapping[str, float | None]]) -> list[float]:
     component that was not measured adds nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
     """
     total = [0.0] * len(parts)
-    for name in dict.fromkeys(name for one in parts for name in one):
-        places = [place for place, one in enumerate(parts) if one.get(name) is not None]
+    for name in dict.fromkeys(name for part in parts for name in part):
+        places = [place for place, part in enumerate(parts) if part.get(name) is not None]
         values = [float(parts[place][name] or 0.0) for place in places]
         if len(values) < 2:
             continue
@@ -437,18 +439,18 @@ def _learn(
         tally.tokens_trained += sum(len(answer.row.completion) for answer in episode.answers)
         tally.tokens_processed += sum(len(part.tree) for part in parts)
     measures_by_part = gather(measures_by_part)
-    tokens = sum(one.tokens for one in measures_by_part)
+    tokens = sum(part.tokens for part in measures_by_part)
     row |= learner.row(
         updates[-1]._replace(loss=sum(update.loss for update in updates) / len(updates)),
-        mean_log_prob=sum(one.log_prob for one in measures_by_part) / tokens,
-        clipped_share=sum(one.clipped for one in measures_by_part) / tokens,
+        mean_log_prob=sum(part.log_prob for part in measures_by_part) / tokens,
+        clipped_share=sum(part.clipped for part in measures_by_part) / tokens,
     )
     if settings.sampler_differs:
         row |= {
-            "importance_mean": sum(one.importance for one in measures_by_part) / tokens,
-            "importance_cut_share": sum(one.cut for one in measures_by_part) / tokens,
+            "importance_mean": sum(part.importance for part in measures_by_part) / tokens,
+            "importance_cut_share": sum(part.cut for part in measures_by_part) / tokens,
         }
-    return row | ({"kl": sum(one.kl for one in measures_by_part) / tokens} if reference is not None else {})
+    return row | ({"kl": sum(part.kl for part in measures_by_part) / tokens} if reference is not None else {})
 
 
 def _reference(
@@ -501,7 +503,9 @@ def grpo_loss(
     )
     change = policy_log_probs - drawn_log_probs  # (K)
     if settings.importance == "sequence":
-        means = torch.stack([one.mean() for one in torch.split(change, lengths.tolist())]).repeat_interleave(lengths)
+        means = torch.stack(
+            [answer_change.mean() for answer_change in torch.split(change, lengths.tolist())]
+        ).repeat_interleave(lengths)
         # Its value is the sequence's, its gradient each token's own: GSPO-token, which for equal advantages is GSPO.
         change = means.detach() + change - change.detach()
     ratio = change.exp()  # (K) policy / policy that drew

@@ -144,7 +144,7 @@ class RewardModel:
         config.num_labels = 1
         # transformers reads the number at the last token that is no padding, and ours stands at the end of the turn.
         ids = (tokenizer.pad_token_id, *tokenizer.all_special_ids)
-        padding = next((one for one in ids if one is not None and one != tokenizer.eos_token_id), None)
+        padding = next((token for token in ids if token is not None and token != tokenizer.eos_token_id), None)
         config.pad_token_id = tokenizer.pad_token_id = padding
         whole: Any = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         weights = {
@@ -237,9 +237,9 @@ def _margins(
     with torch.no_grad():
         margins_by_part = divide(parts, of_part, same=[part.items for part in parts])
     of_item = {
-        item: one
+        item: margin
         for part, margins in zip(parts, margins_by_part, strict=True)
-        for item, one in zip(part.items, margins, strict=True)
+        for item, margin in zip(part.items, margins, strict=True)
     }
     return [of_item[index] for index in range(len(pairs))]
 

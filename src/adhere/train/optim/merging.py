@@ -118,13 +118,13 @@ class OnlineMerging(torch.optim.Optimizer):
         self._rules = _RULES[method, mode]
         self._hooks_of_wrapper()
         parameters = self._parameters()
-        names = {id(one): name for name, one in model.named_parameters()} if model is not None else None
+        names = {id(parameter): name for name, parameter in model.named_parameters()} if model is not None else None
         start = parameters if reference is None else _match_weights(parameters, reference, "reference", names)
         before = _match_weights(parameters, base, "base", names)
         self._generators: dict[torch.device, torch.Generator] = {}
         self._tau = [
-            now.detach().to(one.device, torch.float32) - then.to(one.device, torch.float32)
-            for one, now, then in zip(parameters, start, before, strict=True)
+            now.detach().to(parameter.device, torch.float32) - then.to(parameter.device, torch.float32)
+            for parameter, now, then in zip(parameters, start, before, strict=True)
         ]
         self._tau_sha256 = _sha256(self._tau)
         if self._rules.fixed_mask:
@@ -168,8 +168,10 @@ class OnlineMerging(torch.optim.Optimizer):
             return loss
         parameters = self._parameters()
         # Weights at the last merge, which the merged change is added to; a parameter without a gradient does not move.
-        have_moved = [one.grad is not None for one in parameters]
-        anchors = self._anchors if self._anchors is not None else [one.detach().clone() for one in parameters]
+        have_moved = [parameter.grad is not None for parameter in parameters]
+        anchors = (
+            self._anchors if self._anchors is not None else [parameter.detach().clone() for parameter in parameters]
+        )
         decays = [
             decay for group in self.param_groups for decay in [_decay(self.optimizer, group)] * len(group["params"])
         ]
@@ -272,7 +274,7 @@ class OnlineMerging(torch.optim.Optimizer):
             "optimizer": self.optimizer.state_dict(),
             "steps": self.steps,
             "tau_sha256": self._tau_sha256,
-            "generators": {str(device): one.get_state() for device, one in self._generators.items()},
+            "generators": {str(device): generator.get_state() for device, generator in self._generators.items()},
             "anchors": self._anchors,
             "masked_tau": [pack(tau) for tau in self._tau] if self._has_drawn_mask else None,
         }
@@ -296,10 +298,10 @@ class OnlineMerging(torch.optim.Optimizer):
             self._generator(torch.device(name)).set_state(state.cpu())  # torch.load may have moved it
         if self._has_drawn_mask:
             masked_tau = state_dict["masked_tau"]
-            self._tau = [unpack(one, into) for one, into in zip(masked_tau, self._tau, strict=True)]
+            self._tau = [unpack(masked, into) for masked, into in zip(masked_tau, self._tau, strict=True)]
         anchors = state_dict["anchors"]
         parameters = self._parameters()
-        self._anchors = anchors and [one.to(p.device).clone() for one, p in zip(anchors, parameters, strict=True)]
+        self._anchors = anchors and [anchor.to(p.device).clone() for anchor, p in zip(anchors, parameters, strict=True)]
 
 
 def _ignores_weights(optimizer: torch.optim.Optimizer) -> bool:
@@ -319,7 +321,7 @@ def _decay(optimizer: torch.optim.Optimizer, group: Mapping[str, Any]) -> float:
 
 
 def _match_weights(
-    parameters: list[torch.Tensor], weights: Weights, what: str, names: Mapping[int, str] | None
+    parameters: list[torch.Tensor], weights: Weights, noun: str, names: Mapping[int, str] | None
 ) -> list[torch.Tensor]:
     """Return the tensors of `weights` in the order of `parameters`, matched by `names` if known, else by position.
 
@@ -329,25 +331,25 @@ def _match_weights(
     if isinstance(weights, torch.nn.Module):
         weights = dict(weights.named_parameters())
     if isinstance(weights, Mapping) and names is not None:
-        parameter_names = [names.get(id(one), "") for one in parameters]
+        parameter_names = [names.get(id(parameter), "") for parameter in parameters]
         absent = [name or "a parameter that `model` does not have" for name in parameter_names if name not in weights]
         if absent:
             raise UsageError(
-                f"OnlineMerging: {what} lacks {absent[0]} and {len(absent) - 1} more of the optimizer's parameters"
+                f"OnlineMerging: {noun} lacks {absent[0]} and {len(absent) - 1} more of the optimizer's parameters"
             )
         tensors = [weights[name] for name in parameter_names]
     else:
         tensors = list(weights.values() if isinstance(weights, Mapping) else weights)
     if len(tensors) != len(parameters):
         raise UsageError(
-            f"OnlineMerging: {what} has {len(tensors)} tensors, the optimizer has {len(parameters)} parameters. "
+            f"OnlineMerging: {noun} has {len(tensors)} tensors, the optimizer has {len(parameters)} parameters. "
             "Give `model`, so that they are matched by name, or just the tensors of these parameters in the "
             "optimizer's order (an adapter needs its own)"
         )
     for place, (parameter, tensor) in enumerate(zip(parameters, tensors, strict=True)):
         if parameter.shape != tensor.shape:
             raise UsageError(
-                f"OnlineMerging: tensor {place} of {what} has shape {tuple(tensor.shape)}, the optimizer's parameter "
+                f"OnlineMerging: tensor {place} of {noun} has shape {tuple(tensor.shape)}, the optimizer's parameter "
                 f"{tuple(parameter.shape)}. Give `model`, so that they are matched by name, "
                 "or use the optimizer's order"
             )

@@ -24,8 +24,9 @@ def merge_linear(base: Named, models: Sequence[Named], weights: Sequence[float])
     """
     changes = _changes(base, models, weights)
     return {
-        name: one.float() + sum((w * change[name] for w, change in zip(weights, changes, strict=True)), torch.zeros(()))
-        for name, one in base.items()
+        name: tensor.float()
+        + sum((w * change[name] for w, change in zip(weights, changes, strict=True)), torch.zeros(()))
+        for name, tensor in base.items()
     }
 
 
@@ -40,10 +41,10 @@ def merge_dare(
     _require_share(p)
     changes = _changes(base, models, weights)
     generator = torch.Generator().manual_seed(seed)
-    merged_weights = {name: one.float().clone() for name, one in base.items()}
+    merged_weights = {name: tensor.float().clone() for name, tensor in base.items()}
     for weight, change in zip(weights, changes, strict=True):
-        for name, one in change.items():
-            merged_weights[name] += weight * keep_random(one, p, generator, "inverse")
+        for name, tensor in change.items():
+            merged_weights[name] += weight * keep_random(tensor, p, generator, "inverse")
     return merged_weights
 
 
@@ -61,14 +62,14 @@ def merge_ties(
     _require_share(p)
     changes = _changes(base, models, weights)
     merged_weights = {}
-    for name, one in base.items():
+    for name, tensor in base.items():
         # Trim, elect, merge; suffix _M: models.
         kept_M = torch.stack(
             [w * keep_largest(change[name], p, "none") for w, change in zip(weights, changes, strict=True)]
         )
         agrees_M = (kept_M.sign() == kept_M.sum(0).sign()) & (kept_M != 0)
         mean = (kept_M * agrees_M).sum(0) / agrees_M.sum(0).clamp(min=1)  # 0 where no change is kept
-        merged_weights[name] = one.float() + scale * mean
+        merged_weights[name] = tensor.float() + scale * mean
     return merged_weights
 
 

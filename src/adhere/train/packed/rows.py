@@ -105,7 +105,7 @@ def insist_on_positions(
         # A token stands for a byte at least, but for those of the template: most rows need not be cut to see it.
         if len((prompt_text + max(answers, key=len)).encode(errors="replace")) * 2 + 1024 < positions:
             continue
-        answer_tokens = max(len(completion_ids(tokenizer, one, name="answer")) for one in answers if one.strip())
+        answer_tokens = max(len(completion_ids(tokenizer, text, name="answer")) for text in answers if text.strip())
         tokens = len(prompt_ids(tokenizer, row.asked)) + answer_tokens
         if tokens > positions:
             too_long.append((row.prompt_id, tokens))

@@ -109,6 +109,6 @@ def trained_rows(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     """
     rows_by_module: dict[str, torch.Tensor] = {}
     for name, module in model.named_modules():
-        if isinstance(module, TrainedRows) and not any(module.rows is one for one in rows_by_module.values()):
+        if isinstance(module, TrainedRows) and not any(module.rows is rows for rows in rows_by_module.values()):
             rows_by_module[name] = module.rows
     return rows_by_module

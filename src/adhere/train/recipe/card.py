@@ -52,7 +52,7 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
         **hub_origin(recipe.start),
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
-        "tags": ["adhere", *dict.fromkeys(one.stage for one in done)],
+        "tags": ["adhere", *dict.fromkeys(record.stage for record in done)],
     }
     lines = [f"{front_matter(metadata)}# {recipe.name}", ""]
     data = f"`{done[0].data_sha256[:16]}`" if done else "–"
@@ -73,14 +73,15 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
         "| stage | rows | steps | tokens trained | tokens drawn | minutes | last loss | weights |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in done:
-        ledger = one.ledger
-        loss = next((row["loss"] for row in reversed(one.log) if row.get("loss") is not None), None)
+    for record in done:
+        ledger = record.ledger
+        loss = next((row["loss"] for row in reversed(record.log) if row.get("loss") is not None), None)
         lines.append(
-            f"| {one.stage} | {one.rows:,} | {ledger.steps} | {ledger.tokens_trained:,} | {ledger.tokens_generated:,} "
-            f"| {ledger.seconds / 60:.1f} | {'–' if loss is None else f'{loss:.4f}'} | `{one.weights_sha256[:16]}` |"
+            f"| {record.stage} | {record.rows:,} | {ledger.steps} | {ledger.tokens_trained:,} "
+            f"| {ledger.tokens_generated:,} "
+            f"| {ledger.seconds / 60:.1f} | {'–' if loss is None else f'{loss:.4f}'} | `{record.weights_sha256[:16]}` |"
         )
-    warning_lines = [f"- {text}" for text in (*warnings, *(text for one in done for text in one.warnings))]
+    warning_lines = [f"- {text}" for text in (*warnings, *(text for record in done for text in record.warnings))]
     if warning_lines:
         lines += ["", "## Warnings of the guards", "", *warning_lines]
     lines += [
@@ -110,8 +111,8 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
 
 
 def _describe_training(lora: Lora | None, done: Sequence[StageRecord]) -> str:
-    counts = ", ".join(f"{one.stage} {one.ledger.parameters_trained:,}" for one in done)
-    frozen_parameters = max((one.ledger.parameters_frozen for one in done), default=0)
+    counts = ", ".join(f"{record.stage} {record.ledger.parameters_trained:,}" for record in done)
+    frozen_parameters = max((record.ledger.parameters_frozen for record in done), default=0)
     if lora is None:
         frozen_note = (
             f" Left as they were, in some stage: {frozen_parameters:,} "

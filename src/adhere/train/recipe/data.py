@@ -102,8 +102,8 @@ def row_of(source: dict[str, Any], kind: type[T]) -> T:
     columns = {**source, **constraint_columns(source, table)}
     row = {name: columns[name] for name in kind.__struct_fields__ if columns.get(name) is not None}
     row |= exchange.answers
-    row["prompt"] = "\n\n".join(one.content for one in exchange.turns)
-    row["turns"] = [] if exchange.is_one else [msgspec.to_builtins(one) for one in exchange.turns]
+    row["prompt"] = "\n\n".join(turn.content for turn in exchange.turns)
+    row["turns"] = [] if exchange.is_one else [msgspec.to_builtins(turn) for turn in exchange.turns]
     refs = refs_of(row.get("instruction_id_list"), row.get("kwargs"))
     row["instruction_id_list"], row["kwargs"] = [ref.id for ref in refs], [ref.params for ref in refs]
     names = {"origin": "given", "draws": 0, "score_mean": 0.0, "score_variance": 0.0}
@@ -227,4 +227,4 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
 
 def needed_rows(data: Sequence[str]) -> list[str]:
     """List the tables (`sft`, `pairs`, `rl`) that stages with these `data` learn from."""
-    return sorted({part for one in data for part in one.split("+")})
+    return sorted({part for names in data for part in names.split("+")})

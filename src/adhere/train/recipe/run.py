@@ -218,7 +218,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     template = content_hash(start.tokenizer.chat_template)
     if gather([file.exists()])[0]:  # as the first process sees it: the others may come after it has written
         stored_recipe = decode(file.read_bytes(), _FrozenRecipe)
-        for what, ours, theirs in (
+        for noun, ours, theirs in (
             ("recipe", recipe, stored_recipe.recipe),
             ("start", start.sha256, stored_recipe.start_sha256),
             ("data", rows.sha256, stored_recipe.data_sha256),
@@ -226,7 +226,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
         ):
             if ours != theirs:
                 raise RunMismatch(
-                    f"{out} was begun with another {what}. Use another --out, or remove the directory to begin anew"
+                    f"{out} was begun with another {noun}. Use another --out, or remove the directory to begin anew"
                 )
         precisions, warnings = convert(stored_recipe.precision, Precisions), stored_recipe.warnings
     else:

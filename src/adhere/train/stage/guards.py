@@ -258,10 +258,10 @@ def halved_once(
 def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: str) -> str:
     """Say how much memory a stage that ran out of memory twice needs, and for what, and how much is free now."""
     free = available_bytes(device)
-    there = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
+    note = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
     return (
         f"{name} ran out of memory, also with micro-batches of {settings.tree_tokens} tokens. It needs about "
-        f"{memory.total / 1e9:.1f} GB on {device} by estimate ({memory.describe()}){there}. "
+        f"{memory.total / 1e9:.1f} GB on {device} by estimate ({memory.describe()}){note}. "
         "Set gradient_checkpointing = true, fewer decode_rows, or take a smaller model or a larger machine"
     )
 

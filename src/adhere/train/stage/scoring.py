@@ -76,11 +76,13 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 
     def parts(prompt_id: str, answers: Sequence[Answer]) -> list[dict[str, float | None]]:
         refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
-        components = [parts_of(one.text, refs, "constraint", profile=profile, is_cut=one.truncated) for one in answers]
+        components = [
+            parts_of(answer.text, refs, "constraint", profile=profile, is_cut=answer.truncated) for answer in answers
+        ]
         # By its kind, so that a curve is of one thing; a kind that a prompt asks for twice is two components.
         ids = [ref.id for ref in refs]
         names = [name if ids.count(name) == 1 else f"{name} {place}" for place, name in enumerate(ids, start=1)]
-        return [dict(zip(names, one.values(), strict=True)) for one in components]
+        return [dict(zip(names, component.values(), strict=True)) for component in components]
 
     score.parts = parts  # type: ignore[attr-defined]
     return score
@@ -101,7 +103,7 @@ def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         responses = [_split(answer) for answer in answers]
-        whole = [at for at, one in enumerate(responses) if one.status == "ok"]
+        whole = [at for at, response in enumerate(responses) if response.status == "ok"]
         numbers = judge.scores([(asked_of[prompt_id], responses[at].text) for at in whole])
         scores: list[float | None] = [0.0] * len(answers)
         for at, number in zip(whole, numbers, strict=True):

@@ -24,9 +24,9 @@ def resolve_device(device: str) -> str:
         raise UsageError(f"device={device!r}: one of {', '.join(get_args(AskedDevice))}")
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there[device]:
-        names = ", ".join(name for name, is_there in there.items() if is_there)
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available[device]:
+        names = ", ".join(name for name, is_there in available.items() if is_there)
         raise UsageError(
             f"device={device!r}: torch {torch.__version__} finds none here, only {names}. Use --device auto"
         )

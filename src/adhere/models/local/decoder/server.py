@@ -143,7 +143,7 @@ class ServerGenerator:
                 name = await self._served(session)
                 room = asyncio.Semaphore(self.rows)
 
-                async def one(index: int, row: DecodeRow) -> DecodedAnswer:
+                async def ask(index: int, row: DecodeRow) -> DecodedAnswer:
                     async with room:
                         if on_step is not None:
                             on_step()
@@ -153,7 +153,7 @@ class ServerGenerator:
                         on_done(index, answer)
                     return answer
 
-                return await asyncio.gather(*(one(index, row) for index, row in enumerate(rows)))
+                return await asyncio.gather(*(ask(index, row) for index, row in enumerate(rows)))
 
         return asyncio.run(draw())
 

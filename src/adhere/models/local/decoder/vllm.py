@@ -103,9 +103,9 @@ class VllmGenerator:
         ]
         outputs = self._engine.generate([{"prompt_token_ids": list(row.ids)} for row in rows], params, use_tqdm=False)
         answers = [_read_output(output.outputs[0], self.end_ids) for output in outputs]
-        for index, one in enumerate(answers):
+        for index, answer in enumerate(answers):
             if on_done is not None:
-                on_done(index, one)
+                on_done(index, answer)
         return answers
 
 
