@@ -212,8 +212,8 @@ class BatchModel(EndpointModel):
         places = [f"{place}/results"] if self._is_anthropic else [f"files/{name}/content" for name in files]
         part = folder / "result.part"
         part.write_bytes(b"")
-        for source in places:
-            await self._patiently(partial(self._endpoint.download, source, part))
+        for path in places:
+            await self._patiently(partial(self._endpoint.download, path, part))
         part.replace(target)
         reason = "" if state in {"completed", "ended"} else f": {_why(reply)}"
         self.say(f"{self.name}: batch {batch.id} is {state}{reason}")

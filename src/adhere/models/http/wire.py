@@ -189,8 +189,8 @@ def read(  # noqa: PLR0911 - one return a rule
     message = choice.get("message")
     finish = choice.get("finish_reason")
     if not isinstance(message, dict) or status_of_stop(finish) == "error":
-        noun = repr(finish)[:40] if isinstance(finish, str | None) else "of a wrong type"
-        return _attempt("transient", reply, request, f"HTTP 200 with finish_reason {noun} and no answer")
+        finish_text = repr(finish)[:40] if isinstance(finish, str | None) else "of a wrong type"
+        return _attempt("transient", reply, request, f"HTTP 200 with finish_reason {finish_text} and no answer")
     return _answer(reply, request, payload, choice, message, prices=prices)
 
 
