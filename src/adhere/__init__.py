@@ -46,9 +46,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'adhere' has no attribute {name!r}")
     from importlib import import_module
 
-    thing = getattr(import_module(_HOMES[name]), "load" if name == "load_suite" else name)
-    globals()[name] = thing
-    return thing
+    attribute = getattr(import_module(_HOMES[name]), "load" if name == "load_suite" else name)
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

@@ -58,9 +58,9 @@ def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str,
     fence = _FENCE.fullmatch(text.strip())
     call_texts = blocks or [fence[1] if fence else text.strip()]
     calls: list[ToolCall] = []
-    for one in call_texts[:MOST_CALLS]:
+    for call_text in call_texts[:MOST_CALLS]:
         try:
-            row = json.loads(one) if one.startswith("{") else None
+            row = json.loads(call_text) if call_text.startswith("{") else None
         except (ValueError, RecursionError):
             row = None
         name = _text(_mapping(row).get("name"))

@@ -83,7 +83,7 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
 
 def _words_at(kind: Any, steps: list[str]) -> list[str]:
     """Return the values that are words, among those that the field at `steps` (see `_types_at`) may have."""
-    return list(dict.fromkeys(word for one in _types_at(kind, steps) for word in _words(one) if word))
+    return list(dict.fromkeys(word for field_type in _types_at(kind, steps) for word in _words(field_type) if word))
 
 
 def _words(kind: Any) -> list[str]:
@@ -94,7 +94,7 @@ def _words(kind: Any) -> list[str]:
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
     """Return the names of the fields that the table at `steps` (see `_types_at`) may have."""
-    kinds = [struct for one in _types_at(kind, steps) for struct in _structs(one)]
+    kinds = [struct for field_type in _types_at(kind, steps) for struct in _structs(field_type)]
     return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
 
 
@@ -103,7 +103,7 @@ def _types_at(kind: Any, steps: list[str]) -> list[Any]:
     types = [kind]
     for step in steps:
         if not (step.isdigit() or step == "..."):
-            kinds = [struct for one in types for struct in _structs(one)]
+            kinds = [struct for field_type in types for struct in _structs(field_type)]
             types = [f.type for struct in kinds for f in msgspec.structs.fields(struct) if f.encode_name == step]
     return types
 

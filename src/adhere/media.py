@@ -91,45 +91,45 @@ def look_in(folder: Path) -> None:
         _folders[folder.resolve()] = None
 
 
-def bytes_of(one: Media) -> bytes:
+def bytes_of(medium: Media) -> bytes:
     """Return the bytes of one medium.
 
     Raises:
         IntegrityError: The bytes are not found, or the file of that name was changed.
     """
-    if one.sha256 in _bytes:
-        return _bytes[one.sha256]
+    if medium.sha256 in _bytes:
+        return _bytes[medium.sha256]
     for folder in _folders:
-        file = folder / f"{one.sha256}.{TYPES[one.type]}"
+        file = folder / f"{medium.sha256}.{TYPES[medium.type]}"
         if file.is_file():
             data = file.read_bytes()
-            if hashlib.sha256(data).hexdigest() != one.sha256:
+            if hashlib.sha256(data).hexdigest() != medium.sha256:
                 raise IntegrityError(f"{file} was changed since it was stored: its sha256 is another")
-            _bytes[one.sha256] = data
+            _bytes[medium.sha256] = data
             return data
     raise IntegrityError(
-        f"The {one.type} {one.sha256[:12]}… of a prompt is not here: open the run that stored it, "
+        f"The {medium.type} {medium.sha256[:12]}… of a prompt is not here: open the run that stored it, "
         "or load its suite again"
     )
 
 
 def store(media: Iterable[Media], folder: Path) -> None:
     """Write each medium into a folder, once, and look for media there from now on."""
-    for one in dict.fromkeys(media):
+    for medium in dict.fromkeys(media):
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{one.sha256}.{TYPES[one.type]}"
+        file = folder / f"{medium.sha256}.{TYPES[medium.type]}"
         if not file.exists():
             part = file.with_suffix(".part")
-            part.write_bytes(bytes_of(one))
+            part.write_bytes(bytes_of(medium))
             part.replace(file)
     look_in(folder)
 
 
-def base64_of(one: Media) -> str:
+def base64_of(medium: Media) -> str:
     """Return the bytes in Base64, as APIs take them."""
-    return base64.b64encode(bytes_of(one)).decode()
+    return base64.b64encode(bytes_of(medium)).decode()
 
 
-def data_url(one: Media) -> str:
+def data_url(medium: Media) -> str:
     """Return one medium as a data URL, the form that endpoints and pages take."""
-    return f"data:{one.type};base64,{base64_of(one)}"
+    return f"data:{medium.type};base64,{base64_of(medium)}"

@@ -44,7 +44,9 @@ def forest(what: Study | Comparison) -> Picture:
         UsageError: No study is stored there, or it is unfinished.
     """
     if isinstance(what, Comparison):
-        rows = [_difference(name, one) for name, one in {"all prompts": what.overall, **what.slices}.items()]
+        rows = [
+            _difference(name, difference) for name, difference in {"all prompts": what.overall, **what.slices}.items()
+        ]
         chart = charts.forest(
             rows, name=f"{what.a} − {what.b}. " + "; ".join(f"{r.label}: {r.text}" for r in rows), fits=charts.WIDE
         )
@@ -88,30 +90,32 @@ def gain(study: Study, *, slice_name: str = "all") -> Picture:
     return Picture(f"{result.name}: pass rate against compute", chart, note=note)
 
 
-def kinds(*what: Run | Study, arms: Sequence[str] = ()) -> Picture:
+def kinds(*subjects: Run | Study, arms: Sequence[str] = ()) -> Picture:
     """Draw the share of constraints met by kind: for runs on the same prompts, or for the `arms` of a study.
 
     Args:
-        what: Runs, or one study.
+        subjects: Runs, or one study.
         arms: Arms of a study; empty: the two of its verdict.
 
     Raises:
         UsageError: Nothing is stored there, a run is unfinished, the runs are of different prompts, or an arm is
             unknown.
     """
-    if len(what) == 1 and not isinstance(what[0], Run) and _is_study(what[0]):
-        result = _study(what[0])
+    if len(subjects) == 1 and not isinstance(subjects[0], Run) and _is_study(subjects[0]):
+        result = _study(subjects[0])
         names = list(arms) or [result.verdict.primary.control, result.verdict.primary.treatment]
         if unknown := [name for name in names if name not in result.arms]:
             raise UsageError(f"The study {result.name} has no arm {unknown[0]!r}; it has {', '.join(result.arms)}")
         chart = pictures.kind_chart(result, names)
         legend = [(tone_of(result, name), name) for name in names]
         return _kinds_picture(f"{result.name}: constraints met by kind", chart, legend)
-    runs = _runs(what)
+    runs = _runs(subjects)
     rows = []
     for kind, shares in rate_rows([run.summary().overall.kinds for run in runs]):
-        kind_marks = [charts.Mark(tone, one.rate, one.low, one.high) for tone, one in enumerate(shares, 1) if one]
-        shares_text = " → ".join(percent(one.rate if one else None, digits=0) for one in shares)
+        kind_marks = [
+            charts.Mark(tone, share.rate, share.low, share.high) for tone, share in enumerate(shares, 1) if share
+        ]
+        shares_text = " → ".join(percent(share.rate if share else None, digits=0) for share in shares)
         alone = shares[0] if len(shares) == 1 else None
         rows.append((kind, f"{shares_text} ({alone.passed} of {alone.n})" if alone else shares_text, kind_marks))
     chart = charts.marks(rows, name="Constraints met by kind. " + "; ".join(f"{row[0]}: {row[1]}" for row in rows))
@@ -151,16 +155,18 @@ def rates(*runs: Run | Path | str) -> Picture:
     return Picture(title, chart, note=note if floor is None else f"{note}; floor {floor_cell(floor)}")
 
 
-def _difference(label: str, one: Difference) -> charts.Difference:
-    text = f"{points(one.difference)} ({points_interval(one.low, one.high)})"
-    direction = _direction(one)
-    return charts.Difference(label, one.difference, one.low, one.high, text, direction, one.minimum_detectable)
+def _difference(label: str, difference: Difference) -> charts.Difference:
+    text = f"{points(difference.difference)} ({points_interval(difference.low, difference.high)})"
+    direction = _direction(difference)
+    return charts.Difference(
+        label, difference.difference, difference.low, difference.high, text, direction, difference.minimum_detectable
+    )
 
 
-def _direction(one: Difference) -> Direction:
-    if one.difference is None or one.low is None or one.high is None:
-        return "unmeasured" if one.difference is None else "open"
-    return "more" if one.low > 0 else "fewer" if one.high < 0 else "unclear"
+def _direction(difference: Difference) -> Direction:
+    if difference.difference is None or difference.low is None or difference.high is None:
+        return "unmeasured" if difference.difference is None else "open"
+    return "more" if difference.low > 0 else "fewer" if difference.high < 0 else "unclear"
 
 
 def _kinds_picture(title: str, chart: Markup | None, legend: Sequence[tuple[int, str]]) -> Picture:
@@ -169,18 +175,18 @@ def _kinds_picture(title: str, chart: Markup | None, legend: Sequence[tuple[int,
     return Picture(title, chart, legend if len(legend) > 1 else (), note="with 95 % intervals")
 
 
-def _study(what: Study) -> StudyResult:
-    if isinstance(what, StudyResult):
-        return what
-    path = Path(what)
+def _study(study: Study) -> StudyResult:
+    if isinstance(study, StudyResult):
+        return study
+    path = Path(study)
     file = path / "result.json" if path.is_dir() else path
     if not file.is_file():
         raise UsageError(f"{path}: no finished study is stored there (no result.json)")
     return decode(read_regular(file), StudyResult)
 
 
-def _is_study(what: Study) -> bool:
-    return isinstance(what, StudyResult) or Path(what).is_file() or kind_of(Path(what)) == "study"
+def _is_study(study: Study) -> bool:
+    return isinstance(study, StudyResult) or Path(study).is_file() or kind_of(Path(study)) == "study"
 
 
 def _slice(result: StudyResult, name: str) -> SliceScores:
@@ -190,9 +196,11 @@ def _slice(result: StudyResult, name: str) -> SliceScores:
     return slices[name]
 
 
-def _runs(what: Sequence[object]) -> list[Run]:
-    runs = [one if isinstance(one, Run) else load_run(Path(one)) for one in what if isinstance(one, Run | Path | str)]
-    if not runs or len(runs) < len(what):
+def _runs(subjects: Sequence[object]) -> list[Run]:
+    runs = [
+        run if isinstance(run, Run) else load_run(Path(run)) for run in subjects if isinstance(run, Run | Path | str)
+    ]
+    if not runs or len(runs) < len(subjects):
         raise UsageError("Give finished runs (directories, or what adhere.evaluate gave), or one study alone")
     if len({run.manifest.prompts_sha256 for run in runs}) > 1:
         raise UsageError("These runs were asked different prompts, so their rates do not belong in one picture")

@@ -66,17 +66,17 @@ class Registry(Generic[T]):
         self._points: dict[str, list[EntryPoint]] | None = None
         self._lock = threading.RLock()
 
-    def add(self, name: str, thing: T, *, owner: str) -> None:
-        """Register `thing`; `owner` (a module or distribution) is named when two clash.
+    def add(self, name: str, member: T, *, owner: str) -> None:
+        """Register `member`; `owner` (a module or distribution) is named when two clash.
 
         Raises:
             AdhereError: Another thing has that name.
         """
         if not _is_ours(owner):
             self._import_family(name)  # so that nobody takes a name of the package before the package does
-        if name in self._things and self._things[name] is not thing:
+        if name in self._things and self._things[name] is not member:
             raise AdhereError(f"Two {self.noun}s are called {name!r}: one from {self._owners[name]}, one from {owner}")
-        self._things[name] = thing
+        self._things[name] = member
         self._owners.setdefault(name, owner)
 
     def own(self, name: str) -> T | None:
@@ -151,15 +151,15 @@ class Registry(Generic[T]):
             raise AdhereError(f"Two {self.noun}s are called {name!r}: {owners} both have it. Uninstall one of them")
         point = points[0]
         try:
-            thing = point.load()
+            member = point.load()
         except Exception as error:
             raise AdhereError(
                 f"The {self.noun} plug-in {name!r} of {_owner(point)} cannot be loaded ({point.value}): {error!r}"
             ) from error
-        problem = self._problem(name, thing) if self._problem is not None else None
+        problem = self._problem(name, member) if self._problem is not None else None
         if problem is not None:
             raise AdhereError(f"The {self.noun} plug-in {name!r} of {_owner(point)} ({point.value}): {problem}")
-        self.add(name, thing, owner=_owner(point))
+        self.add(name, member, owner=_owner(point))
 
 
 def _owner(point: EntryPoint) -> str:

@@ -248,7 +248,10 @@ class Prompt(Record, frozen=True):
         """
         if turn or not self.given:
             return "\n".join(
-                [self.turns[turn].text, *(f"[{one.type} {one.sha256[:12]}]" for one in self.turns[turn].media or ())]
+                [
+                    self.turns[turn].text,
+                    *(f"[{medium.type} {medium.sha256[:12]}]" for medium in self.turns[turn].media or ()),
+                ]
             )
         messages = [message for message in self.messages() if message.role != "system"]
         return "\n\n".join(_line(message) for message in messages)
@@ -567,7 +570,9 @@ def status_of_stop(*reasons: object) -> Status | None:
 
     None: the model stopped by itself, or no reason is known.
     """
-    words = (one.partition(":")[0].rpartition(".")[2].strip().lower() for one in reasons if isinstance(one, str))
+    words = (
+        reason.partition(":")[0].rpartition(".")[2].strip().lower() for reason in reasons if isinstance(reason, str)
+    )
     return next((STOP_REASONS[reason] for reason in words if reason in STOP_REASONS), None)
 
 

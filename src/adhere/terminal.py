@@ -53,12 +53,12 @@ def notebook_table(heading: str, rows: Mapping[str, str]) -> str:
     return f"<p><strong>{cell(heading)}</strong></p><table><tbody>{body}</tbody></table>"
 
 
-def show(what: str | bytes, *, err: bool = False) -> None:
+def show(output: str | bytes, *, err: bool = False) -> None:
     """Print a text, or a JSON document (bytes), that may hold what somebody else wrote; `err`: to stderr.
 
     In JSON whatever a terminal would hide or act on is written as an escape, so that no value changes.
     """
-    safe = plain(what) if isinstance(what, str) else json_text(what)
+    safe = plain(output) if isinstance(output, str) else json_text(output)
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "utf-8"  # a terminal without Unicode gets question marks, not a traceback
     print(safe.encode(encoding, "replace").decode(encoding), file=stream, flush=True)

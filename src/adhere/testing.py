@@ -149,17 +149,17 @@ def _question(remedy: str) -> Callable[[Q], Q]:
             except _Violation as broken:
                 raise ContractViolation(f"{kind.id}: {ask.__name__}: {broken}. {remedy}") from None
             except Exception as error:
-                what = f"raised {type(error).__name__}: {error}"
-                raise ContractViolation(f"{kind.id}: {ask.__name__}: {what}. {remedy}") from error
+                violation = f"raised {type(error).__name__}: {error}"
+                raise ContractViolation(f"{kind.id}: {ask.__name__}: {violation}. {remedy}") from error
 
         return asked  # type: ignore[return-value]
 
     return wrap
 
 
-def _require(ok: object, what: str, *subjects: object) -> None:
+def _require(ok: object, message: str, *subjects: object) -> None:
     if not ok:
-        raise _Violation(what + "".join(f"; {_shorten(one)}" for one in subjects))
+        raise _Violation(message + "".join(f"; {_shorten(subject)}" for subject in subjects))
 
 
 def _shorten(subject: object) -> str:
@@ -221,17 +221,19 @@ def examples_hold(kind: type[Constraint]) -> None:
 @_question("Keep everything that `check` needs in parameters that JSON can hold")
 def survives_storage(kind: type[Constraint]) -> None:
     """Require that a constraint equals itself after it was stored and read back."""
-    for one in draw_several(kind):
-        ref = one.ref()
-        _require(from_ref(decode(encode(ref), ConstraintRef)) == one, "must equal itself after storage", one)
-        _require(make(ref.id, **ref.params) == one, "must equal what is made of its parameters", one)
+    for constraint in draw_several(kind):
+        ref = constraint.ref()
+        _require(
+            from_ref(decode(encode(ref), ConstraintRef)) == constraint, "must equal itself after storage", constraint
+        )
+        _require(make(ref.id, **ref.params) == constraint, "must equal what is made of its parameters", constraint)
 
 
 @_question("Draw from `rng` alone")
 def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
     """Require that a seed determines what is drawn."""
-    for one, other in zip(draw_several(kind), draw_several(kind), strict=True):
-        _require(one == other, "must draw the same twice", one, other)
+    for constraint, other in zip(draw_several(kind), draw_several(kind), strict=True):
+        _require(constraint == other, "must draw the same twice", constraint, other)
 
 
 @_question("Say every parameter in every phrasing, so that the model can know it")
@@ -241,18 +243,18 @@ def says_its_parameters(kind: type[Constraint]) -> None:
     Parameters of inner constraints must be named, too.
     """
     keys = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("said", True)}
-    for one in draw_several(kind):
-        sentences = [one.describe(number) for number in range(len(kind.phrasings))]
+    for constraint in draw_several(kind):
+        sentences = [constraint.describe(number) for number in range(len(kind.phrasings))]
         _require(len(set(sentences)) == len(sentences), "wordings must differ", sentences)
         _require(not any(map(_NO_PLURAL.search, sentences)), "wordings must use plurals that there are", sentences)
-        params = one.ref().params
+        params = constraint.ref().params
         for sentence in sentences:
             leak = next((name for name in keys if str(params[name]) in sentence), None)
-            _require(leak is None, f"must not say the answer key {leak!r}", one, sentence)
+            _require(leak is None, f"must not say the answer key {leak!r}", constraint, sentence)
         for value in _innermost({name: value for name, value in params.items() if name not in keys}):
             forms = [str(value), "once"] if value == 1 else [str(value)]
             for sentence in sentences:
-                _require(any(form in sentence for form in forms), f"must say {value!r}", one, sentence)
+                _require(any(form in sentence for form in forms), f"must say {value!r}", constraint, sentence)
 
 
 def _innermost(value: Json) -> Iterator[Json]:
@@ -270,21 +272,23 @@ def _innermost(value: Json) -> Iterator[Json]:
 @_question("Build `witness` and `counter_witness` for the parameters of the constraint")
 def witnesses_hold(kind: type[Constraint]) -> None:
     """Require that the witness passes and the counter-witness fails and is not blank."""
-    for one in draw_several(kind):
-        _outcome(one, one.witness(), "pass")
-        _require(one.counter_witness().strip(), "the counter-witness must not be blank", one)
-        _outcome(one, one.counter_witness(), "fail")
+    for constraint in draw_several(kind):
+        _outcome(constraint, constraint.witness(), "pass")
+        _require(constraint.counter_witness().strip(), "the counter-witness must not be blank", constraint)
+        _outcome(constraint, constraint.counter_witness(), "fail")
 
 
 @_question("See Finding for what its fields mean")
 def findings_are_complete(kind: type[Constraint]) -> None:
     """Require that findings are repeatable and have a reason, a fitting score and a span inside the text."""
-    for one in draw_several(kind, count=2):
-        for text in (*ORDINARY, one.witness(), one.counter_witness()):
-            finding = _check(one, text)
-            subjects = (finding, one, text)
-            _require(finding == _check(one, text), "must find the same twice", *subjects)
-            _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", *subjects)
+    for constraint in draw_several(kind, count=2):
+        for text in (*ORDINARY, constraint.witness(), constraint.counter_witness()):
+            finding = _check(constraint, text)
+            subjects = (finding, constraint, text)
+            _require(finding == _check(constraint, text), "must find the same twice", *subjects)
+            _require(
+                finding.outcome in {"pass", "fail"} or _is_not_run(constraint, finding), "must pass or fail", *subjects
+            )
             _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *subjects)
             _require(not _NO_PLURAL.search(finding.reason), "the reason must use a plural that there is", *subjects)
             _score_fits(finding, subjects)
@@ -302,9 +306,9 @@ def _score_fits(finding: Finding, subjects: tuple[object, ...]) -> None:
 @_question("Answer nothing and you followed nothing: derive from `Rule`, which sees to it")
 def blank_answers_fail(kind: type[Constraint]) -> None:
     """Require that an answer without a word fails."""
-    for one in draw_several(kind, count=1):
+    for constraint in draw_several(kind, count=1):
         for text in BLANK:
-            _outcome(one, text, "fail")
+            _outcome(constraint, text, "fail")
 
 
 @_question("Declare each parameter by `param(domain)`, and raise BadParameter through `Constraint.__post_init__`")
@@ -337,43 +341,51 @@ def _refuse(build: Callable[[dict[str, Any]], object], params: dict[str, Any], s
 @_question("Leave what no small edit can mend: yield nothing from `repairs`")
 def repairs_pass_or_decline(kind: type[Constraint]) -> None:
     """Require that a repaired answer passes, also if it is repaired twice."""
-    for one in draw_several(kind):
+    for constraint in draw_several(kind):
         for text in ORDINARY:
-            repaired_text = one.repair(text)
+            repaired_text = constraint.repair(text)
             if repaired_text is not None:
-                _outcome(one, repaired_text, "pass")
-                again = one.repair(repaired_text)
+                _outcome(constraint, repaired_text, "pass")
+                again = constraint.repair(repaired_text)
                 if again is not None:
-                    _outcome(one, again, "pass")
+                    _outcome(constraint, again, "pass")
 
 
 @_question("Any string is an answer: lone surrogates, NUL, CRLF, unfinished JSON")
 def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
     """Require that odd texts pass or fail, and that the finding can be stored."""
-    for one in draw_several(kind, count=1):
+    for constraint in draw_several(kind, count=1):
         for text in ODD:
-            finding = _check(one, text)
-            _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", one, text)
-            _score_fits(finding, (one, text))
+            finding = _check(constraint, text)
+            _require(
+                finding.outcome in {"pass", "fail"} or _is_not_run(constraint, finding),
+                "must pass or fail",
+                constraint,
+                text,
+            )
+            _score_fits(finding, (constraint, text))
             encode(finding)
 
 
 @_question("Let `check` depend on nothing but its text and the parameters")
 def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
     """Require that what passes strictly passes loosely."""
-    for one in draw_several(kind, count=1):
-        for text in (*ORDINARY, *ODD, one.witness()):
-            strict, loose = both_views(one, Text(text))
+    for constraint in draw_several(kind, count=1):
+        for text in (*ORDINARY, *ODD, constraint.witness()):
+            strict, loose = both_views(constraint, Text(text))
             _require(
-                strict.outcome != "pass" or loose.outcome == "pass", "a strict pass must be a loose pass", one, text
+                strict.outcome != "pass" or loose.outcome == "pass",
+                "a strict pass must be a loose pass",
+                constraint,
+                text,
             )
 
 
 @_question("Two of one kind conflict: leave that to `Constraint.conflicts_with`")
 def conflicts_with_itself(kind: type[Constraint]) -> None:
     """Require that two constraints of one kind conflict, so that they are never asked for together."""
-    one = draw_several(kind, count=1)[0]
-    _require(one.conflicts_with(one), "must conflict with itself", one)
+    constraint = draw_several(kind, count=1)[0]
+    _require(constraint.conflicts_with(constraint), "must conflict with itself", constraint)
 
 
 @_question("Make `check` linear in the text: no nested quantifiers, no search from every position")
@@ -381,24 +393,24 @@ def hostile_texts_take_no_time(
     kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
     """Require that both views of 1 MB take at most `limit_s` CPU seconds, and in proportion for another `size`."""
-    one = draw_several(kind, count=1)[0]
+    constraint = draw_several(kind, count=1)[0]
     for name in names:
-        _time(one, name, limit_s, size)
+        _time(constraint, name, limit_s, size)
 
 
-def _time(one: Constraint | PublishedConstraint, name: str, limit_s: float, size: int) -> None:
+def _time(constraint: Constraint | PublishedConstraint, name: str, limit_s: float, size: int) -> None:
     text = hostile_text(name, size)
     limit_s *= size / MEGABYTE
     took = 0.0
     for _ in range(3):  # the clock is the processor's, but another process may have emptied its caches
         start = time.thread_time()
-        findings = both_views(one, Text(text))
+        findings = both_views(constraint, Text(text))
         took = time.thread_time() - start
         for finding in findings:
-            _require(" raised " not in finding.reason or finding.outcome != "undecided", finding.reason, one)
+            _require(" raised " not in finding.reason or finding.outcome != "undecided", finding.reason, constraint)
         if took <= limit_s:
             return
-    raise _Violation(f"{size / MEGABYTE:g} MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
+    raise _Violation(f"{size / MEGABYTE:g} MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {constraint!r}")
 
 
 QUESTIONS: tuple[Callable[[type[Constraint]], None], ...] = (
@@ -485,56 +497,61 @@ def published(kind: Kind, count: int = 2) -> list[PublishedConstraint]:
 @_question("Any string is an answer")
 def published_never_raises(kind: Kind) -> None:
     """Require that odd texts have a finding with a reason that can be stored."""
-    for one in published(kind):
+    for constraint in published(kind):
         for text in (*ORDINARY, *ODD):
-            finding = _check(one, text)
-            _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", finding, one, text)
+            finding = _check(constraint, text)
+            _require(
+                0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", finding, constraint, text
+            )
             encode(finding)
 
 
 @_question("Published code fails an answer without a visible character")
 def published_blank_answers_fail(kind: Kind) -> None:
     """Require that a blank answer fails, even if the constraint is undecided."""
-    for one in published(kind, count=1):
+    for constraint in published(kind, count=1):
         for text in ("", " ", "\n\t"):
-            _require(_check(one, text).outcome == "fail", "must fail", one, text)
+            _require(_check(constraint, text).outcome == "fail", "must fail", constraint, text)
 
 
 @_question("Let features depend on the text alone")
 def published_is_deterministic(kind: Kind) -> None:
     """Require that the same text has the same findings, whatever was judged before."""
-    for one in published(kind, count=1):
-        first = [one.both_views(Text(text)) for text in (*ORDINARY, *ODD)]
+    for constraint in published(kind, count=1):
+        first = [constraint.both_views(Text(text)) for text in (*ORDINARY, *ODD)]
         forget()
-        again = [one.both_views(Text(text)) for text in reversed((*ORDINARY, *ODD))]
+        again = [constraint.both_views(Text(text)) for text in reversed((*ORDINARY, *ODD))]
         for text, a, b in zip((*ORDINARY, *ODD), first, reversed(again), strict=True):
-            _require(a == b, "must find the same again", a, b, one, text)
+            _require(a == b, "must find the same again", a, b, constraint, text)
 
 
 @_question("Loose is any variant of the text, the text itself first")
 def published_strict_pass_is_loose_pass(kind: Kind) -> None:
     """Require that what passes strictly passes loosely, and that the views agree with `check`."""
-    for one in published(kind, count=1):
+    for constraint in published(kind, count=1):
         for text in (*ORDINARY, *ODD):
-            strict, loose = one.both_views(Text(text))
-            _require(strict == _check(one, text), "check must be the strict view", one, text)
+            strict, loose = constraint.both_views(Text(text))
+            _require(strict == _check(constraint, text), "check must be the strict view", constraint, text)
             _require(
-                strict.outcome != "pass" or loose.outcome == "pass", "a strict pass must be a loose pass", one, text
+                strict.outcome != "pass" or loose.outcome == "pass",
+                "a strict pass must be a loose pass",
+                constraint,
+                text,
             )
 
 
 @_question("Keep everything that the check needs in published parameters")
 def published_survives_storage(kind: Kind) -> None:
     """Require equal findings after storage, also with whole numbers as floats and null for absent parameters."""
-    for one in published(kind):
-        ref = decode(encode(one.ref()), ConstraintRef)
+    for constraint in published(kind):
+        ref = decode(encode(constraint.ref()), ConstraintRef)
         floats = {name: float(value) if type(value) is int else value for name, value in ref.params.items()}
         nulls = dict.fromkeys((name for name in ("keywords", "N", "language") if name not in kind.params), None)
         for params in (ref.params, {**floats, **nulls}):
             again = fill(kind, params)
-            _require(again.params == one.params, "must have the same parameters", again, one)
+            _require(again.params == constraint.params, "must have the same parameters", again, constraint)
             for text in ORDINARY:
-                _require(_check(again, text) == _check(one, text), "must find the same", one, text)
+                _require(_check(again, text) == _check(constraint, text), "must find the same", constraint, text)
 
 
 @_question("Unknown, missing and mistyped parameters are refused before anything is judged")
@@ -562,9 +579,9 @@ def published_hostile_texts_take_no_time(
     kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
     """Require that both views of 1 MB take at most `limit_s` CPU seconds, and in proportion for another `size`."""
-    one = published(kind, count=1)[0]
+    constraint = published(kind, count=1)[0]
     for name in names:
-        _time(one, name, limit_s, size)
+        _time(constraint, name, limit_s, size)
 
 
 PUBLISHED_QUESTIONS: tuple[Callable[[Kind], None], ...] = (
@@ -624,14 +641,14 @@ def check_family(family: Family, *, items: int = 120) -> None:
     per_group = len(family.level_names)
     groups = max(1, -(-items // (len(FAMILY_SEEDS) * per_group)))
     seeds = [list(family.stream(seed, groups, family_levels(family))) for seed in FAMILY_SEEDS]
-    solved_prompts = [one for items_of_seed in seeds for one in items_of_seed]
+    solved_prompts = [solved_prompt for items_of_seed in seeds for solved_prompt in items_of_seed]
     _family_declares_itself(family, solved_prompts)
     _solver_passes(family, solved_prompts)
     _rules_agree(family, solved_prompts)
     _null_answers_fail(family, solved_prompts)
     _items_differ(family, seeds)
-    again = [one.prompt for one in family.stream(FAMILY_SEEDS[0], 1, family_levels(family))]
-    if encode(again) != encode([one.prompt for one in solved_prompts[: len(again)]]):
+    again = [solved_prompt.prompt for solved_prompt in family.stream(FAMILY_SEEDS[0], 1, family_levels(family))]
+    if encode(again) != encode([solved_prompt.prompt for solved_prompt in solved_prompts[: len(again)]]):
         raise ContractViolation(f"{family.name}: a seed must give the same items twice. Draw from `rng` alone")
 
 
@@ -646,7 +663,7 @@ def _family_declares_itself(family: Family, solved_prompts: Sequence[SolvedPromp
     problem = family_problem(family.name, family)
     if problem:
         raise ContractViolation(f"{family.name}: {problem}")
-    levels = {one.prompt.tags["slice"] for one in solved_prompts}
+    levels = {solved_prompt.prompt.tags["slice"] for solved_prompt in solved_prompts}
     if levels != set(family_levels(family)):
         raise ContractViolation(f"{family.name}: the levels drawn are {sorted(levels)}, not {family_levels(family)}")
 
@@ -664,22 +681,26 @@ def _passes(solved_prompt: SolvedPrompt, answers: Sequence[str], view: int) -> b
 
 
 def _solver_passes(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
-    for one in solved_prompts:
-        if not any(turn.constraints for turn in one.prompt.turns):
-            raise ContractViolation(f"{family.name}: {one.prompt.id} has no constraint, so nothing is measured")
-        if not _passes(one, one.answers, 0):
+    for solved_prompt in solved_prompts:
+        if not any(turn.constraints for turn in solved_prompt.prompt.turns):
             raise ContractViolation(
-                f"{family.name}: the answer given with {one.prompt.id} must pass strictly; "
-                f"{_shorten(one.answers)}; {_shorten(one.prompt)}"
+                f"{family.name}: {solved_prompt.prompt.id} has no constraint, so nothing is measured"
+            )
+        if not _passes(solved_prompt, solved_prompt.answers, 0):
+            raise ContractViolation(
+                f"{family.name}: the answer given with {solved_prompt.prompt.id} must pass strictly; "
+                f"{_shorten(solved_prompt.answers)}; {_shorten(solved_prompt.prompt)}"
             )
 
 
 def _rules_agree(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
-    for one in solved_prompts:
-        for turn in one.prompt.turns:
+    for solved_prompt in solved_prompts:
+        for turn in solved_prompt.prompt.turns:
             problem = next(_contradictions(turn), None)
             if problem:
-                raise ContractViolation(f"{family.name}: {one.prompt.id} asks for {problem}; {_shorten(turn.text)}")
+                raise ContractViolation(
+                    f"{family.name}: {solved_prompt.prompt.id} asks for {problem}; {_shorten(turn.text)}"
+                )
 
 
 def _contradictions(turn: Turn) -> Iterator[str]:
@@ -712,7 +733,9 @@ _LABEL = re.compile(r'"([^"\n]{1,40}:) ?"')
 def _null_answers_fail(family: Family, solved_prompts: Sequence[SolvedPrompt]) -> None:
     for name, make_answer in NULL_ANSWERS.items():
         passed = [
-            one for one in solved_prompts if _passes(one, [make_answer(turn.text) for turn in one.prompt.turns], 1)
+            solved_prompt
+            for solved_prompt in solved_prompts
+            if _passes(solved_prompt, [make_answer(turn.text) for turn in solved_prompt.prompt.turns], 1)
         ]
         if len(passed) > MOST_NULL_PASSES * len(solved_prompts):
             raise ContractViolation(
@@ -728,11 +751,11 @@ def _items_differ(family: Family, seeds: Sequence[Sequence[SolvedPrompt]]) -> No
     first_by_hash: dict[int, tuple[str, int]] = {}
     repeats = []
     for seed, solved_prompts in enumerate(seeds):
-        for one in solved_prompts:
-            first, of = first_by_hash.setdefault(hash_of(one.prompt), (one.prompt.id, seed))
-            if first == one.prompt.id:
+        for solved_prompt in solved_prompts:
+            first, of = first_by_hash.setdefault(hash_of(solved_prompt.prompt), (solved_prompt.prompt.id, seed))
+            if first == solved_prompt.prompt.id:
                 continue
-            repeats.append(f"{first} and {one.prompt.id} ask the same")
+            repeats.append(f"{first} and {solved_prompt.prompt.id} ask the same")
             if of == seed:
                 raise ContractViolation(f"{family.name}: {repeats[-1]}. Draw from more")
     if len(repeats) > MOST_REPEATS * sum(map(len, seeds)):

@@ -101,7 +101,7 @@ def command(
         )
     gates = [] if fail_below is None else _below(runs, fail_below, view, suite_name, score)
     if len(runs) == 1:
-        show(encode(gates) if as_json else "\n".join(f"{one.gate}: {one.outcome}: {one.why}" for one in gates))
+        show(encode(gates) if as_json else "\n".join(f"{gate.gate}: {gate.outcome}: {gate.why}" for gate in gates))
         gate_files.write(gates)
         gate_files.insist(gates)
         return
@@ -129,7 +129,8 @@ def _not_worse(comparisons: list[Comparison], margin: float) -> list[Gate]:
     from adhere.pipeline.gates import gate_difference
 
     return [
-        gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in comparisons
+        gate_difference(comparison.overall, comparison.a, f"not worse than {comparison.b}, margin {margin:g}", margin)
+        for comparison in comparisons
     ]
 
 
@@ -171,7 +172,10 @@ def _with_sides(comparisons: list[Comparison], paths: tuple[Path, ...], options:
     from adhere.verify.sides import SideFiles
 
     files = SideFiles.read(paths)
-    return [msgspec.structs.replace(one, sides=tuple(files.compare(one.a, one.b, options))) for one in comparisons]
+    return [
+        msgspec.structs.replace(comparison, sides=tuple(files.compare(comparison.a, comparison.b, options)))
+        for comparison in comparisons
+    ]
 
 
 def _runs(
@@ -203,4 +207,4 @@ def _files(paths: tuple[Path, ...], view: View, suite_name: str | None, score: s
 
     suite = None if suite_name is None else suites.load(suite_name)
     all_outcomes = [read_outcomes(path, view=view, score=score, suite=suite) for path in paths]
-    return [compare_outcomes(one, all_outcomes[-1], view=view) for one in all_outcomes[:-1]]
+    return [compare_outcomes(outcomes, all_outcomes[-1], view=view) for outcomes in all_outcomes[:-1]]

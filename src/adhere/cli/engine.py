@@ -91,7 +91,7 @@ def _arguments_of(context: click.Context, without: set[str]) -> list[str]:
         elif getattr(param, "is_flag", False):
             words.append(param.opts[0])
         else:
-            words += [word for one in values for word in (param.opts[0], str(one))]
+            words += [word for entry in values for word in (param.opts[0], str(entry))]
     return words
 
 

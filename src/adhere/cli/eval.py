@@ -202,8 +202,8 @@ def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
 
     own = suite.sampled(seed=sampling.seed)
     changes = [
-        f"{what} {theirs:g}"
-        for what, ours, theirs in (
+        f"{setting} {theirs:g}"
+        for setting, ours, theirs in (
             ("tokens", sampling.max_new_tokens, own.max_new_tokens),
             ("temperature", sampling.temperature, own.temperature),
             ("top-p", sampling.top_p, own.top_p),
@@ -224,7 +224,7 @@ def _lacks(run: Run, least: float) -> str:
     decided_answers = round(summary.coverage * summary.overall.n_prompts * summary.draws)
     parts = [f"coverage {summary.coverage:.1%} is below {least:.0%}."]
     if lost_answers:
-        final = sum(one.failure == "final" for part in run.parts() for one in part.responses())
+        final = sum(response.failure == "final" for part in run.parts() for response in part.responses())
         again = "with --recheck" if final == lost_answers else "again"
         more = f" (with --recheck also the {final} that failed for good)" if 0 < final < lost_answers else ""
         parts.append(

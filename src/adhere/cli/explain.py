@@ -20,4 +20,4 @@ def command(kinds: tuple[str, ...], as_json: bool) -> None:
     from adhere.report.tables.kinds import explain_kind, kind_text
 
     explanations = [explain_kind(name) for name in kinds]
-    show(encode(explanations) if as_json else "\n\n".join(kind_text(one, width=columns()) for one in explanations))
+    show(encode(explanations) if as_json else "\n\n".join(kind_text(kind, width=columns()) for kind in explanations))

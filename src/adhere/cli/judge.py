@@ -138,25 +138,26 @@ def _responding_words(directory: Path, report: RespondingReport) -> str:
             f"says {report.yes:,} yes, {report.no:,} no, and abstained from {report.abstained:,}."
         ),
     ]
-    one = report.agreement
-    if one is None:
+    agreement = report.agreement
+    if agreement is None:
         return "\n".join([*lines, "How often this judge is right is not known: --labels FILE.jsonl says it."])
     label_counts = (
-        f"yes right {one.yes_right} of {one.yes}, no right {one.no_right} of {one.no}, abstained {one.abstained}"
+        f"yes right {agreement.yes_right} of {agreement.yes}, no right {agreement.no_right} of {agreement.no}, "
+        f"abstained {agreement.abstained}"
     )
-    return "\n".join([*lines, f"On {one.labels:,} labels: {label_counts}."])
+    return "\n".join([*lines, f"On {agreement.labels:,} labels: {label_counts}."])
 
 
 def _agreement_words(report: JudgeReport) -> str:
     """Say what the judge did, and how far it agrees with programs."""
-    one = report.calibration
-    kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
-    verdicts = one.statements - one.abstained
-    right = one.both_pass + one.both_fail
+    calibration = report.calibration
+    kappa = "–" if calibration.kappa is None else f"{calibration.kappa:.2f}"
+    verdicts = calibration.statements - calibration.abstained
+    right = calibration.both_pass + calibration.both_fail
     check = (
-        f"Against programs, on {one.run}: kappa {kappa}; {right:,} of {verdicts:,} verdicts alike, "
-        f"{one.abstained:,} more abstained"
-        if one.statements
+        f"Against programs, on {calibration.run}: kappa {kappa}; {right:,} of {verdicts:,} verdicts alike, "
+        f"{calibration.abstained:,} more abstained"
+        if calibration.statements
         else "Against programs: nothing to compare with here. --calibrate RUN takes another run"
     )
     return (

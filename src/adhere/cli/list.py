@@ -177,14 +177,14 @@ def _transforms() -> list[dict[str, Any]]:
     transforms = [TRANSFORMS.get(name) for name in TRANSFORMS]
     return [
         {
-            "transform": one.name,
-            "version": one.version,
-            "takes": ", ".join(one.tables),
-            "options": ", ".join(f"{name}={value}" for name, value in one.options.items()),
-            "paper": one.paper,
-            "about": one.summary,
+            "transform": transform.name,
+            "version": transform.version,
+            "takes": ", ".join(transform.tables),
+            "options": ", ".join(f"{name}={value}" for name, value in transform.options.items()),
+            "paper": transform.paper,
+            "about": transform.summary,
         }
-        for one in transforms
+        for transform in transforms
     ]
 
 

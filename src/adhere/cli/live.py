@@ -120,7 +120,7 @@ class _Json(_Watching):
         self._print(self.state())
 
     def waiting(self, sweep: Sweep, waits: Sequence[LaneWait]) -> None:
-        self._print({"stage": "waiting", "models": [one._asdict() for one in waits], "done": len(sweep.runs)})
+        self._print({"stage": "waiting", "models": [wait._asdict() for wait in waits], "done": len(sweep.runs)})
 
     def _print(self, state: dict[str, Any]) -> None:
         print(json_text(encode(state)), file=self.out, flush=True)

@@ -80,8 +80,8 @@ def as_one(
     def give(command: Command) -> Command:
         @wraps(command)
         def called(**values: Any) -> Any:
-            one = kind._make(values.pop(field) for field in kind._fields)
-            return command(**values, **{name: one})
+            record = kind._make(values.pop(field) for field in kind._fields)
+            return command(**values, **{name: record})
 
         return with_options(called, options)
 
@@ -190,7 +190,7 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     Raises:
         UsageError: A value has another form.
     """
-    wrong = [one for one in texts if not all(one.partition("="))]
+    wrong = [text for text in texts if not all(text.partition("="))]
     if wrong:
         raise UsageError(f"{option} {wrong[0]}: write NAME=NAME")
-    return {one.partition("=")[0]: one.partition("=")[2] for one in texts}
+    return {text.partition("=")[0]: text.partition("=")[2] for text in texts}

@@ -45,18 +45,18 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
     texts = plain_texts() if text is None else read_texts(text)
     folders = [resolve_weights(name)[0] for name in models]
     perplexities = [measure(name, *load_weights(folder), texts) for name, folder in zip(models, folders, strict=True)]
-    tests = [compare(one, perplexities[-1], margin=margin) for one in perplexities[:-1]]
+    tests = [compare(perplexity, perplexities[-1], margin=margin) for perplexity in perplexities[:-1]]
     if out is not None:
         _write(out, perplexities)
     if as_json:
         rows = [
             {
-                "model": one.model,
-                "texts": len(one.scores),
-                "perplexity": one.perplexity,
-                "bits_per_byte": one.bits_per_byte,
+                "model": perplexity.model,
+                "texts": len(perplexity.scores),
+                "perplexity": perplexity.perplexity,
+                "bits_per_byte": perplexity.bits_per_byte,
             }
-            for one in perplexities
+            for perplexity in perplexities
         ]
         show(encode({"models": rows, "against_the_last": tests}))
     else:
@@ -67,5 +67,7 @@ def _write(out: Path, perplexities: list[Perplexity]) -> None:
     from adhere.store.manifest import slug
 
     out.mkdir(parents=True, exist_ok=True)
-    for one in perplexities:
-        write_atomic(out / f"{slug(one.model)}.jsonl", b"".join(encode(score) + b"\n" for score in one.scores))
+    for perplexity in perplexities:
+        write_atomic(
+            out / f"{slug(perplexity.model)}.jsonl", b"".join(encode(score) + b"\n" for score in perplexity.scores)
+        )

@@ -110,8 +110,8 @@ def command(
     if collect:
         _require_alone("--collect puts together what is stored", only_plan=only_plan, shard=shard)
     if only_plan:
-        for one in [first] if first else places:  # its plan has all seeds; what they draw costs as much
-            _tell_plan(one, processes or 1)
+        for place in [first] if first else places:  # its plan has all seeds; what they draw costs as much
+            _tell_plan(place, processes or 1)
         return
     options = {
         "--start": start,
@@ -127,7 +127,7 @@ def command(
         places = seed_places(with_stages_of(study, tuned_study), directory, records)
         places = begun_places(places, directory) if collect else places
     do = partial(_collect if collect else partial(_run, jobs=processes, shard=shard, engine=engine), line=line)
-    results = [(do(one, as_json=as_json), one.directory) for one in places]
+    results = [(do(place, as_json=as_json), place.directory) for place in places]
     if first is not None:
         drawn_result = put_seeds_together(study, directory, results)
         _publish_together(
@@ -149,10 +149,10 @@ def _unpack(places: Sequence[Place]) -> None:
     from adhere.study.design.disk import writing
     from adhere.study.run.records import unpack
 
-    for one in places:
-        if one.records is not None and one.records.exists():
-            with writing(one.directory):
-                for_terminal().say(f"{unpack(one.records, one.directory)} records from {one.records}")
+    for place in places:
+        if place.records is not None and place.records.exists():
+            with writing(place.directory):
+                for_terminal().say(f"{unpack(place.records, place.directory)} records from {place.records}")
 
 
 def _settle(first: Place, jobs: int | None, *, is_collected: bool) -> StudySpec:
@@ -253,9 +253,9 @@ def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
     )
 
 
-def _require_alone(what: str, *, only_plan: bool, shard: str | None) -> None:
+def _require_alone(reason: str, *, only_plan: bool, shard: str | None) -> None:
     if only_plan or shard is not None:
-        raise UsageError(f"{what}: leave --plan and --shard out")
+        raise UsageError(f"{reason}: leave --plan and --shard out")
 
 
 def _require_one_start(study: StudySpec) -> None:
@@ -275,20 +275,20 @@ def _join_sides(study: StudySpec, directory: Path, records: Path | None, sides: 
     _publish(result, directory, records, as_json=as_json)
 
 
-def _tell_plan(one: Place, jobs: int) -> None:
+def _tell_plan(place: Place, jobs: int) -> None:
     from adhere.study.prepared import prepare
     from adhere.study.tune import prepared_tuning, take_first_trials, with_choice
 
     progress = for_terminal()
-    tuning = prepared_tuning(one.spec, one.directory, jobs=jobs)
+    tuning = prepared_tuning(place.spec, place.directory, jobs=jobs)
     if tuning is not None:
         progress.say(tuning.describe())
-    chosen = take_first_trials(one.spec) if tuning is not None else with_choice(one.spec, one.directory)
-    progress.say(prepare(chosen, one.directory, jobs=jobs).describe())
+    chosen = take_first_trials(place.spec) if tuning is not None else with_choice(place.spec, place.directory)
+    progress.say(prepare(chosen, place.directory, jobs=jobs).describe())
 
 
 def _run(
-    one: Place, *, jobs: int | None, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
+    place: Place, *, jobs: int | None, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
 ) -> StudyResult:
     """Tune and run the study from one start, and publish the result.
 
@@ -302,29 +302,29 @@ def _run(
     from adhere.study.tune import tune
 
     progress = for_terminal()
-    with writing(one.directory), packing(one.directory, one.records):
-        study = tune(one.spec, one.directory, jobs=jobs, progress=progress)
-        prepared = prepare(study, one.directory)
+    with writing(place.directory), packing(place.directory, place.records):
+        study = tune(place.spec, place.directory, jobs=jobs, progress=progress)
+        prepared = prepare(study, place.directory)
         jobs = jobs or choose_jobs(prepared, progress)
         prepared = prepared.shared(jobs).probed(jobs=jobs, progress=progress)
         progress.say(prepared.describe())
         do = run_ray if engine == "ray" else run_jobs
         result = do(prepared, shard=parse_shard(shard), jobs=jobs, progress=progress, command=line)
-        _publish(result, one.directory, one.records, as_json=as_json, is_part=one.is_part)
+        _publish(result, place.directory, place.records, as_json=as_json, is_part=place.is_part)
     return result
 
 
-def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
+def _collect(place: Place, *, line: str, as_json: bool) -> StudyResult:
     """Collect what is stored of the study from one start, wherever it was made, and publish the result."""
     from adhere.study.design.disk import writing
     from adhere.study.prepared import prepare
     from adhere.study.tune import require_choice
 
-    chosen = require_choice(one.spec, one.directory)
-    with writing(one.directory):
-        prepared = prepare(chosen, one.directory, as_stored=True)
+    chosen = require_choice(place.spec, place.directory)
+    with writing(place.directory):
+        prepared = prepare(chosen, place.directory, as_stored=True)
         result = prepared.result(progress=for_terminal(), command=line)
-        _publish(result, one.directory, None, as_json=as_json, is_part=one.is_part)
+        _publish(result, place.directory, None, as_json=as_json, is_part=place.is_part)
     return result
 
 

@@ -109,7 +109,7 @@ def command(
     if dry_run:
         shards = (processes or 8) * nodes if shard else 1
         plan = plan_recipe(spec, out, base=base, device=device, shards=shards)
-        show(encode([one._asdict() for one in plan]) if as_json else _plan_text(plan))
+        show(encode([stage._asdict() for stage in plan]) if as_json else _plan_text(plan))
         return
     with joined(shard=shard) as place:
         trackers = [open_tracker(name, name=spec.name, directory=out) for name in track] if place.is_first else []
@@ -124,13 +124,13 @@ def _plan_text(plan: Sequence[PlannedStage]) -> str:
     from adhere.report.pieces.text_table import text_table
 
     rows = [["stage", "rows", "steps", "tokens drawn", "tokens trained", "minutes", "memory GB"]]
-    for one in plan:
-        cost = one.cost
-        minutes = "done" if one.done else f"{cost.minutes:.1f}"
+    for stage in plan:
+        cost = stage.cost
+        minutes = "done" if stage.done else f"{cost.minutes:.1f}"
         rows.append(
             [
-                one.name,
-                f"{one.rows:,}",
+                stage.name,
+                f"{stage.rows:,}",
                 f"{cost.steps}",
                 f"{cost.tokens_generated:,}",
                 f"{cost.tokens_processed:,}",
@@ -145,8 +145,9 @@ def _done_text(done: Sequence[StageRecord]) -> str:
     from adhere.report.pieces.text_table import text_table
 
     rows = [["stage", "rows", "steps", "first loss", "last loss", "minutes"]]
-    for one in done:
-        losses = [row["loss"] for row in one.log if row.get("loss") is not None]
+    for record in done:
+        losses = [row["loss"] for row in record.log if row.get("loss") is not None]
         loss_cells = [f"{losses[0]:.3f}", f"{losses[-1]:.3f}"] if losses else ["–", "–"]
-        rows.append([one.stage, f"{one.rows:,}", str(one.ledger.steps), *loss_cells, f"{one.ledger.seconds / 60:.1f}"])
+        steps, minutes = str(record.ledger.steps), f"{record.ledger.seconds / 60:.1f}"
+        rows.append([record.stage, f"{record.rows:,}", steps, *loss_cells, minutes])
     return text_table(rows, width=columns())

@@ -69,13 +69,13 @@ class House(NamedTuple):
         """A sentence on whether the installed release is the tested one."""
         if not self.package:
             return "on no package index: clone it"
-        here = self.installed
-        if here is None:
+        release = self.installed
+        if release is None:
             return f"not installed here: pip install {self.package}"
         return (
             "installed here, as tested"
-            if here == self.tested
-            else f"installed here is {here}, tested was {self.tested}"
+            if release == self.tested
+            else f"installed here is {release}, tested was {self.tested}"
         )
 
 
@@ -93,9 +93,9 @@ def house_of(name: str) -> House:
     Raises:
         UnknownName: There is no such house.
     """
-    house = next((one for one in HOUSES if name.lower() in {one.name, one.package}), None)
+    house = next((house for house in HOUSES if name.lower() in {house.name, house.package}), None)
     if house is None:
-        names = [one.name for one in HOUSES]
+        names = [house.name for house in HOUSES]
         raise UnknownName(f"No trainer {name!r} is known.{nearest(name, names)} Known: {', '.join(names)}")
     return house
 

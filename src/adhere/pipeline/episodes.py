@@ -157,8 +157,10 @@ class Play:
             last.text,
             "ok" if stop_reason == DONE else "truncated",
             stop_reason=stop_reason,
-            usage=Usage(*(_total(getattr(one.usage, name) for one in answers) for name in Usage.__struct_fields__)),
-            latency_s=_total(one.latency_s for one in answers),
+            usage=Usage(
+                *(_total(getattr(answer.usage, name) for answer in answers) for name in Usage.__struct_fields__)
+            ),
+            latency_s=_total(answer.latency_s for answer in answers),
             seed=derive_seed(self.setting.seed),
             served_model=last.served_model,
             provider=last.provider,
@@ -209,27 +211,27 @@ async def play(
         UsageError: A prompt names a model as its user, and `user` is not that model.
     """
     user_name = "" if user is None else user.name
-    for one in plays:
-        if one.setting.user and one.setting.user != user_name:
+    for play in plays:
+        if play.setting.user and play.setting.user != user_name:
             raise UsageError(
-                f"prompt {one.prompt.id}: {one.setting.user} plays its user, "
+                f"prompt {play.prompt.id}: {play.setting.user} plays its user, "
                 f"and {user_name or 'no model'} is given (--user)"
             )
-    for one in plays:  # killed between the last step and the end
-        if one.ended:
-            yield one.response(one.ended)
-    going = {(one.prompt.id, one.draw): one for one in plays if not one.ended}
+    for play in plays:  # killed between the last step and the end
+        if play.ended:
+            yield play.response(play.ended)
+    going = {(play.prompt.id, play.draw): play for play in plays if not play.ended}
     short = msgspec.structs.replace(sampling, max_new_tokens=USER_TOKENS)
     while going:
-        acting = [one.request(sampling) for one in going.values() if one.episode.waiting is None]
-        talking = [one.user_request(sampling) for one in going.values() if one.episode.waiting is not None]
+        acting = [play.request(sampling) for play in going.values() if play.episode.waiting is None]
+        talking = [play.user_request(sampling) for play in going.values() if play.episode.waiting is not None]
         for who, requests, how in ((model, acting, sampling), (user, talking, short)):
             if who is None or not requests:
                 continue
             async with aclosing(ask(who, requests, how)) as answers:
                 async for answer in answers:
-                    one = going[answer.prompt_id, answer.draw]
-                    over = one.go_on(answer, log)
+                    play = going[answer.prompt_id, answer.draw]
+                    over = play.go_on(answer, log)
                     if over is not None:
                         del going[answer.prompt_id, answer.draw]
                         yield over

@@ -97,7 +97,7 @@ class Judge:
         self._constraints = constraints
         self._strips = profile in STRIPPED
         self._undecidable: frozenset[int] | None = None
-        self._reading = frozenset(place for place, one in enumerate(constraints) if one.reads_calls)
+        self._reading = frozenset(place for place, constraint in enumerate(constraints) if constraint.reads_calls)
         self._heads = [
             (index, constraint.id, f"{VERIFIER_VERSION}.{version_at_hand(constraint, profile=profile)}")
             for index, constraint in enumerate(constraints)
@@ -147,7 +147,7 @@ class Judge:
             whole_answer = Text(whole())
             texts = [whole_answer if place in self._reading else answer for place in range(len(self._constraints))]
             pairs = zip(self._constraints, texts, strict=True)
-            findings = [judge(constraint, one, reasoning, clock) for constraint, one in pairs]
+            findings = [judge(constraint, own_text, reasoning, clock) for constraint, own_text in pairs]
         else:
             findings = [judge(constraint, answer, reasoning, clock) for constraint in self._constraints]
         answer.release()

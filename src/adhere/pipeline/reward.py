@@ -161,7 +161,10 @@ def without_empty_passes(
         return fixed_verdict.outcome == "undecided"
 
     reason = f"{NO_LETTERS}, which no reward is paid for"
-    return [msgspec.structs.replace(one, outcome="fail", reason=reason) if is_empty(one) else one for one in verdicts]
+    return [
+        msgspec.structs.replace(verdict, outcome="fail", reason=reason) if is_empty(verdict) else verdict
+        for verdict in verdicts
+    ]
 
 
 def _asks_language(kind: object, params: object) -> bool:
@@ -170,4 +173,4 @@ def _asks_language(kind: object, params: object) -> bool:
         return True
     if isinstance(params, dict):
         return _asks_language(params.get("id"), list(params.values()))
-    return isinstance(params, list | tuple) and any(_asks_language(None, one) for one in params)
+    return isinstance(params, list | tuple) and any(_asks_language(None, param) for param in params)

@@ -62,14 +62,15 @@ def measure_stability(
         if all(prompt.id in texts and texts[prompt.id].status != "error" for texts in answers_by_way.values())
     ]
     verdicts = {
-        way: {one.id: _passes(one, texts[one.id]) for one in answered_prompts} for way, texts in answers_by_way.items()
+        way: {prompt.id: _passes(prompt, texts[prompt.id]) for prompt in answered_prompts}
+        for way, texts in answers_by_way.items()
     }
     ways = tuple(
         Way(
             way,
             len(answered_prompts),
-            sum(texts[one.id].text != answers_by_way["alone"][one.id].text for one in answered_prompts),
-            sum(verdicts[way][one.id] != verdicts["alone"][one.id] for one in answered_prompts),
+            sum(texts[prompt.id].text != answers_by_way["alone"][prompt.id].text for prompt in answered_prompts),
+            sum(verdicts[way][prompt.id] != verdicts["alone"][prompt.id] for prompt in answered_prompts),
         )
         for way, texts in answers_by_way.items()
         if way != "alone"
@@ -99,7 +100,7 @@ async def _ask_in_ways(
                 requests_or_turns = [
                     request_of(prompt, (prompt.id, 0, 0), lambda _turn: None, sampling) for prompt in group
                 ]
-                requests = [one for one in requests_or_turns if isinstance(one, Request)]
+                requests = [request for request in requests_or_turns if isinstance(request, Request)]
                 async with aclosing(ask(model, requests, sampling_of(requests[0], sampling))) as responses:
                     async for response in responses:
                         answers_by_way[way][response.prompt_id] = response

@@ -130,7 +130,7 @@ class Answers:
             )
         self._prompts = runs[0].prompts()
         self._draws = min(run.spec.draws for run in runs)
-        self._answers: list[dict[Key, Response]] = [{one.key: one for one in run.responses()} for run in runs]
+        self._answers: list[dict[Key, Response]] = [{answer.key: answer for answer in run.responses()} for run in runs]
         self._marks = [marks_by_answer(run) for run in runs]
         self.names = names_of([(run.spec.model, run.directory) for run in runs])
         self._rows = [(prompt, draw) for prompt in self._prompts for draw in range(self._draws)]
@@ -138,8 +138,10 @@ class Answers:
         self.ways = ways_of(len(runs))
         row_outcomes = [self._outcomes(prompt, draw) for prompt, draw in self._rows]
         self._way = np.array([self.ways.index(_way(outcomes)) for outcomes in row_outcomes], np.int8)
-        self._fails = [np.array([one[run] == "fail" for one in row_outcomes], bool) for run in range(len(runs))]
-        self._decided = np.array(["undecided" not in one for one in row_outcomes], bool)
+        self._fails = [
+            np.array([outcomes[run] == "fail" for outcomes in row_outcomes], bool) for run in range(len(runs))
+        ]
+        self._decided = np.array(["undecided" not in outcomes for outcomes in row_outcomes], bool)
         self._cut = np.array([self._is_cut(prompt, draw) for prompt, draw in self._rows], bool)
         self._index()
 
@@ -156,7 +158,9 @@ class Answers:
 
     def _is_cut(self, prompt: Prompt, draw: int) -> bool:
         keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]
-        return any(one[key].status == "truncated" for one in self._answers for key in keys if key in one)
+        return any(
+            responses[key].status == "truncated" for responses in self._answers for key in keys if key in responses
+        )
 
     def _index(self) -> None:
         """Index the kinds that each row failed or has, and join all rows into one lower-case text for searching."""
@@ -241,8 +245,8 @@ class Answers:
         page_places = places[start : start + MOST_ROWS]
         at = None if place_of is None else self._place.get(place_of)
         place = None if at is None or not matches[at] else int(np.searchsorted(places, at))
-        kinds.sort(key=lambda one: (-max(one.failed), one.name))
-        rows_ = tuple(self._row(int(one)) for one in page_places)
+        kinds.sort(key=lambda count: (-max(count.failed), count.name))
+        rows_ = tuple(self._row(int(page_place)) for page_place in page_places)
         return Page(len(self._rows), len(places), start, rows_, ways, tuple(kinds), tuple(slices), place, version)
 
     def _row(self, at: int) -> Row:
@@ -301,8 +305,9 @@ def result_of(runs: Sequence[Run]) -> Headline:
         return Headline(
             percent(rates[0].of_all), f"of prompts passed ({percent_interval(rates[0].low, rates[0].high)})"
         )
-    one = compare_runs(runs[1], runs[0], across_engines=True).overall
+    overall = compare_runs(runs[1], runs[0], across_engines=True).overall
     rates_text = f"points: {percent(rates[0].of_all)} → {percent(rates[1].of_all)} of prompts passed"
     return Headline(
-        points(one.difference), f"{rates_text}, 95 % interval of the difference {points_interval(one.low, one.high)}"
+        points(overall.difference),
+        f"{rates_text}, 95 % interval of the difference {points_interval(overall.low, overall.high)}",
     )

@@ -187,7 +187,7 @@ class Browser:
                 start_s = time.monotonic()
                 answers = await asyncio.to_thread(lambda: Answers([load_run(item.directory) for item in items]))
                 table = _Table(version, answers, 11 * time.monotonic() - 10 * start_s)
-                self._tables = {name: one for name, one in [*self._tables.items()][-1:] if name != key} | {key: table}
+                self._tables = {name: old for name, old in [*self._tables.items()][-1:] if name != key} | {key: table}
         return table.version, table.answers
 
     async def _browse(self, request: web.Request) -> web.Response:
@@ -211,15 +211,15 @@ class Browser:
             if request.match_info["what"] == "result":
                 return _json(await asyncio.to_thread(lambda: result_of([load_run(item.directory) for item in items])))
             version, answers = await self._answers(items)
-            one = (query["id"], _number(query, "draw")) if "id" in query else None
+            unit = (query["id"], _number(query, "draw")) if "id" in query else None
             if request.match_info["what"] == "answer":
-                answer_view = answers.shown(*one) if one else None
+                answer_view = answers.shown(*unit) if unit else None
                 return (
                     _json(answer_view) if answer_view is not None else _plain(404, "No prompt of this name was asked")
                 )
             row_query = RowQuery(query.get("words", ""), query.get("way", "all"), query.get("kind", ""))
             start = _number(query, "start")
-            page = await asyncio.to_thread(lambda: answers.page(row_query, start=start, place_of=one, version=version))
+            page = await asyncio.to_thread(lambda: answers.page(row_query, start=start, place_of=unit, version=version))
             return _json(page)
         except UsageError as error:
             return _plain(400, str(error))

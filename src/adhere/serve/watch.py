@@ -226,13 +226,14 @@ class StudyWatch(Watch):
         """Return the state of an arm's Run; None while the Run is being made."""
         try:
             part = item_of("run", directory.name, directory)
-            one = self._arms.setdefault(part.id, watch(part)).state()
+            state = self._arms.setdefault(part.id, watch(part)).state()
         except (AdhereError, OSError):
             return None
         stage: ModelStage = (
-            "complete" if one.result else "answering" if one.state in {"running", "judging"} else "stopped"
+            "complete" if state.result else "answering" if state.state in {"running", "judging"} else "stopped"
         )
-        return ModelState(part.name, stage, one.done, one.total, one.failed, 0, "", part.id, one.result, one.asked)
+        counts = state.done, state.total, state.failed
+        return ModelState(part.name, stage, *counts, 0, "", part.id, state.result, state.asked)
 
     def state(self, *, with_models: bool = False) -> State:
         directory = self.item.directory

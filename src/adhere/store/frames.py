@@ -149,14 +149,14 @@ def _keeps(
     outcomes = [verdicts[index][view].outcome for index in range(n_constraints) if view in verdicts.get(index, {})]
     if "fail" in outcomes:
         return False
-    return True if len(outcomes) == n_constraints and all(one == "pass" for one in outcomes) else None
+    return True if len(outcomes) == n_constraints and all(outcome == "pass" for outcome in outcomes) else None
 
 
 def _library(name: str | None) -> Any:
     chosen = LIBRARIES if name is None else (one_of(name, LIBRARIES, "library"),)
-    for one in chosen:
+    for library in chosen:
         try:
-            return importlib.import_module(one)
+            return importlib.import_module(library)
         except ModuleNotFoundError:
             continue
     raise MissingExtra(f"A frame needs {' or '.join(chosen)}, which is not installed. Run: pip install {chosen[0]}")

@@ -148,7 +148,8 @@ class Run:
             prompts_sha256 = write_rows(directory / "prompts.jsonl", prompts)
             manifest = new_manifest(spec, n_prompts=len(prompts), prompts_sha256=prompts_sha256)
             media.store(
-                (one for prompt in prompts for turn in prompt.turns for one in turn.media or ()), directory / "media"
+                (medium for prompt in prompts for turn in prompt.turns for medium in turn.media or ()),
+                directory / "media",
             )
             (directory / "responses").mkdir(exist_ok=True)
             write_atomic(directory / "manifest.json", encode(manifest) + b"\n")
@@ -330,7 +331,7 @@ class Run:
             columns |= {"response": response.said, "status": response.status}
             fields = ("index", "constraint_id", "view", "outcome", "reason", "score", "verifier_version")
             answer_verdicts = verdicts.get(response.key) or [None]
-            rows += [columns | {name: getattr(one, name, None) for name in fields} for one in answer_verdicts]
+            rows += [columns | {name: getattr(verdict, name, None) for name in fields} for verdict in answer_verdicts]
         return pd.DataFrame(rows)
 
     def append_response(self, response: Response) -> None:

@@ -143,9 +143,9 @@ class SegmentWriter(Generic[T]):
             self._descriptor = None
 
     def _trouble(self, error: OSError, n_lost: int) -> ResourceError:
-        what = "disk full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else f"cannot write ({error.strerror})"
+        cause = "disk full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else f"cannot write ({error.strerror})"
         return ResourceError(
-            f"{what} at {self.path.parent}: {self.safe} rows of this session are safe, the last {n_lost} are not. "
+            f"{cause} at {self.path.parent}: {self.safe} rows of this session are safe, the last {n_lost} are not. "
             "Free space and run the same command again; it goes on from there"
         )
 

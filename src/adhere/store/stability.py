@@ -88,10 +88,10 @@ def stored_for(spec: RunSpec, runs: Path) -> tuple[Stability | None, list[Path]]
     measurements, damaged_paths = [], []
     for path in sorted((runs / FOLDER).glob("*.json")):
         try:
-            one = decode(path.read_bytes(), Stability)
+            measurement = decode(path.read_bytes(), Stability)
         except (OSError, IntegrityError, msgspec.MsgspecError):
             damaged_paths.append(path)
             continue
-        if one.engine_sha256 == engine_sha256 and one.verdict_share is not None:
-            measurements.append(one)
-    return max(measurements, key=lambda one: one.verdict_share or 0.0, default=None), damaged_paths
+        if measurement.engine_sha256 == engine_sha256 and measurement.verdict_share is not None:
+            measurements.append(measurement)
+    return max(measurements, key=lambda measurement: measurement.verdict_share or 0.0, default=None), damaged_paths

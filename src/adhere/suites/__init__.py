@@ -131,7 +131,7 @@ def _suggest(name: str) -> str:
     """Return a hint that names the suites that take a file, if `name` is a path; else an empty text."""
     if not (name.endswith((".jsonl", ".json", ".csv", ".gz", ".zst", ".parquet")) or Path(name).exists()):
         return ""
-    files = [one for one in names() if source_of(one).needs_path]
+    files = [suite_name for suite_name in names() if source_of(suite_name).needs_path]
     return (
         f" A file goes behind the name of its suite, such as ifeval:{name}; suites that take one: {', '.join(files)}."
     )

@@ -118,4 +118,4 @@ def order_of_limits(prompts: Sequence[Prompt]) -> list[str]:
 
 def _in_turn(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Return one entry of each list in turn, then the rest of the longer one."""
-    return [one for pair in zip_longest(first, second) for one in pair if one is not None]
+    return [prompt_id for pair in zip_longest(first, second) for prompt_id in pair if prompt_id is not None]

@@ -93,7 +93,7 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: f
             f"Prompt {prompt.id!r} has {len(lines)} lines of {COLUMNS} characters: too long for one "
             "picture. Leave it out"
         )
-    if unseen := next((one for one in text if one in lacking), ""):
+    if unseen := next((sign for sign in text if sign in lacking), ""):
         raise UsageError(
             f"Prompt {prompt.id!r} has the character {unseen!r}, which the font lacks, so it would not be seen. "
             "Name a font that has it: --font FILE"
@@ -107,8 +107,8 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: f
 def _lacking(suite: Suite, face: ImageFont.FreeTypeFont) -> frozenset[str]:
     """Return the characters of a suite that the font draws like a character that no font has."""
     unknown = bytes(face.getmask("\U000e0fff"))
-    characters = {one for prompt in suite.prompts for turn in prompt.turns for one in turn.text if not one.isspace()}
-    return frozenset(one for one in characters if bytes(face.getmask(one)) == unknown)
+    characters = {sign for prompt in suite.prompts for turn in prompt.turns for sign in turn.text if not sign.isspace()}
+    return frozenset(sign for sign in characters if bytes(face.getmask(sign)) == unknown)
 
 
 def _canvas(width: int, height: int) -> tuple[Image.Image, Any]:

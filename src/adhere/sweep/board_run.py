@@ -162,7 +162,7 @@ def _cells(run: Readout, units: Sequence[_Unit], noun: TestNoun) -> tuple[Cell, 
 
 def _cell(name: str, clusters: list[list[bool]], scores: list[float]) -> Cell:
     passed, n = sum(map(sum, clusters)), sum(map(len, clusters))
-    interval = wilson_clustered([sum(one) for one in clusters], [len(one) for one in clusters])
+    interval = wilson_clustered([sum(cluster) for cluster in clusters], [len(cluster) for cluster in clusters])
     low, high = interval if interval is not None else (None, None)
     return Cell(name, passed, n, passed / n if n else None, low, high, len(scores), mean(scores))
 
@@ -244,7 +244,8 @@ def _failures_of(run: Readout, prompts: dict[str, Prompt]) -> Iterator[Failure]:
         answers = by_status[mode, name]
         first_answers = answers[:EXAMPLES]
         examples = tuple(
-            _example(prompts[one.prompt_id], one, one.error or one.evidence or "") for one in first_answers
+            _example(prompts[answer.prompt_id], answer, answer.error or answer.evidence or "")
+            for answer in first_answers
         )
         yield Failure(mode, name, len(answers), n, examples)
 

@@ -218,7 +218,7 @@ class Keeper:
                 name = (place, *key)
                 if not self._is_settled(answers.status(name)) and not self._has_ended(model, name):
                     earlier = ((place, key[0], turn, key[2]) for turn in range(key[1]))
-                    can_be_asked = all((answers.status(one) or ("error",))[0] != "error" for one in earlier)
+                    can_be_asked = all((answers.status(prior) or ("error",))[0] != "error" for prior in earlier)
                     open_names.append((name, can_be_asked))
         self._open[model] = len(open_names)
         return open_names
@@ -266,7 +266,9 @@ class Keeper:
         episodes_by_place = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
         for place, count in episodes_by_place.items():
             prompt = max(self.prompts[place], key=lambda prompt: len(prompt.text))
-            yield from ((one._replace(suite=place), count) for one in longest(prompt, self.spec.sampling_of(place)))
+            yield from (
+                (request._replace(suite=place), count) for request in longest(prompt, self.spec.sampling_of(place))
+            )
         for name, can_be_asked in names:
             if not is_episode(self._prompt(name)):
                 request = self._request(model, name) if can_be_asked else self._later_turn(name)
@@ -449,19 +451,19 @@ class Keeper:
                 self._submit(model)
         pending = {asyncio.wrap_future(future) for future in self._written.values()}
         # The first trouble is raised; the others are often the same (a full disk), and nobody asks for them.
-        for one in pending:
-            one.add_done_callback(lambda future: future.cancelled() or future.exception())
+        for job in pending:
+            job.add_done_callback(lambda future: future.cancelled() or future.exception())
         try:
             with self.progress.step("judge", len(pending), "models") as step:
                 while pending and not self._halt.is_set():
                     done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
-                    for one in done:
-                        if not isinstance(one.exception(), JudgingStop):
-                            one.result()
+                    for job in done:
+                        if not isinstance(job.exception(), JudgingStop):
+                            job.result()
                         step.advance()
         except BaseException:
-            for one in pending:  # one that ends as the loop closes would never be asked
-                one.cancel()
+            for job in pending:  # one that ends as the loop closes would never be asked
+                job.cancel()
             raise
         if self._halt.is_set():
             self._judging.shutdown(wait=False, cancel_futures=True)

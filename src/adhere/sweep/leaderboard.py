@@ -131,10 +131,11 @@ def _suites_and_rows(
             group = groups[question] = _Group(name, spec, run.prompts)
         label = model if (model, group.name) not in labels else f"{model} [{run.directory.name}]"
         labels.add((label, group.name))
-        one = measure_run(run, model=label, suite=group.name, noun=group.noun)
+        measured_run = measure_run(run, model=label, suite=group.name, noun=group.noun)
         if base is not None:
-            one = one._replace(row=msgspec.structs.replace(one.row, run=os.path.relpath(run.directory, base)))
-        group.runs.append(one)
+            row = msgspec.structs.replace(measured_run.row, run=os.path.relpath(run.directory, base))
+            measured_run = measured_run._replace(row=row)
+        group.runs.append(measured_run)
     suites, rows = [], []
     for group in groups.values():
         facts, suite_rows = _rank_group(group, min_coverage)
@@ -147,21 +148,21 @@ def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Ro
     def is_ranked(row: Row) -> bool:
         return row.coverage >= min_coverage and row.prompt_strict.of_all is not None
 
-    sure = [one for one in group.runs if is_ranked(one.row)]
+    sure = [run for run in group.runs if is_ranked(run.row)]
     values_M_P = np.array(
-        [[one.passes[prompt.id] for prompt in group.prompts] for one in sure], dtype=np.float64
+        [[run.passes[prompt.id] for prompt in group.prompts] for run in sure], dtype=np.float64
     ).reshape(len(sure), len(group.prompts))
-    ranks = ranks_of([one.row.prompt_strict.of_all or 0.0 for one in sure])
+    ranks = ranks_of([run.row.prompt_strict.of_all or 0.0 for run in sure])
     ranges, resolvable = rank_ranges(values_M_P, confidence=CONFIDENCE)
     ranked_rows = [
-        msgspec.structs.replace(one.row, rank=rank, rank_low=min(rank, low), rank_high=max(rank, high))
-        for one, rank, (low, high) in zip(sure, ranks, ranges, strict=True)
+        msgspec.structs.replace(run.row, rank=rank, rank_low=min(rank, low), rank_high=max(rank, high))
+        for run, rank, (low, high) in zip(sure, ranks, ranges, strict=True)
     ]
     ranked_rows.sort(key=lambda row: (row.rank, row.model))
     others = [
-        msgspec.structs.replace(one.row, unranked=_why_not(one.row, min_coverage))
-        for one in group.runs
-        if not is_ranked(one.row)
+        msgspec.structs.replace(run.row, unranked=_why_not(run.row, min_coverage))
+        for run in group.runs
+        if not is_ranked(run.row)
     ]
     others.sort(key=lambda row: (-row.bound_high, row.model))
     return _facts(group, len(ranked_rows), resolvable), ranked_rows + others
@@ -175,7 +176,7 @@ def _why_not(row: Row, min_coverage: float) -> str:
 
 def _facts(group: _Group, n_ranked: int, resolvable: float | None) -> SuiteFacts:
     spec = group.spec
-    tests = _difficulties(tests_of(group.prompts, group.noun), [one.row for one in group.runs])
+    tests = _difficulties(tests_of(group.prompts, group.noun), [run.row for run in group.runs])
     rated_tests = sorted(
         (test for test in tests if test.rate is not None), key=lambda test: (-(test.rate or 0.0), test.test)
     )

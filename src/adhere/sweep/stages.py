@@ -167,7 +167,7 @@ class _Stages:
         endpoint.prices |= prices
         samplings = [spec.sampling_of(place) for place in range(len(spec.suites))]
         self.tariff = Tariff(prices, endpoint.options.price, samplings)
-        self.question_sampling = Sampling(max_new_tokens=max(64, *(one.max_new_tokens for one in samplings)))
+        self.question_sampling = Sampling(max_new_tokens=max(64, *(sampling.max_new_tokens for sampling in samplings)))
 
     async def run(self, policy: Policy, confirm: Confirm, parts: int = 1) -> None:
         """Estimate, see which models answer, ask, judge. Each of several `parts` may spend its share of a cap."""
@@ -266,7 +266,7 @@ class _Stages:
                 since_s = 0.0
                 self.keeper.progress.say(f"{line}. --patience says for how long, Ctrl-C ends it")
             lanes = dispatcher.waited_for()
-            names = frozenset(one.lane for one in lanes)
+            names = frozenset(wait.lane for wait in lanes)
             if idle_s >= WAITING_S and self.keeper.is_caught_up and names and names != last_names:
                 last_names = names
                 self.keeper.collect()

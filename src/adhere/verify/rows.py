@@ -235,7 +235,9 @@ class Desk(Step):
         one_of(settings.bad_rows, BAD_ROWS, "treatment of bad rows")
         one_of(settings.mode, MODES, "mode")
         self._cut_answers_fail = suite.cut_answers == "fail"
-        self.units = [Unit(number, turn) for number, one in enumerate(suite.prompts) for turn in range(len(one.turns))]
+        self.units = [
+            Unit(number, turn) for number, prompt in enumerate(suite.prompts) for turn in range(len(prompt.turns))
+        ]
         self._first_units = [unit for unit, (_, turn) in enumerate(self.units) if turn == 0]
         self._judges = [
             judge_of(
@@ -323,7 +325,7 @@ class Desk(Step):
             row = self._look_again(data)
             prompt = self._prompt_of(row)
             rows = self._answers(row, prompt) if self._has_turns[prompt] else [(0, row)]
-            return [self._response(prompt, turn, one, data) for turn, one in rows]
+            return [self._response(prompt, turn, answer_row, data) for turn, answer_row in rows]
         except Unusable as error:
             raise SpecError(f"{self.file}:{line}: {error}") from error
 

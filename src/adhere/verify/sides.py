@@ -139,7 +139,9 @@ class SideFiles:
                     "Run it on those too, or give only the files that are to count"
                 )
         return [
-            _compare_task([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options)
+            _compare_task(
+                [tasks[model.name][task] for model in a_S], [tasks[model.name][task] for model in b_S], task, options
+            )
             for task in every
         ]
 
@@ -205,9 +207,9 @@ def name_parts(name: str) -> list[str]:
     return name.lower().replace("__", "/").strip("/").split("/")
 
 
-def is_alike(one: str, other: str) -> bool:
+def is_alike(name: str, other: str) -> bool:
     """Tell whether one name ends with all parts of the other: `hf/Qwen/Qwen2.5` and `Qwen__Qwen2.5`."""
-    shorter, longer = sorted((name_parts(one), name_parts(other)), key=len)
+    shorter, longer = sorted((name_parts(name), name_parts(other)), key=len)
     return longer[-len(shorter) :] == shorter
 
 
@@ -217,19 +219,19 @@ def _compare_task(
     """Compare all models on one task; of a task that groups several, only those that all models have count."""
     harness, name = task
     every = [{file.answers.task: file.answers for file in files} for files in (*a_S, *b_S)]
-    shared = [one for one in every[0] if all(one in of for of in every)]
+    shared = [task_name for task_name in every[0] if all(task_name in of for of in every)]
     if not shared:
         raise UsageError(f"{harness}'s {name}: the models have no task of it in common. Run the same tasks on all")
-    score = _score(harness, name, [of[one] for of in every for one in shared], options)
+    score = _score(harness, name, [of[task_name] for of in every for task_name in shared], options)
     first = every[0][shared[0]]
     unit_is_nats = score in first.nats
     rows: list[dict[str, float]] = [{} for _ in every]
-    left_out = sum(_items(of[one]) for of in every for one in of if one not in shared)
-    for one in shared:
-        means_of_models, alone = _pair_items([of[one] for of in every], score)
+    left_out = sum(_items(of[task_name]) for of in every for task_name in of if task_name not in shared)
+    for task_name in shared:
+        means_of_models, alone = _pair_items([of[task_name] for of in every], score)
         left_out += alone
         for row, means in zip(rows, means_of_models, strict=True):
-            row |= {f"{one} {item}": value for item, value in means.items()}
+            row |= {f"{task_name} {item}": value for item, value in means.items()}
     label = name if len(shared) == 1 else f"{name} ({len(shared)} tasks)"
     bare = score.partition(",")[0]
     lower = score in first.lower_is_better or bool({score, bare} & set(options.lower_is_better))
@@ -267,12 +269,12 @@ def _pair_items(files: Sequence[HarnessAnswers], score: str) -> tuple[list[dict[
 
     Items are left out if the files do not ask the same in them.
     """
-    values, prompts_of_files = zip(*(_by_item(one, score) for one in files), strict=True)
+    values, prompts_of_files = zip(*(_by_item(file, score) for file in files), strict=True)
     first: dict[str, str] = {}
     other = {
         item for prompts in prompts_of_files for item, text in prompts.items() if first.setdefault(item, text) != text
     }
-    return [{item: value for item, value in one.items() if item not in other} for one in values], len(other)
+    return [{item: value for item, value in means.items() if item not in other} for means in values], len(other)
 
 
 def _by_item(harness_answers: HarnessAnswers, score: str) -> tuple[dict[str, float], dict[str, str]]:

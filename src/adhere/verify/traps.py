@@ -88,24 +88,24 @@ def score_traps(target: str, answers: Iterable[AnsweredPrompt], *, mode: Mode = 
     by_trap, n_judged, n_taken, passes, n_passes_taken = Counter[str](), 0, 0, list[bool](), 0
     steps: dict[int, list[int]] = {}
     examples: list[Example] = []
-    for one in answers:
-        text = split_reasoning(one.text)[1]
+    for answer in answers:
+        text = split_reasoning(answer.text)[1]
         if not text.strip():
             continue
         n_judged += 1
-        traps = traps_of(one.asked, text, one.refs, mode=mode, profile=one.profile)
-        if one.refs:
-            verdicts = judge_of(one.refs, mode=mode, profile=one.profile).verdicts(text, ("strict",))
-            passes.append(keeps_all([verdict.outcome for verdict in verdicts], len(one.refs)) is True)
+        traps = traps_of(answer.asked, text, answer.refs, mode=mode, profile=answer.profile)
+        if answer.refs:
+            verdicts = judge_of(answer.refs, mode=mode, profile=answer.profile).verdicts(text, ("strict",))
+            passes.append(keeps_all([verdict.outcome for verdict in verdicts], len(answer.refs)) is True)
             n_passes_taken += passes[-1] and bool(traps)
-        if one.step is not None:
-            counts = steps.setdefault(one.step, [0, 0])
+        if answer.step is not None:
+            counts = steps.setdefault(answer.step, [0, 0])
             counts[0], counts[1] = counts[0] + 1, counts[1] + bool(traps)
         by_trap.update(traps)
         if traps:
             n_taken += 1
             if len(examples) < MOST_EXAMPLES:
-                examples.append(Example(one.key, traps, text[:300]))
+                examples.append(Example(answer.key, traps, text[:300]))
     return TrapScore(
         target,
         n_judged,
@@ -142,19 +142,19 @@ def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
     """
     rng = random.Random(seed)
     reservoir: list[tuple[int, AnsweredPrompt]] = []
-    for number, one in enumerate(one for one in answers_of_run(run) if not _runs_code(one)):
+    for number, answer in enumerate(answer for answer in answers_of_run(run) if not _runs_code(answer)):
         # Reservoir sampling: each answer is kept with the same chance, however many there are.
         place = number if number < most else rng.randrange(number + 1)
         if place < most:
-            reservoir[place : place + 1] = [(number, one)]
+            reservoir[place : place + 1] = [(number, answer)]
     return score_traps(
-        str(run.directory), (one for _, one in sorted(reservoir, key=lambda pair: pair[0])), mode=run.spec.mode
+        str(run.directory), (answer for _, answer in sorted(reservoir, key=lambda pair: pair[0])), mode=run.spec.mode
     )
 
 
-def _runs_code(one: AnsweredPrompt) -> bool:
+def _runs_code(answer: AnsweredPrompt) -> bool:
     return any(
-        ref.id.startswith("agentif:") or (ref.id in registry and registry.get(ref.id).runs_code) for ref in one.refs
+        ref.id.startswith("agentif:") or (ref.id in registry and registry.get(ref.id).runs_code) for ref in answer.refs
     )
 
 
@@ -210,7 +210,11 @@ def _text_of(value: Any, *, role: str) -> str | None:
     """Return a text itself, or the content of the last message of `role`."""
     if value is None or isinstance(value, str):
         return value
-    contents = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role", role) == role]
+    contents = [
+        message.get("content")
+        for message in value
+        if isinstance(message, Mapping) and message.get("role", role) == role
+    ]
     return contents[-1] if contents and isinstance(contents[-1], str) else None
 
 
@@ -224,6 +228,6 @@ def _refs_of(path: Path, number: int, row: Mapping[str, Any]) -> tuple[Constrain
             "Give --suite, or rows with both"
         )
     return tuple(
-        ConstraintRef(name, {key: value for key, value in (one or {}).items() if value is not None})
-        for name, one in zip(names, params, strict=True)
+        ConstraintRef(name, {key: value for key, value in (own_params or {}).items() if value is not None})
+        for name, own_params in zip(names, params, strict=True)
     )

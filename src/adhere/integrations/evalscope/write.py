@@ -38,7 +38,10 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     model, draws = slug(run.spec.model), run.spec.draws
 
     def rows(make: Callable[[str, Conversation, int, int], dict[str, Any]]) -> bytes:
-        lines = (make(run.spec.model, one, places[one.prompt.id], draws) for one in all_conversations)
+        lines = (
+            make(run.spec.model, conversation, places[conversation.prompt.id], draws)
+            for conversation in all_conversations
+        )
         return "".join(json.dumps(row) + "\n" for row in lines).encode()
 
     files = {
@@ -54,53 +57,54 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     return list(files), []
 
 
-def _messages(one: Conversation) -> list[dict[str, Any]]:
-    last = one.responses[0]
+def _messages(conversation: Conversation) -> list[dict[str, Any]]:
+    last = conversation.responses[0]
     answer_messages = [] if last.status == "error" else messages_for(answer(last), "evalscope")
-    return [*messages_for(one.prompt.messages(), "evalscope"), *answer_messages]
+    return [*messages_for(conversation.prompt.messages(), "evalscope"), *answer_messages]
 
 
-def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
-    last = one.responses[0]
+def _prediction(model: str, conversation: Conversation, place: int, draws: int) -> dict[str, Any]:
+    last = conversation.responses[0]
     choices = [
         {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": ENDS.get(last.status, "stop")}
     ]
     return {
-        "index": place * draws + one.draw,
+        "index": place * draws + conversation.draw,
         "model": model,
-        "messages": _messages(one),
-        "metadata": columns(one.prompt),
+        "messages": _messages(conversation),
+        "metadata": columns(conversation.prompt),
         "model_output": {
             "model": model,
-            "choices": [] if one.failed else choices,
+            "choices": [] if conversation.failed else choices,
             "time": last.latency_s,
             "error": last.error,
         },
     }
 
 
-def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
-    index, scores = place * draws + one.draw, one.scored.scores
-    status = (
-        "transport_error" if one.failed else "success" if STRICT in scores else "degraded" if scores else "excluded"
-    )
+def _review(_model: str, conversation: Conversation, place: int, draws: int) -> dict[str, Any]:
+    index, scores, failed = place * draws + conversation.draw, conversation.scored.scores, conversation.failed
+    status = "transport_error" if failed else "success" if STRICT in scores else "degraded" if scores else "excluded"
     return {
         "index": index,
         "target": None,
-        "messages": _messages(one),
+        "messages": _messages(conversation),
         "sample_score": {
             "sample_id": index,
             "group_id": place,
-            "generation_index": one.draw,
-            "sample_metadata": columns(one.prompt),
+            "generation_index": conversation.draw,
+            "sample_metadata": columns(conversation.prompt),
             "score": {
                 "value": scores,
                 "status": status,
                 "main_score_name": STRICT,
-                "prediction": one.responses[0].text,
-                "extracted_prediction": one.responses[0].text,
-                "explanation": one.scored.failures,
-                "metadata": {"verdicts": verdict_rows(one.scored.verdicts), STATUS: one.responses[0].status},
+                "prediction": conversation.responses[0].text,
+                "extracted_prediction": conversation.responses[0].text,
+                "explanation": conversation.scored.failures,
+                "metadata": {
+                    "verdicts": verdict_rows(conversation.scored.verdicts),
+                    STATUS: conversation.responses[0].status,
+                },
             },
         },
     }
@@ -120,7 +124,9 @@ def _report(run: Run, model: str, all_conversations: Sequence[Conversation]) -> 
     metrics, primary = [], None
     for name in SCORES:
         weighted_scores = [
-            (one.scored.scores[name], one.scored.weight(name)) for one in all_conversations if name in one.scored.scores
+            (conversation.scored.scores[name], conversation.scored.weight(name))
+            for conversation in all_conversations
+            if name in conversation.scored.scores
         ]
         if not weighted_scores:
             continue

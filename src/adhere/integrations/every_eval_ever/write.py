@@ -26,7 +26,7 @@ from adhere.store.summary import Measure, Rate
 
 SCHEMA_VERSION = "0.3.0"
 _RATES = ("prompt_strict", "prompt_loose", "instruction_strict", "instruction_loose")
-_MAKERS = {"hf": "", "local": "local", **{one.name: one.maker for one in PROVIDERS.values()}}
+_MAKERS = {"hf": "", "local": "local", **{provider.name: provider.maker for provider in PROVIDERS.values()}}
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
@@ -46,7 +46,11 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     place = Path("data") / slug(suite_of(run.spec.suite)) / slug(developer) / slug(name) / f"{key}.json"
     samples = place.with_name(f"{key}_samples.jsonl")
     record = _record(run, f"{developer}/{name}")
-    rows = [_row(one, record, draws=run.spec.draws) for one in conversations(run) if STRICT in one.scored.scores]
+    rows = [
+        _row(conversation, record, draws=run.spec.draws)
+        for conversation in conversations(run)
+        if STRICT in conversation.scored.scores
+    ]
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     record["detailed_evaluation_results"] = {
         "format": "jsonl",
@@ -104,8 +108,8 @@ def _record(run: Run, model_id: str) -> dict[str, Any]:
     else:
         model |= {"inference_engine": {"name": spec.engine.name, "version": spec.engine.version}}
     numbers = {name: getattr(summary.overall, name) for name in _RATES}
-    results = [_result(run, name, one) for name, one in numbers.items() if one.of_all is not None]
-    results += [_result(run, one.name, one) for one in summary.measures if one.value is not None]
+    results = [_result(run, name, rate) for name, rate in numbers.items() if rate.of_all is not None]
+    results += [_result(run, measure.name, measure) for measure in summary.measures if measure.value is not None]
     return {
         "schema_version": SCHEMA_VERSION, "evaluation_id": f"{suite_of(spec.suite)}/{model_id}/{stamp}",
         "evaluation_timestamp": manifest.created,
@@ -162,31 +166,32 @@ def _result(run: Run, name: str, measure: Rate | Measure) -> dict[str, Any]:
     }
 
 
-def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, Any]:
-    prompt, last = one.prompt, one.responses[-1]
+def _row(conversation: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, Any]:
+    prompt, last = conversation.prompt, conversation.responses[-1]
     text = "\n\n".join(turn.text for turn in prompt.turns)
     several = len(prompt.turns) > 1 or len(prompt.messages()) > 1 or bool(last.steps)
-    score = one.scored.scores[STRICT]
-    source = f"messages[{len(list(_messages(one))) - 1}].content" if several else "output.raw"
+    score = conversation.scored.scores[STRICT]
+    source = f"messages[{len(list(_messages(conversation))) - 1}].content" if several else "output.raw"
     usage = last.usage
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION, "evaluation_id": record["evaluation_id"],
         "model_id": record["model_info"]["id"],
         "evaluation_name": record["evaluation_results"][0]["evaluation_name"],
         "evaluation_result_id": record["evaluation_results"][0]["evaluation_result_id"],
-        "sample_id": prompt.id if draws == 1 else f"{prompt.id} draw {one.draw}",
+        "sample_id": prompt.id if draws == 1 else f"{prompt.id} draw {conversation.draw}",
         "sample_hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
         "interaction_type": "multi_turn" if several else "single_turn", "input": {"raw": text, "reference": []},
         "output": None if several else {"raw": [last.text],
             "reasoning_trace": [last.reasoning] if last.reasoning else None},
-        "messages": list(_messages(one)) if several else None,
+        "messages": list(_messages(conversation)) if several else None,
         "answer_attribution": [{
-            "turn_idx": len(list(_messages(one))) - 1 if several else 0, "source": source, "extracted_value": last.text,
+            "turn_idx": len(list(_messages(conversation))) - 1 if several else 0, "source": source,
+            "extracted_value": last.text,
             "extraction_method": "custom", "is_terminal": True,
         }],
         "evaluation": {"score": score, "is_correct": score == 1.0, "num_turns": len(prompt.turns)},
         "error": None if last.status == "ok" else last.status,
-        "metadata": _details(failures=one.scored.failures, status=last.status,
+        "metadata": _details(failures=conversation.scored.failures, status=last.status,
             **{name: prompt.tags[name] for name in ("slice", "family") if name in prompt.tags}),
     }  # fmt: skip
     if usage.prompt_tokens is not None and usage.completion_tokens is not None and not several:
@@ -199,10 +204,10 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
     return row
 
 
-def _messages(one: Conversation) -> Iterator[dict[str, Any]]:
-    answers = [response.said for response in one.responses]
-    before, last = one.prompt.messages(answers[:-1]), one.responses[-1]
-    reasoning = iter([response.reasoning for response in one.responses])
+def _messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    answers = [response.said for response in conversation.responses]
+    before, last = conversation.prompt.messages(answers[:-1]), conversation.responses[-1]
+    reasoning = iter([response.reasoning for response in conversation.responses])
     first = len(before) - 2 * len(answers) + 2  # the model's own answers are every second message from here on
     for place, message in enumerate((*before, *answer(last))):
         is_own = message.role == "assistant" and place >= first and not last.steps

@@ -186,7 +186,7 @@ def _inspect_scores(scores: Any) -> dict[str, float]:
     for scorer, score in a_mapping(scores).items():
         value = a_mapping(score).get("value")
         if isinstance(value, dict):
-            score_values |= {f"{scorer}.{name}": one for name, one in value.items()}
+            score_values |= {f"{scorer}.{name}": part for name, part in value.items()}
         else:
             score_values[scorer] = value
     return _numbers(score_values)
@@ -201,8 +201,8 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         numbers = [
-            _MARKS.get(one) if isinstance(one, str) else float(one) if isinstance(one, int | float) else None
-            for one in many
+            _MARKS.get(entry) if isinstance(entry, str) else float(entry) if isinstance(entry, int | float) else None
+            for entry in many
         ]
         finite = [number for number in numbers if number is not None and abs(number) < float("inf")]
         if finite and len(finite) == len(many):

@@ -87,7 +87,7 @@ def over_instructions(name: str) -> Any:
     """Compute the rate over all instructions of all samples, as IFEval does, not the mean over samples."""
 
     def rate(scores: Sequence[Any]) -> float:
-        weighted_scores = [(one.score.as_float(), one.score.metadata["decided"][name]) for one in scores]
+        weighted_scores = [(sample.score.as_float(), sample.score.metadata["decided"][name]) for sample in scores]
         decided_scores = [(value, n) for value, n in weighted_scores if not math.isnan(value)]
         total = sum(n for _, n in decided_scores)
         return sum(value * n for value, n in decided_scores) / total if total else math.nan
@@ -159,7 +159,7 @@ def _describe(schema: Any) -> Any:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return schema
-    parameters = {name: {"description": name.replace("_", " "), **_describe(one)} for name, one in properties.items()}
+    parameters = {name: {"description": name.replace("_", " "), **_describe(part)} for name, part in properties.items()}
     return {**schema, "properties": parameters}
 
 

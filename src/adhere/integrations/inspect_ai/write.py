@@ -43,7 +43,10 @@ def _log(run: Run, all_conversations: list[Conversation], creation_time: str) ->
         "temperature": spec.sampling.temperature,
         "top_p": spec.sampling.top_p,
     }
-    slowest_s = max((response.latency_s or 0.0 for one in all_conversations for response in one.responses), default=0.0)
+    slowest_s = max(
+        (response.latency_s or 0.0 for conversation in all_conversations for response in conversation.responses),
+        default=0.0,
+    )
     return {
         "version": 2,
         "status": "success",
@@ -52,7 +55,7 @@ def _log(run: Run, all_conversations: list[Conversation], creation_time: str) ->
             "task_id": spec.sha256[:22],
             "task_version": spec.suite_version, "task_args": {}, "model": spec.model,
             "dataset": {"name": spec.suite, "samples": len(run.prompts()),
-                "sample_ids": [one.key for one in run.prompts()], "shuffled": False},
+                "sample_ids": [prompt.key for prompt in run.prompts()], "shuffled": False},
             "model_generate_config": sampling, "config": {"epochs": spec.draws, "log_samples": True},
             "packages": {"adhere": run.manifest.adhere},
             "metadata": {"engine": msgspec.to_builtins(spec.engine), "suite_sha256": spec.suite_sha256,
@@ -60,11 +63,11 @@ def _log(run: Run, all_conversations: list[Conversation], creation_time: str) ->
         },
         "plan": {"name": "plan", "steps": [], "config": sampling},
         "results": {"total_samples": len(all_conversations),
-            "completed_samples": sum(one.failed is None for one in all_conversations),
+            "completed_samples": sum(conversation.failed is None for conversation in all_conversations),
             "scores": _results(all_conversations)},
         "stats": {"started_at": creation_time, "completed_at": creation_time, "model_usage": {}},
         "metadata": {"slowest_answer_s": slowest_s},
-        "samples": [_sample(spec.model, one) for one in all_conversations],
+        "samples": [_sample(spec.model, conversation) for conversation in all_conversations],
     }  # fmt: skip
 
 
@@ -72,7 +75,9 @@ def _results(all_conversations: list[Conversation]) -> list[dict[str, Any]]:
     """Return mean and standard error of each number over the conversations that have it."""
     rows = []
     for name in SCORES:
-        values = [one.scored.scores[name] for one in all_conversations if name in one.scored.scores]
+        values = [
+            conversation.scored.scores[name] for conversation in all_conversations if name in conversation.scored.scores
+        ]
         metrics = {}
         if values:
             mean = sum(values) / len(values)
@@ -93,25 +98,27 @@ def _results(all_conversations: list[Conversation]) -> list[dict[str, Any]]:
     return rows
 
 
-def _sample(model: str, one: Conversation) -> dict[str, Any]:
-    prompt_messages = messages_for(one.prompt.messages(), "inspect")
+def _sample(model: str, conversation: Conversation) -> dict[str, Any]:
+    prompt_messages = messages_for(conversation.prompt.messages(), "inspect")
     prompt_messages = [{**row, "source": "input"} if row["role"] == "user" else row for row in prompt_messages]
     messages = list(prompt_messages)
-    for turn, response in enumerate(one.responses):
+    for turn, response in enumerate(conversation.responses):
         if turn:
-            messages.append({"role": "user", "content": one.prompt.turns[turn].text})
+            messages.append({"role": "user", "content": conversation.prompt.turns[turn].text})
         if response.status != "error":
             messages += messages_for(response.steps, "inspect") if response.steps else [_message(model, response)]
-    failed, last = one.failed, one.responses[-1]
+    failed, last = conversation.failed, conversation.responses[-1]
     sample: dict[str, Any] = {
-        "id": one.prompt.key, "epoch": one.draw + 1, "input": prompt_messages, "target": "", "messages": messages,
-        "output": {"model": model, "choices": [], "completion": ""}, "scores": None, "metadata": columns(one.prompt),
+        "id": conversation.prompt.key, "epoch": conversation.draw + 1, "input": prompt_messages, "target": "",
+        "messages": messages, "output": {"model": model, "choices": [], "completion": ""}, "scores": None,
+        "metadata": columns(conversation.prompt),
         "store": {"adhere_answers": [[response.text, response.status,
-            msgspec.to_builtins(response.calls or ())] for response in one.responses if response.status != "error"]},
+            msgspec.to_builtins(response.calls or ())] for response in conversation.responses
+            if response.status != "error"]},
     }  # fmt: skip
     if failed is not None:
-        what = failed.error or "the call failed"
-        sample["error"] = {"message": what, "traceback": what, "traceback_ansi": what}
+        message = failed.error or "the call failed"
+        sample["error"] = {"message": message, "traceback": message, "traceback_ansi": message}
         return sample
     choice = {"message": _message(model, last), "stop_reason": ENDS.get(last.status, "stop")}
     sample["output"] = {
@@ -123,10 +130,10 @@ def _sample(model: str, one: Conversation) -> dict[str, Any]:
     }
     sample["scores"] = {
         SCORER: {
-            "value": {name: one.scored.scores.get(name, math.nan) for name in SCORES},
+            "value": {name: conversation.scored.scores.get(name, math.nan) for name in SCORES},
             "answer": last.text,
-            "explanation": one.scored.failures,
-            "metadata": {"verdicts": verdict_rows(one.scored.verdicts)},
+            "explanation": conversation.scored.failures,
+            "metadata": {"verdicts": verdict_rows(conversation.scored.verdicts)},
         }
     }
     return sample

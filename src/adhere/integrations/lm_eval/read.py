@@ -146,7 +146,7 @@ def _scores(row: Mapping[str, Any]) -> dict[str, float]:
         score = number(value)
         if name == _LOG_LIKELIHOOD and score is not None:
             score = -score
-        elif isinstance(value, list) and value and all(isinstance(one, bool) for one in value):
+        elif isinstance(value, list) and value and all(isinstance(entry, bool) for entry in value):
             score = sum(value) / len(value)
         elif name in _PER_UNIT:
             score = _per_unit(value)

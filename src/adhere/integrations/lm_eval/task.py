@@ -113,7 +113,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
 def share(items: Sequence[Sequence[bool]]) -> float:
     """Return the share of all instructions that are followed, each instruction counting once."""
-    every = [one for item in items for one in item]
+    every = [is_followed for item in items for is_followed in item]
     return sum(every) / len(every)
 
 
@@ -128,9 +128,9 @@ def refuse(prompt: Prompt, suite_name: str) -> None:
         "a system prompt": prompt.system is not None,
         "given messages": bool(prompt.given),
     }
-    what = next((name for name, is_so in obstacles.items() if is_so), None)
-    if what is not None:
+    obstacle = next((name for name, is_so in obstacles.items() if is_so), None)
+    if obstacle is not None:
         raise UsageError(
-            f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. "
+            f"{suite_name}: prompt {prompt.id!r} has {obstacle}, which such a task cannot ask. "
             "Use inspect (adhere.integrations.inspect_ai.task) or adhere eval for this suite"
         )

@@ -39,15 +39,19 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
         UsageError: The run has several draws or turns: lm-eval keeps one question and one score for each document.
     """
     if run.spec.draws > 1 or any(len(prompt.turns) > 1 for prompt in run.prompts()):
-        what = f"{run.spec.draws} draws" if run.spec.draws > 1 else "several turns"
+        excess = f"{run.spec.draws} draws" if run.spec.draws > 1 else "several turns"
         raise UsageError(
-            f"{run.directory} has {what} for each prompt; lm-eval's samples hold one answer and one "
+            f"{run.directory} has {excess} for each prompt; lm-eval's samples hold one answer and one "
             "score. Use --to inspect"
         )
     all_conversations = list(conversations(run))
-    without_failure = [one for one in all_conversations if one.failed is None]
+    without_failure = [conversation for conversation in all_conversations if conversation.failed is None]
     task = task_name(run.spec.suite)
-    rows = [_row(number, one) for number, one in enumerate(all_conversations) if one.failed is None]
+    rows = [
+        _row(number, conversation)
+        for number, conversation in enumerate(all_conversations)
+        if conversation.failed is None
+    ]
     time = f"{datetime.fromisoformat(run.manifest.created):%Y-%m-%dT%H-%M-%S.%f}"
     home = out / _folder_name(run.spec.model)
     home.mkdir(parents=True, exist_ok=True)
@@ -58,16 +62,16 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     notes = [f"{n_failed} failed calls are left out: lm-eval has no place for them"] if n_failed else []
     if any(prompt.system is not None for prompt in run.prompts()):
         notes.append("system prompts stand in the column adhere of `doc` only")
-    if any(response.calls for one in all_conversations for response in one.responses):
+    if any(response.calls for conversation in all_conversations for response in conversation.responses):
         notes.append("calls of tools are written as lines of the answer's text: lm-eval has no place for them")
     if any(prompt.given for prompt in run.prompts()):
         notes.append("given messages and tools stand in the column adhere of `doc` only")
     return [samples, results], notes
 
 
-def _row(number: int, one: Conversation) -> dict[str, Any]:
-    doc, text, prompt = columns(one.prompt), one.responses[0].said, one.prompt.text
-    numbers = _numbers(one.scored)
+def _row(number: int, conversation: Conversation) -> dict[str, Any]:
+    doc, text, prompt = columns(conversation.prompt), conversation.responses[0].said, conversation.prompt.text
+    numbers = _numbers(conversation.scored)
     return {
         "doc_id": number,
         "doc": doc,
@@ -81,7 +85,7 @@ def _row(number: int, one: Conversation) -> dict[str, Any]:
         "prompt_hash": _hash(prompt),
         "target_hash": _hash("0"),
         **numbers,
-        STATUS: one.responses[0].status,
+        STATUS: conversation.responses[0].status,
     }
 
 
@@ -98,7 +102,7 @@ def _numbers(conversation: ScoredConversation) -> dict[str, Any]:
 
 def _results(run: Run, task: str, all_conversations: Sequence[Conversation]) -> dict[str, Any]:
     names = [f"{name}_acc" for whole, parts, _ in _METRICS for name in (whole, parts)]
-    rows = [_numbers(one.scored) for one in all_conversations]
+    rows = [_numbers(conversation.scored) for conversation in all_conversations]
     scores: dict[str, Any] = {"alias": task, "sample_len": len(all_conversations)}
     for name in names:
         values = [row[name] for row in rows if name in row]

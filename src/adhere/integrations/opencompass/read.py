@@ -75,7 +75,7 @@ def _scores(entry: Mapping[str, Any]) -> dict[str, float]:
     for name in [*_VERDICTS, *(name for name in entry if name not in _OWN)]:
         value = entry.get(name)
         many = value if isinstance(value, list) else [value]
-        numbers = [score for one in many if (score := number(one)) is not None]
+        numbers = [score for replica in many if (score := number(replica)) is not None]
         if numbers and len(numbers) == len(many):
             scores[name] = sum(numbers) / len(numbers)
     return scores

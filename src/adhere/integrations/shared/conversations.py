@@ -44,7 +44,8 @@ def conversations(run: Run) -> Iterator[Conversation]:
             if not responses:
                 continue
             own_verdicts = sorted(
-                verdicts.get((prompt.id, draw), ()), key=lambda one: (one.turn, one.index, one.view != "strict")
+                verdicts.get((prompt.id, draw), ()),
+                key=lambda verdict: (verdict.turn, verdict.index, verdict.view != "strict"),
             )
             whole = score_conversation(prompt, own_verdicts)
             if len(responses) < len(keys) or any(response.status == "error" for response in responses):

@@ -12,9 +12,9 @@ from adhere.media import TYPES, data_url
 from adhere.schema import Media, Message, Response
 
 
-def _part(one: Media) -> dict[str, Any]:
-    kind = one.type.partition("/")[0]
-    return {"type": kind, kind: data_url(one)} | ({"format": TYPES[one.type]} if kind == "audio" else {})
+def _part(medium: Media) -> dict[str, Any]:
+    kind = medium.type.partition("/")[0]
+    return {"type": kind, kind: data_url(medium)} | ({"format": TYPES[medium.type]} if kind == "audio" else {})
 
 
 def assistant(response: Response) -> Message:
@@ -39,7 +39,7 @@ def messages_for(messages: Sequence[Message], harness: Literal["inspect", "evals
     for message in messages:
         row: dict[str, Any] = {"role": message.role, "content": message.content}
         if message.media:
-            row["content"] = [{"type": "text", "text": message.content}, *(_part(one) for one in message.media)]
+            row["content"] = [{"type": "text", "text": message.content}, *(_part(medium) for medium in message.media)]
         if message.calls:
             row["tool_calls"] = [
                 {"id": call.id, "function": call.name, "arguments": call.arguments, "type": "function"}

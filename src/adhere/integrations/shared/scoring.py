@@ -136,12 +136,12 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Return verdicts as plain rows, without the answer's key."""
     return [
         {
-            "turn": one.turn,
-            "index": one.index,
-            "instruction_id": one.constraint_id,
-            "view": one.view,
-            "outcome": one.outcome,
-            "reason": one.reason,
+            "turn": verdict.turn,
+            "index": verdict.index,
+            "instruction_id": verdict.constraint_id,
+            "view": verdict.view,
+            "outcome": verdict.outcome,
+            "reason": verdict.reason,
         }
-        for one in verdicts
+        for verdict in verdicts
     ]

@@ -115,7 +115,7 @@ def trl_settings(stage: str, settings: OptimizerSettings) -> dict[str, Any]:
 
     TRL's batch is a device's rows times accumulation, so one device is assumed.
     """
-    one = msgspec.to_builtins(settings)
+    ours = msgspec.to_builtins(settings)
     arguments: dict[str, Any] = {
         "learning_rate": settings.learning_rate, "lr_scheduler_type": SCHEDULES[settings.schedule],
         "warmup_steps": settings.warmup_share,
@@ -123,84 +123,84 @@ def trl_settings(stage: str, settings: OptimizerSettings) -> dict[str, Any]:
         "adam_beta2": settings.betas[1],
         "gradient_checkpointing": settings.gradient_checkpointing, "per_device_train_batch_size": 1,
     }  # fmt: skip
-    if "epochs" in one:  # nothing is cut, as ours
+    if "epochs" in ours:  # nothing is cut, as ours
         arguments["max_length"] = None
-        batch = next(one[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in one)
+        batch = next(ours[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in ours)
         # Rows of one forward pass: TRL's default of 8 where it divides the batch, which then is the same sum.
         rows = next(rows for rows in range(8, 0, -1) if batch % rows == 0)
         arguments |= {
-            "num_train_epochs": one["epochs"],
+            "num_train_epochs": ours["epochs"],
             "per_device_train_batch_size": rows,
             "gradient_accumulation_steps": batch // rows,
         }
     match stage:
         case "sft":
-            arguments |= {"completion_only_loss": True, "max_length": one["longest"]}
+            arguments |= {"completion_only_loss": True, "max_length": ours["longest"]}
         case "dpo":
-            if one["by_length"] and one["smoothing"]:
+            if ours["by_length"] and ours["smoothing"]:
                 raise UsageError("--emit trl: it smooths no labels with by_length of dpo. Take one of both out")
-            losses = {("sigmoid_norm" if one["by_length"] else one["loss"]): 1.0, "sft": one["sft_weight"]}
+            losses = {("sigmoid_norm" if ours["by_length"] else ours["loss"]): 1.0, "sft": ours["sft_weight"]}
             losses = {name: weight for name, weight in losses.items() if weight}
             arguments |= {
-                "beta": one["beta"],
+                "beta": ours["beta"],
                 "loss_type": [*losses],
                 "loss_weights": [*losses.values()],
-                "label_smoothing": one["smoothing"],
+                "label_smoothing": ours["smoothing"],
             }
-            if one["sft_weight"]:  # RPO's likelihood is meaned over the tokens of a device's batch, ours of the step's
+            if ours["sft_weight"]:  # RPO's likelihood is meaned over the tokens of a device's batch, ours of the step's
                 arguments |= {"per_device_train_batch_size": batch, "gradient_accumulation_steps": 1}
         case "kto":  # the reference point is over a device's batch, which must hold two answers at least
             arguments |= {
                 "per_device_train_batch_size": batch,
                 "gradient_accumulation_steps": 1,
-                "beta": one["beta"],
-                "desirable_weight": one["weight_good"],
-                "undesirable_weight": one["weight_bad"],
+                "beta": ours["beta"],
+                "desirable_weight": ours["weight_good"],
+                "undesirable_weight": ours["weight_bad"],
             }
         case "reward-model":
-            arguments |= {"center_rewards_coefficient": one["centre"]}
+            arguments |= {"center_rewards_coefficient": ours["centre"]}
         case "online-dpo":
-            arguments |= _online_dpo_settings(one)
+            arguments |= _online_dpo_settings(ours)
         case _:
-            each = one["answers_per_prompt"]
-            if one["order"] == "ascending" or (stage, one["loss_type"]) == ("grpo", "sequence"):
+            per_prompt = ours["answers_per_prompt"]
+            if ours["order"] == "ascending" or (stage, ours["loss_type"]) == ("grpo", "sequence"):
                 raise UsageError(
                     f"--emit trl: it has no order = 'ascending' and no loss_type = 'sequence' of {stage}. Take it out"
                 )
             arguments |= {
-                "max_steps": one["steps"] * one["updates_per_episode"],
-                "num_generations": each,
-                "gradient_accumulation_steps": one["prompts_per_step"],
-                "per_device_train_batch_size": each,
-                "max_completion_length": one["max_new_tokens"],
-                "temperature": one["temperature"],
-                "num_iterations": one["updates_per_episode"],
-                "beta": one["kl_beta"],
-                "epsilon": one["clip_low"],
-                "epsilon_high": one["clip_high"],
-                "shuffle_dataset": one["order"] == "random",
-                "mask_truncated_completions": one["mask_truncated"],
+                "max_steps": ours["steps"] * ours["updates_per_episode"],
+                "num_generations": per_prompt,
+                "gradient_accumulation_steps": ours["prompts_per_step"],
+                "per_device_train_batch_size": per_prompt,
+                "max_completion_length": ours["max_new_tokens"],
+                "temperature": ours["temperature"],
+                "num_iterations": ours["updates_per_episode"],
+                "beta": ours["kl_beta"],
+                "epsilon": ours["clip_low"],
+                "epsilon_high": ours["clip_high"],
+                "shuffle_dataset": ours["order"] == "random",
+                "mask_truncated_completions": ours["mask_truncated"],
             }
             if stage == "grpo":
-                arguments |= {name: one[name] for name in ("loss_type", "scale_rewards")}
-                arguments["importance_sampling_level"] = one["importance"]
+                arguments |= {name: ours[name] for name in ("loss_type", "scale_rewards")}
+                arguments["importance_sampling_level"] = ours["importance"]
     return arguments
 
 
-def _online_dpo_settings(one: Mapping[str, Any]) -> dict[str, Any]:
+def _online_dpo_settings(ours: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the settings of online DPO; TRL's draws two answers a prompt and pairs the better with the worse."""
-    if one["answers_per_prompt"] != 2 or one["order"] == "ascending":
+    if ours["answers_per_prompt"] != 2 or ours["order"] == "ascending":
         raise UsageError(
             "--emit trl: its online DPO draws two answers to a prompt, and has no order = 'ascending'. Give "
             "answers_per_prompt = 2, and leave such an order out"
         )
     return {
-        "max_steps": one["steps"],
-        "per_device_train_batch_size": one["prompts_per_step"],
+        "max_steps": ours["steps"],
+        "per_device_train_batch_size": ours["prompts_per_step"],
         "gradient_accumulation_steps": 1,
-        "max_new_tokens": one["max_new_tokens"],
+        "max_new_tokens": ours["max_new_tokens"],
         "max_length": 1 << 20,  # the prompt's beginning would be cut
-        "temperature": one["temperature"],
-        "beta": one["beta"],
-        "train_sampling_strategy": "random" if one["order"] == "random" else "sequential",
+        "temperature": ours["temperature"],
+        "beta": ours["beta"],
+        "train_sampling_strategy": "random" if ours["order"] == "random" else "sequential",
     }

@@ -103,7 +103,7 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
         data = self.data
         if data.world:
             return judge_answers(
-                self.episode, [one.content or "" for one in trace.assistant_messages], self.config.reward
+                self.episode, [message.content or "" for message in trace.assistant_messages], self.config.reward
             )
         refs = refs_of(data.instruction_id_list, data.kwargs)
         tags = {} if data.profile is None else {"profile": data.profile}

@@ -12,7 +12,7 @@ from adhere.train.methods.grpo import GrpoSettings
 
 def prime_files(inputs: LaunchInputs) -> dict[str, str]:
     """Make prime-rl's rl.toml with our verifiers environment, and the prompts."""
-    one, recipe = inputs.settings, inputs.recipe
+    settings, recipe = inputs.settings, inputs.recipe
     if recipe.lora is not None:
         raise UsageError("--emit prime-rl: with lora it differs from ours. Take --emit verl")
     rows = [
@@ -33,8 +33,8 @@ def prime_files(inputs: LaunchInputs) -> dict[str, str]:
         "rows.jsonl": as_jsonl(rows),
         "rl.toml": f"""# {recipe.name}: its stage {inputs.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
 # Its loss is its own (see its docs): clip_low, clip_high and loss_type of ours have no counterpart there.
-max_steps = {one.steps}
-seq_len = {1024 + one.max_new_tokens}
+max_steps = {settings.steps}
+seq_len = {1024 + settings.max_new_tokens}
 
 [deployment]
 num_train_gpus = {train}
@@ -44,15 +44,15 @@ num_infer_gpus = {draw}
 name = {json.dumps(inputs.start)}
 
 [orchestrator]
-batch_size = {one.prompts_per_step * one.answers_per_prompt}
-group_size = {one.answers_per_prompt}
+batch_size = {settings.prompts_per_step * settings.answers_per_prompt}
+group_size = {settings.answers_per_prompt}
 
 [orchestrator.renderer]
 name = "default"  # the tokenizer's own chat template
 
 [orchestrator.train.sampling]
-max_completion_tokens = {one.max_new_tokens}
-temperature = {one.temperature}
+max_completion_tokens = {settings.max_new_tokens}
+temperature = {settings.temperature}
 
 [[orchestrator.train.source]]
 name = "adhere"
@@ -72,14 +72,14 @@ runtime = "subprocess"
 id = "null"
 
 [trainer.optim]
-lr = {one.learning_rate}
-weight_decay = {one.weight_decay}
-max_norm = {one.clip}
-betas1 = {one.betas[0]}
-betas2 = {one.betas[1]}
+lr = {settings.learning_rate}
+weight_decay = {settings.weight_decay}
+max_norm = {settings.clip}
+betas1 = {settings.betas[0]}
+betas2 = {settings.betas[1]}
 
 [trainer.scheduler]
-{_scheduler(one)}
+{_scheduler(settings)}
 [ckpt]
 
 [inference]
@@ -87,10 +87,11 @@ betas2 = {one.betas[1]}
     }
 
 
-def _scheduler(one: GrpoSettings) -> str:
+def _scheduler(settings: GrpoSettings) -> str:
     """Return prime-rl's settings of the learning rate; linear ones fall from the end of the warm-up."""
-    if one.schedule == "constant":
+    if settings.schedule == "constant":
         return 'type = "constant"\n'
-    warmup = math.ceil(one.warmup_share * one.steps)
-    decay = f"decay_steps = {one.steps - warmup}\n" if one.schedule == "linear" else ""
-    return f'type = "{one.schedule}"\nwarmup_steps = {warmup}\n{decay}min_lr = {one.learning_rate * one.final_share}\n'
+    warmup = math.ceil(settings.warmup_share * settings.steps)
+    decay = f"decay_steps = {settings.steps - warmup}\n" if settings.schedule == "linear" else ""
+    least = settings.learning_rate * settings.final_share
+    return f'type = "{settings.schedule}"\nwarmup_steps = {warmup}\n{decay}min_lr = {least}\n'

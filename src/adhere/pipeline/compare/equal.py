@@ -133,12 +133,12 @@ def with_equal_length(comparison: Comparison, run_a: Run, run_b: Run) -> Compari
     prompts = run_a.prompts()
     clusters = clusters_of(prompts)
     rows = [
-        (clusters.get(one.id, f"prompt {one.id}"), a - b, long_a[one.id], long_b[one.id])
-        for one in prompts
-        if (a := rates_a.get(one.id)) is not None
-        and (b := rates_b.get(one.id)) is not None
-        and one.id in long_a
-        and one.id in long_b
+        (clusters.get(prompt.id, f"prompt {prompt.id}"), a - b, long_a[prompt.id], long_b[prompt.id])
+        for prompt in prompts
+        if (a := rates_a.get(prompt.id)) is not None
+        and (b := rates_b.get(prompt.id)) is not None
+        and prompt.id in long_a
+        and prompt.id in long_b
     ]
     n = len(rows)
     estimate = length_controlled(

@@ -102,7 +102,9 @@ class Comparison(Record, frozen=True):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the difference, overall and by slice, and the notes."""
-        rows = {"all prompts": _in_words(self.overall)} | {name: _in_words(one) for name, one in self.slices.items()}
+        rows = {"all prompts": _in_words(self.overall)} | {
+            name: _in_words(difference) for name, difference in self.slices.items()
+        }
         rows |= {f"note {place}": note for place, note in enumerate(self.notes, 1)}
         return notebook_table(f"{self.a} − {self.b} on {self.suite} ({self.view})", rows)
 
@@ -115,12 +117,14 @@ class Comparison(Record, frozen=True):
         return 100 * self.overall.difference / (more / 100)
 
 
-def _in_words(one: Difference) -> str:
+def _in_words(difference: Difference) -> str:
     """Return a difference in words, with its interval and the prompts gained and lost."""
-    if one.difference is None:
-        return f"not measured ({one.reason})"
-    interval = "" if one.low is None or one.high is None else f" ({100 * one.low:+.1f} to {100 * one.high:+.1f})"
-    return f"{100 * one.difference:+.1f} points{interval} on {one.n} prompts, {one.gained} gained, {one.lost} lost"
+    if difference.difference is None:
+        return f"not measured ({difference.reason})"
+    low, high = difference.low, difference.high
+    interval = "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
+    flips = f"{difference.gained} gained, {difference.lost} lost"
+    return f"{100 * difference.difference:+.1f} points{interval} on {difference.n} prompts, {flips}"
 
 
 def compare_runs(run_a: Run, run_b: Run, *, view: View = "strict", across_engines: bool = False) -> Comparison:
@@ -402,7 +406,8 @@ def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
     waiting: tuple[dict[Key, str], dict[Key, str]] = {}, {}  # what the other has not, so far: both have one order
     for parts in zip_longest(run_a.parts(), run_b.parts()):
         for texts, part in zip(waiting, parts, strict=True):
-            texts.update({one.key: one.text for one in part.responses() if one.status != "error"} if part else {})
+            responses = part.responses() if part else ()
+            texts.update({response.key: response.text for response in responses if response.status != "error"})
         for key in waiting[0].keys() & waiting[1].keys():
             both += 1
             same += waiting[0].pop(key) == waiting[1].pop(key)

@@ -141,11 +141,11 @@ def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) 
     If both have the same tokenizer, it is the perplexity of a token, as in a study's guard; otherwise that of a word.
     One margin could not serve for a perplexity of bytes: a fifth more a token is a twentieth more a byte.
     """
-    ids = [{score.text_sha256: score.ids_sha256 for score in one.scores} for one in (a, b)]
+    ids = [{score.text_sha256: score.ids_sha256 for score in side.scores} for side in (a, b)]
     unit = "token" if ids[0] == ids[1] else "word"
     values = [
-        {score.text_sha256: score.nats / (score.tokens if unit == "token" else score.words) for score in one.scores}
-        for one in (a, b)
+        {score.text_sha256: score.nats / (score.tokens if unit == "token" else score.words) for score in side.scores}
+        for side in (a, b)
     ]
     perplexity_measure = Measure("plain text", "adhere", f"{unit}_perplexity", "perplexity")
     return side_test(perplexity_measure, [values[0]], [values[1]], margin=margin)

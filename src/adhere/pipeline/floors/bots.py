@@ -178,5 +178,5 @@ ANSWERERS: tuple[Answerer, ...] = (
 )
 """Every answerer, by group. Names are unique, and stored floors hold them."""
 
-BOTS: tuple[Answerer, ...] = tuple(one for one in ANSWERERS if one.group == "bot")
+BOTS: tuple[Answerer, ...] = tuple(answerer for answerer in ANSWERERS if answerer.group == "bot")
 """The ten answerers that a measure of responding has to catch."""

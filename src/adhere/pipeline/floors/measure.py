@@ -69,7 +69,7 @@ def measure_floors(
     """
     chosen = _spread([place for place, prompt in enumerate(prompts) if _is_for_texts(prompt)], most)
     asking = _Asking(prompts, chosen, mode, cut_answers, VIEWS if loose else ("strict",))
-    rows = [_rates_of(one, asking) for one in answerers]
+    rows = [_rates_of(answerer, asking) for answerer in answerers]
     return sorted(rows, key=lambda row: (-(row.prompt_strict or 0.0), -(row.instruction_strict or 0.0)))
 
 

@@ -74,7 +74,7 @@ def tallies_of(rows: Sequence[AnswererRates], places: Iterable[int]) -> dict[str
 
 def floor_of(tallies: Mapping[str, tuple[int, int]]) -> Floor | None:
     """Return the best answerer's floor (ties: the first of the catalogue); None if no prompt was answered."""
-    pass_counts = [(one.name, tallies.get(one.name, (0, 0))) for one in ANSWERERS]
+    pass_counts = [(answerer.name, tallies.get(answerer.name, (0, 0))) for answerer in ANSWERERS]
     floors = [Floor(name, passed / n, n) for name, (passed, n) in pass_counts if n]
     return max(floors, key=lambda floor: floor.rate, default=None)
 
@@ -89,7 +89,7 @@ def _key(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers, most: i
         (ref.id, prompt.tags.get("profile")) for prompt in prompts for turn in prompt.turns for ref in turn.constraints
     }
     versions = sorted(f"{name} {verifier_version(name, mode=mode, profile=profile)}" for name, profile in refs)
-    answers = [f"{one.name} {one.answer(PROBE)}" for one in ANSWERERS]
+    answers = [f"{answerer.name} {answerer.answer(PROBE)}" for answerer in ANSWERERS]
     head = [str(VERSION), mode, cut_answers, str(most), *versions, *answers]
     return content_hash_of_list(head, prompts)
 

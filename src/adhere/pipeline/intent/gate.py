@@ -72,8 +72,8 @@ def traps_of(
         return ()
     judge = judge_of(refs, mode=mode, profile=profile)
 
-    def outcomes(one: str) -> list[Outcome]:
-        return [verdict.outcome for verdict in judge.verdicts(one, ("strict",))]
+    def outcomes(form: str) -> list[Outcome]:
+        return [verdict.outcome for verdict in judge.verdicts(form, ("strict",))]
 
     visible_text = seen_of(text, request=request)
     plain = plain_of(visible_text, params_of(refs) | names_of(refs))
@@ -152,7 +152,7 @@ def _by_taking_away(
     def rests_on_it(after: str) -> bool:
         outcomes_of_text.extend(outcomes(text) if not outcomes_of_text else ())
         return any(
-            one == "pass" and other == "fail" for one, other in zip(outcomes_of_text, outcomes(after), strict=True)
+            before == "pass" and then == "fail" for before, then in zip(outcomes_of_text, outcomes(after), strict=True)
         )
 
     steps: tuple[tuple[Trap, str, str], ...] = (("hidden", text, visible_text), ("look-alike", visible_text, plain))
@@ -168,8 +168,8 @@ def _by_taking_away(
     if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
         shorter = without_padding(plain, words_of, lines=False)
     if len(words(shorter)) >= _FEWEST_BEFORE and any(
-        one != plain.rstrip() and rests_on_it(one)
-        for one in (shorter, *(() if "padding" in exempt else (without_mentions(plain.rstrip(), words_of),)))
+        remainder != plain.rstrip() and rests_on_it(remainder)
+        for remainder in (shorter, *(() if "padding" in exempt else (without_mentions(plain.rstrip(), words_of),)))
     ):
         yield "padding"
 
@@ -210,14 +210,14 @@ def _by_measure(request: str, text: str, visible_text: str, refs: Sequence[Const
     familiar_words = (frozenset(prompt) if is_open and not is_about_a_text(request) else frozenset()) | rule_words
     counts_copies = is_about_a_text(request) and "echo" not in exempt
     if "empty" not in exempt and not is_drawn and _LATIN.fullmatch("".join(answer_words)) is not None:
-        for part, some in (((plain[:_BEGINNING], need + _MARGIN),) if len(plain) > _BEGINNING else ()) + (
+        for part, least in (((plain[:_BEGINNING], need + _MARGIN),) if len(plain) > _BEGINNING else ()) + (
             (plain, need),
         ):
             own = _own_words(request, part, rule_words, need)
             if not counts_copies:
                 own &= _not_copied(answer_words if part is plain else [word.lower() for word in words(part)], prompt)
             n = len(own - familiar_words) + len(own & familiar_words) // _PER_WORD
-            if n >= some:
+            if n >= least:
                 break
         else:
             yield "empty"
@@ -363,8 +363,8 @@ def _has_its_words(
 
 def _is_its_question(request: str, text: str) -> bool:
     """Tell whether a text is a question that stands in the prompt; blanks, capitals and marks do not count."""
-    one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
-    return text.rstrip(" \n\"'*`>").endswith("?") and len(other) >= 15 and other in one
+    request_letters, letters = (_NOT_WORD.sub("", part).lower() for part in (request, text))
+    return text.rstrip(" \n\"'*`>").endswith("?") and len(letters) >= 15 and letters in request_letters
 
 
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -372,8 +372,8 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 def _is_the_prompt(request: str, text: str) -> bool:
     """Tell whether a text is the prompt and little else. Blanks, capitals and marks do not count."""
-    one, other = (_NOT_WORD.sub("", part).lower() for part in (request, text))
-    return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
+    request_letters, letters = (_NOT_WORD.sub("", part).lower() for part in (request, text))
+    return len(request_letters) >= 30 and len(letters) < len(request_letters) * 1.4 and request_letters in letters
 
 
 def _is_repetitive(text: str, answer_words: Sequence[str], rule_words: frozenset[str], prompt: frozenset[str]) -> bool:

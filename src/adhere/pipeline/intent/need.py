@@ -129,7 +129,7 @@ def class_of(request: str) -> Wanted:
 
 def _last(request: str, *patterns: re.Pattern[str]) -> int:
     """Return where the last match of any pattern begins; -1 without a match."""
-    return max((match.start() for one in patterns for match in one.finditer(request)), default=-1)
+    return max((match.start() for pattern in patterns for match in pattern.finditer(request)), default=-1)
 
 
 def need_of(request: str, refs: Sequence[ConstraintRef] = ()) -> int:

@@ -89,8 +89,8 @@ class RuleWords(NamedTuple):
 
     def masked(self, text: str) -> str:
         """Return a piece with another word in place of each of the rules' words."""
-        other = next((one for one in _OTHERS if self.listed.isdisjoint(one)), _OTHERS[0])
-        return _WORD.sub(lambda one: _in_case(other, one[0]) if one[0].lower() in self.listed else one[0], text)
+        other = next((word for word in _OTHERS if self.listed.isdisjoint(word)), _OTHERS[0])
+        return _WORD.sub(lambda match: _in_case(other, match[0]) if match[0].lower() in self.listed else match[0], text)
 
     def _others(self, text: str) -> list[str]:
         return [

@@ -172,13 +172,13 @@ class _Letters(dict[int, int | str]):
     """Maps each letter to the Latin letter that it looks like, by its parts or its name; others to themselves."""
 
     def __missing__(self, code: int) -> int | str:
-        one = chr(code)
-        latin = unicodedata.normalize("NFKD", one).translate(_TWINS)
+        character = chr(code)
+        latin = unicodedata.normalize("NFKD", character).translate(_TWINS)
         latin = "".join(part for part in latin if part.isalnum()) or latin  # no mark, no enclosing sign
         if not latin.isascii():
-            name = _LATIN_NAME.match(unicodedata.name(one, ""))
+            name = _LATIN_NAME.match(unicodedata.name(character, ""))
             letter = (name[1] or name[2]) if name else ""
-            latin = (letter.lower() if "SMALL" in unicodedata.name(one, "") else letter) or latin
+            latin = (letter.lower() if "SMALL" in unicodedata.name(character, "") else letter) or latin
         self[code] = latin
         return latin
 
@@ -205,23 +205,23 @@ def plain_of(text: str, literals: Iterable[str] = ()) -> str:
     rule_words = frozenset(literals)
     if rule_words and _MAY_BE_PARTED.search(text):
         text = _PARTED.sub(
-            lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in rule_words else one[0], text
+            lambda match: joined if (joined := _NOT_LETTER.sub("", match[0])).lower() in rule_words else match[0], text
         )
     if rule_words and _MAY_BE_ODD.search(text):
-        text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in rule_words else one[0], text)
+        text = _ODD.sub(lambda match: folded if (folded := fold(match[0])).lower() in rule_words else match[0], text)
     if text.isascii() or not is_latin(text.translate(_LOOKS)):
         return text
-    letters = sorted(one for one in rule_words if len(one) == 1 and one.isalpha())
-    foreign = Counter(one for word in _MIXED.findall(text) for one in set(word) if not one.isascii())
+    letters = sorted(word for word in rule_words if len(word) == 1 and word.isalpha())
+    foreign = Counter(letter for word in _MIXED.findall(text) for letter in set(word) if not letter.isascii())
 
     def plain(match: re.Match[str]) -> str:
         folded = match[0].translate(_LOOKS)
         if folded.isascii():
             return folded
-        same = next((one for one in rule_words if _could_be(folded.lower(), one)), None)
+        same = next((word for word in rule_words if _could_be(folded.lower(), word)), None)
         if same is not None:
             return same
-        return "".join(letters[0] if foreign[one] >= _FEWEST_SAME and letters else one for one in folded)
+        return "".join(letters[0] if foreign[letter] >= _FEWEST_SAME and letters else letter for letter in folded)
 
     text = _OTHER_WORD.sub(plain, text)
     return text.translate(_SIGNS) if is_latin(text) else text
@@ -231,8 +231,8 @@ def _could_be(word: str, literal: str) -> bool:
     """Tell whether the Latin letters of a word, at least one, equal those of a literal at the same places."""
     return (
         len(word) == len(literal) > 1
-        and any(one.isascii() for one in word)
-        and all(one == other or not one.isascii() for one, other in zip(word, literal, strict=True))
+        and any(letter.isascii() for letter in word)
+        and all(letter == other or not letter.isascii() for letter, other in zip(word, literal, strict=True))
     )
 
 
@@ -257,7 +257,7 @@ def is_latin(text: str) -> bool:
     """Tell whether most letters of a text are Latin."""
     plain, others = len(_ASCII_LETTER.findall(text)), _NOT_ASCII.findall(text)
     letters = plain + sum(map(str.isalpha, others))
-    latin = plain + sum("\u00c0" <= one <= "\u024f" for one in others)
+    latin = plain + sum("\u00c0" <= character <= "\u024f" for character in others)
     return bool(latin * 2 > letters)
 
 
@@ -301,26 +301,26 @@ def with_stops(text: str) -> Iterator[tuple[str, bool]]:
     if text.isascii() or not is_latin(text):
         return
     signs = Counter(
-        one
+        sign
         for run in _AT_END.findall(text)
-        for one in run.lstrip()[:1]
-        if unicodedata.category(one) in _IS_STRANGE or _UNSEEN.match(one)
+        for sign in run.lstrip()[:1]
+        if unicodedata.category(sign) in _IS_STRANGE or _UNSEEN.match(sign)
     )
     scripts = Counter(map(_script_of, text))
     # A letter of a script of which there are words is a letter.
     strange = [
-        one
-        for one, n in signs.items()
-        if one not in _USUAL and (unicodedata.category(one) != "Lo" or scripts[_script_of(one)] <= n)
+        sign
+        for sign, n in signs.items()
+        if sign not in _USUAL and (unicodedata.category(sign) != "Lo" or scripts[_script_of(sign)] <= n)
     ]
-    n = sum(signs[one] for one in strange)
-    for stop in ".,!?" if any(unicodedata.category(one) != "Cf" for one in strange) else ".,":
+    n = sum(signs[sign] for sign in strange)
+    for stop in ".,!?" if any(unicodedata.category(sign) != "Cf" for sign in strange) else ".,":
         plain = len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text))
         if n > plain:
             strangers = f"(?:{'|'.join(map(re.escape, strange))})+"
             yield re.sub(strangers, stop, text), stop in ".," and plain == 0 and n >= _MOST_STRANGE
 
 
-def _script_of(one: str) -> str:
+def _script_of(sign: str) -> str:
     """Return the first word of a letter's Unicode name, which names its script; any other character itself."""
-    return unicodedata.name(one, one).partition(" ")[0] if unicodedata.category(one) == "Lo" else one
+    return unicodedata.name(sign, sign).partition(" ")[0] if unicodedata.category(sign) == "Lo" else sign

@@ -95,7 +95,7 @@ def judge_responding(
     open_ = {unit: _queries(answers, prompts[unit[0]], unit[1]) for unit in passing if by_words[unit] is not False}
     if not open_ and not labels:
         raise UsageError(f"{run.directory}: no answer passes that words leave to a judge, so there is nothing to ask")
-    label_queries = [_label_query(one) for one in labels]
+    label_queries = [_label_query(label) for label in labels]
     folder = folder_of(run, critic)
     all_queries = [*(query for queries in open_.values() for query in queries), *label_queries]
     rows = ask_statements(critic, all_queries, folder / "responding.jsonl", progress)
@@ -145,9 +145,9 @@ def _queries(answers: Answers, prompt: Prompt, draw: int) -> list[Query]:
     return queries
 
 
-def _label_query(one: Label) -> Query:
-    names = tuple(content_hash([one.request, one.answer, text])[:24] for text in (RESPONDS, STRAYS))
-    return Query(one.request, one.answer, (RESPONDS, STRAYS), names, ())
+def _label_query(label: Label) -> Query:
+    names = tuple(content_hash([label.request, label.answer, text])[:24] for text in (RESPONDS, STRAYS))
+    return Query(label.request, label.answer, (RESPONDS, STRAYS), names, ())
 
 
 def _verdict_of(query: Query, rows: Mapping[str, Row]) -> Said:
@@ -161,12 +161,12 @@ def _of_all(verdicts: Sequence[Said]) -> Said:
 
 
 def _agreement(labels: Sequence[Label], verdicts: Sequence[Said]) -> Agreement:
-    pairs = Counter(zip(verdicts, (one.responds for one in labels), strict=True))
+    pairs = Counter(zip(verdicts, (label.responds for label in labels), strict=True))
     return Agreement(
         len(labels),
         pairs["yes", True] + pairs["yes", False],
         pairs["yes", True],
         pairs["no", True] + pairs["no", False],
         pairs["no", False],
-        sum(count for (one, _), count in pairs.items() if one == "abstained"),
+        sum(count for (verdict, _), count in pairs.items() if verdict == "abstained"),
     )

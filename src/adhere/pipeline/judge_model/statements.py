@@ -128,8 +128,9 @@ def judge_run(
     other = calibrate or run
     calibration_queries = _draw_decided(other, sample)
     folder = folder_of(run, critic)
-    rows = ask_statements(critic, [*queries, *(one for one, _ in calibration_queries)], folder / "rows.jsonl", progress)
-    mine = {place: rows[name] for one in queries for place, name in zip(one.places, one.names, strict=True)}
+    all_queries = [*queries, *(query for query, _ in calibration_queries)]
+    rows = ask_statements(critic, all_queries, folder / "rows.jsonl", progress)
+    mine = {place: rows[name] for query in queries for place, name in zip(query.places, query.names, strict=True)}
     verdicts = _merge(run.verdicts(), mine, prompts, critic.model.name)
     report = JudgeReport(
         version=1,
@@ -222,17 +223,18 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
         request = request_of(prompt, key[1], answers, key[2])
         if response is None or request is None or not response.text.strip():
             continue
-        if sum(len(one.names) for one, _ in queries) >= sample:
+        if sum(len(query.names) for query, _ in queries) >= sample:
             break
         refs, profile = prompt.turns[key[1]].constraints, prompt.tags.get("profile")
         verdicts = sorted(by_answer[key], key=lambda verdict: verdict.index)
         texts = tuple(
-            f"The answer keeps this rule: {resolve(refs[one.index], profile=profile).describe()}" for one in verdicts
+            f"The answer keeps this rule: {resolve(refs[verdict.index], profile=profile).describe()}"
+            for verdict in verdicts
         )
-        names = tuple(row_name(response, one.index, text) for one, text in zip(verdicts, texts, strict=True))
-        places = tuple((*key, one.index) for one in verdicts)
+        names = tuple(row_name(response, verdict.index, text) for verdict, text in zip(verdicts, texts, strict=True))
+        places = tuple((*key, verdict.index) for verdict in verdicts)
         queries.append(
-            (Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts])
+            (Query(request, response.text, texts, names, places), [verdict.outcome == "pass" for verdict in verdicts])
         )
     return queries
 
@@ -240,15 +242,15 @@ def _draw_decided(run: Run, sample: int) -> list[tuple[Query, list[bool]]]:
 def ask_statements(critic: Critic, queries: Sequence[Query], path: Path, progress: Progress) -> dict[str, Row]:
     """Return the rows of every statement by name; statements without a stored row are asked, and their rows stored."""
     rows = _load_rows(path)
-    missing = [one for one in queries if any(name not in rows for name in one.names)]
+    missing = [query for query in queries if any(name not in rows for name in query.names)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file, progress.step(f"{critic.model.name} judges", len(missing), "answers") as step:
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
-            first = critic.holds([(one.request, one.answer, one.statements) for one in batch])
-            second = critic.holds([(one.request, one.answer, one.statements[::-1]) for one in batch])
-            for one, forward, backward in zip(batch, first, second, strict=True):
-                for name, text, a, b in zip(one.names, one.statements, forward, backward[::-1], strict=True):
+            first = critic.holds([(query.request, query.answer, query.statements) for query in batch])
+            second = critic.holds([(query.request, query.answer, query.statements[::-1]) for query in batch])
+            for query, forward, backward in zip(batch, first, second, strict=True):
+                for name, text, a, b in zip(query.names, query.statements, forward, backward[::-1], strict=True):
                     rows[name] = Row(name, text, _vote(a), _vote(b))
                     file.write(encode(rows[name]) + b"\n")
             file.flush()
@@ -308,8 +310,8 @@ def _with_needs(
 def _calibration(run: str, queries: Sequence[tuple[Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
     pairs = [
         (rows[name].outcome, program)
-        for one, programs in queries
-        for name, program in zip(one.names, programs, strict=True)
+        for query, programs in queries
+        for name, program in zip(query.names, programs, strict=True)
     ]
     cell = Counter(pairs)
     cells = (cell["pass", True], cell["pass", False], cell["fail", True], cell["fail", False])

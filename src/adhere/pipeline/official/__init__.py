@@ -44,4 +44,4 @@ def official_scores(answers: Answers, general: Sequence[Measure]) -> tuple[Measu
         return tuple(general)
     module = importlib.import_module(f"adhere.pipeline.official.{name}")
     instead_of: frozenset[str] = getattr(module, "INSTEAD_OF", frozenset())
-    return (*module.scores(answers), *(one for one in general if one.name not in instead_of))
+    return (*module.scores(answers), *(measure for measure in general if measure.name not in instead_of))

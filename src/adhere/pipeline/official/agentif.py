@@ -25,7 +25,9 @@ def scores(answers: Answers) -> Iterator[Measure]:
             for dimension, outcome in zip(dimensions, answers.outcomes(prompt, 0, draw), strict=False):
                 if outcome != "undecided":
                     trials[dimension].append((prompt.id, int(outcome == "pass"), 1))
-    yield estimate_share("CSR", "", [one for of_dimension in trials.values() for one in of_dimension], "constraints")
+    yield estimate_share(
+        "CSR", "", [trial for of_dimension in trials.values() for trial in of_dimension], "constraints"
+    )
     yield estimate_share("ISR", "", [(p.id, int(ok), 1) for p, _, ok in conversations(answers)], "instructions")
     for dimension, of_dimension in trials.items():
         yield estimate_share("CSR", dimension, of_dimension, "constraints")

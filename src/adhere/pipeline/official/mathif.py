@@ -21,7 +21,7 @@ INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent le
 def scores(answers: Answers) -> Iterator[Measure]:
     """Yield HAcc and SAcc, overall and by level."""
     all_rows = [(prompt.tags.get("slice", ""), prompt.id, passes) for prompt, passes in decided_answers(answers)]
-    for level in ("", *dict.fromkeys(one for one, _, _ in all_rows)):
-        rows = [(name, passes) for one, name, passes in all_rows if level in {"", one}]
+    for level in ("", *dict.fromkeys(row_level for row_level, _, _ in all_rows)):
+        rows = [(name, passes) for row_level, name, passes in all_rows if level in {"", row_level}]
         yield estimate_share("HAcc", level, [(name, int(all(passes)), 1) for name, passes in rows], "prompts")
         yield estimate_mean("SAcc", level, [(name, mean(passes)) for name, passes in rows], "prompts")

@@ -26,5 +26,6 @@ def scores(answers: Answers) -> Iterator[Measure]:
         for draw in range(answers.draws)
         if (passes := list_decided(answers, prompt, 0, draw))
     ]
-    for size in ("", *sorted({one for one, _, _ in rows})):
-        yield estimate_mean("score", size, [(name, value) for one, name, value in rows if size in {"", one}], "tasks")
+    for size in ("", *sorted({row_size for row_size, _, _ in rows})):
+        values = [(name, value) for row_size, name, value in rows if size in {"", row_size}]
+        yield estimate_mean("score", size, values, "tasks")

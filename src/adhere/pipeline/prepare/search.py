@@ -105,7 +105,7 @@ async def _search(model: SearchedModel, run: Run, suite: Suite, progress: Progre
             responses += answers
             candidates.append(_score(text, prompts, answers, run))
             step.advance()
-    scores = [(one.score, -at) for at, one in enumerate(candidates) if one.score is not None]
+    scores = [(candidate.score, -at) for at, candidate in enumerate(candidates) if candidate.score is not None]
     if not scores:
         why = next((response.error for response in responses if response.error), "no verdict was decided")
         raise AdhereError(f"{model.name}: no text could be measured on {name}: {why}")
@@ -169,7 +169,9 @@ def dev_slice(suite: Suite, run_prompts: Sequence[Prompt]) -> tuple[str, tuple[P
         name, candidates = f"training prompts of seed {_SEED}", training_prompts(_SEED, 2 * PROMPTS)
     texts = {_identity(prompt) for prompt in run_prompts}
     queries = {prompt.tags[CLUSTER] for prompt in run_prompts if CLUSTER in prompt.tags}
-    other = [one for one in candidates if _identity(one) not in texts and one.tags.get(CLUSTER) not in queries]
+    other = [
+        prompt for prompt in candidates if _identity(prompt) not in texts and prompt.tags.get(CLUSTER) not in queries
+    ]
     if len(other) < FEWEST:
         raise UsageError(
             f"{suite.name} leaves {len(other)} prompts to search with that are not scored; at least {FEWEST} are needed"

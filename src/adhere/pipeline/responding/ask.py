@@ -49,26 +49,26 @@ def responsive(
             f"Got {len(other_prompts)} other prompts and {len(other_answers)} other answers; each answers the prompt "
             "at its place, or leave the prompts out"
         )
-    for one in (text, *other_answers):
-        if not isinstance(one, str):
-            raise UsageError(f"An answer must be a text, got {type(one).__name__}")
+    for answer in (text, *other_answers):
+        if not isinstance(answer, str):
+            raise UsageError(f"An answer must be a text, got {type(answer).__name__}")
     exchange = _exchange(prompt, text)
     prompts = other_prompts or [f"\x00{place}" for place in range(len(other_answers))]
-    rest = [_exchange(one, answer) for one, answer in zip(prompts, other_answers, strict=True)]
+    rest = [_exchange(other_prompt, answer) for other_prompt, answer in zip(prompts, other_answers, strict=True)]
     by_words = responds(exchange, others=others_of([*rest, exchange]) if rest else None)
     return by_words if model is None or by_words.outcome == "no" else ask_judge(exchange, model)
 
 
-def ask_judge(one: Exchange, model: str | Model) -> Responding:
+def ask_judge(answer: Exchange, model: str | Model) -> Responding:
     """Ask a model whether an answer responds to its request; without a readable reply it is undecided.
 
     Args:
-        one: The answer.
+        answer: The answer.
         model: The model's name, to be opened and closed here, or an open model.
     """
     judge = open_model(model) if isinstance(model, str) else model
     try:
-        ((share,),) = Critic(judge).holds([(one.request, one.text, [RESPONDS])])
+        ((share,),) = Critic(judge).holds([(answer.request, answer.text, [RESPONDS])])
     finally:
         if isinstance(model, str):
             judge.close()

@@ -183,7 +183,7 @@ def is_stubs(text: str) -> bool:
     """Tell whether most lines of a text are one item with another number each time: *Mom 1*, *Mom 2*."""
     is_json = text.lstrip()[:1] in {"[", "{"}
     pieces = _IN_QUOTES.findall(text) if is_json else ["".join(parts) for parts in _ITEM.findall(text)]
-    items = [_LAST_LETTER.sub("", _NOT_LETTER.sub(" ", one).strip().lower()) for one in pieces]
+    items = [_LAST_LETTER.sub("", _NOT_LETTER.sub(" ", piece).strip().lower()) for piece in pieces]
     lines = len(items) if is_json else sum(any(map(str.isalnum, line)) for line in text.splitlines())
     if len(items) < _FEWEST_ITEMS or len(items) * 4 < lines * 3 or not any(items):
         return False
@@ -195,4 +195,4 @@ _HEDGED = re.compile(r"\b(?:my answer is|answer is|say|it is|it's|is)\s+(yes|no|
 
 def is_hedged(text: str) -> bool:
     """Tell whether a text gives contrary answers in one breath, such as *My answer is yes. My answer is no*."""
-    return len({one.lower() for one in _HEDGED.findall(text)}) >= 2
+    return len({word.lower() for word in _HEDGED.findall(text)}) >= 2

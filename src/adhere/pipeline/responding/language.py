@@ -29,8 +29,8 @@ def language_of(text: str) -> str | None:
 @lru_cache(maxsize=2048)
 def _language_of(start: str) -> str | None:
     if not start.isascii():
-        letters = [one for one in start if one.isalpha()]
-        if sum(one < "\u0250" for one in letters) * 2 < len(letters):
+        letters = [letter for letter in start if letter.isalpha()]
+        if sum(letter < "\u0250" for letter in letters) * 2 < len(letters):
             return "other"
     start_words = [word.lower() for word in words(start)]
     if len(start_words) < _FEWEST:

@@ -53,12 +53,12 @@ class Exchange(NamedTuple):
 
 
 def responds(
-    one: Exchange, *, others: Others | None = None, mode: Mode = "reference", traps: Sequence[Trap] | None = None
+    answer: Exchange, *, others: Others | None = None, mode: Mode = "reference", traps: Sequence[Trap] | None = None
 ) -> Responding:
     """Tell whether one answer responds to its request.
 
     Args:
-        one: The answer, without reasoning.
+        answer: The answer, without reasoning.
         others: The answers of the same run or batch, this one among them or not; None: they were not looked at.
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         traps: The traps that the answer takes (`pipeline.intent`), if known; None: they are looked for.
@@ -66,14 +66,14 @@ def responds(
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
     """
-    one = one._replace(text=one.text[:MOST_CHARACTERS])
-    if not one.text.strip():
+    answer = answer._replace(text=answer.text[:MOST_CHARACTERS])
+    if not answer.text.strip():
         return Responding("no", "it has no text")
-    request = read(one)
-    if others is not None and (n := others.alike(request, one.text)):
+    request = read(answer)
+    if others is not None and (n := others.alike(request, answer.text)):
         return Responding("no", f"most of it is said to {n} other requests, too")
-    unread = _unread(one)
-    if fault := next(_faults(one, request, mode, traps, is_read=not unread), None):
+    unread = _unread(answer)
+    if fault := next(_faults(answer, request, mode, traps, is_read=not unread), None):
         return Responding("no", fault)
     if unread:
         return Responding("undecided", unread)
@@ -84,42 +84,42 @@ def responds(
 def responds_all(answers: Sequence[Exchange], *, mode: Mode = "reference") -> list[Responding]:
     """Return what `responds` says of every answer of a run or batch, each compared with all the others."""
     others = others_of(answers)
-    return [responds(one, others=others, mode=mode) for one in answers]
+    return [responds(answer, others=others, mode=mode) for answer in answers]
 
 
 def others_of(answers: Iterable[Exchange]) -> Others:
     """Read the answers of a run or batch once, without the blank ones."""
-    return Others((read(one), one.text) for one in answers if one.text.strip())
+    return Others((read(answer), answer.text) for answer in answers if answer.text.strip())
 
 
-def add_to(others: Others, one: Exchange) -> None:
+def add_to(others: Others, answer: Exchange) -> None:
     """Add one answer to `others`, unless it is blank."""
-    if one.text.strip():
-        others.add(read(one), one.text)
+    if answer.text.strip():
+        others.add(read(answer), answer.text)
 
 
-def read(one: Exchange) -> Request:
+def read(answer: Exchange) -> Request:
     """Return the request of an answer, with the words that its constraints name."""
-    return request_of(one.request, params_of(one.refs) | names_of(one.refs))
+    return request_of(answer.request, params_of(answer.refs) | names_of(answer.refs))
 
 
 def _faults(
-    one: Exchange, request: Request, mode: Mode, traps: Sequence[Trap] | None, *, is_read: bool
+    answer: Exchange, request: Request, mode: Mode, traps: Sequence[Trap] | None, *, is_read: bool
 ) -> Iterator[str]:
     """Yield what an answer does in place of responding, the surest first."""
     if traps is None:
-        traps = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
+        traps = traps_of(answer.request, answer.text, answer.refs, mode=mode, profile=answer.profile)
     # What an English answer says is counted below, by words that would not fit any request.
-    if traps and not (is_read and tuple(traps) == ("empty",) and _is_terse(request, one.text)):
+    if traps and not (is_read and tuple(traps) == ("empty",) and _is_terse(request, answer.text)):
         yield f"it keeps the letter alone: {', '.join(traps)}"
-    if is_hedged(one.text):
+    if is_hedged(answer.text):
         yield "it gives contrary answers at once"
-    if any(dictates(ref) for ref in one.refs):  # the letter is the intent
+    if any(dictates(ref) for ref in answer.refs):  # the letter is the intent
         return
-    if _left_its_language(one):
+    if _left_its_language(answer):
         yield "it is in another language than its request"
     if is_read:
-        yield from _content_faults(request, one.text, one.refs)
+        yield from _content_faults(request, answer.text, answer.refs)
 
 
 def _is_terse(request: Request, text: str) -> bool:
@@ -133,24 +133,26 @@ def _is_terse(request: Request, text: str) -> bool:
 _OF_LANGUAGE = ("language:", "count:words_japanese", "iheval:language")
 
 
-def _unread(one: Exchange) -> str:
+def _unread(answer: Exchange) -> str:
     """Return why what an answer says cannot be read; empty if it can."""
-    if not is_readable(one.request):
+    if not is_readable(answer.request):
         return "the request is in a language that this measure cannot read"
-    language = language_of(one.text)
-    if language == "en" or (language is None and not _may_leave(one)):
+    language = language_of(answer.text)
+    if language == "en" or (language is None and not _may_leave(answer)):
         return ""
     return "the answer is in a language that this measure cannot read"
 
 
-def _may_leave(one: Exchange) -> bool:
+def _may_leave(answer: Exchange) -> bool:
     """Tell whether an answer may be in another language than its request, or in none."""
-    by_rule = any(ref.id.partition(":")[0] == "language" or ref.id in _OF_LANGUAGE for ref in one.refs)
-    return by_rule or names_a_language(one.request) or is_signs(one.request)
+    by_rule = any(ref.id.partition(":")[0] == "language" or ref.id in _OF_LANGUAGE for ref in answer.refs)
+    return by_rule or names_a_language(answer.request) or is_signs(answer.request)
 
 
-def _left_its_language(one: Exchange) -> bool:
-    return not _may_leave(one) and language_of(one.request) == "en" and language_of(one.text) not in {"en", None}
+def _left_its_language(answer: Exchange) -> bool:
+    return (
+        not _may_leave(answer) and language_of(answer.request) == "en" and language_of(answer.text) not in {"en", None}
+    )
 
 
 # -- content --------------------------------------------------------------------------------------------------------
@@ -246,7 +248,7 @@ def is_off_topic(request: Request, content: Content) -> bool:
         and content.n >= _FEWEST_FOR_TOPIC
         and len(request.topics) >= _FEWEST_TOPICS
         and not is_free(request.text)
-        and not {one[:_PREFIX] for one in request.topics} & {one[:_PREFIX] for one in content.own}
+        and not {topic[:_PREFIX] for topic in request.topics} & {word[:_PREFIX] for word in content.own}
     )
 
 

@@ -26,7 +26,7 @@ def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | 
         mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
     """
     by_unit: dict[Unit, bool | None] = {}
-    others = others_of(one for prompt, draw in _conversations(answers) for one in _turns(answers, prompt, draw))
+    others = others_of(answer for prompt, draw in _conversations(answers) for answer in _turns(answers, prompt, draw))
     for prompt, draw in _conversations(answers):
         n_constraints = sum(len(turn.constraints) for turn in prompt.turns)
         passes = keeps_all([slot.strict for slot in answers.slots(prompt, draw)], n_constraints)
@@ -37,7 +37,7 @@ def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | 
         elif not passes:
             by_unit[prompt.id, draw] = False
         else:
-            outcomes = [_outcome(one, others, mode) for one in _turns(answers, prompt, draw)]
+            outcomes = [_outcome(answer, others, mode) for answer in _turns(answers, prompt, draw)]
             by_unit[prompt.id, draw] = _all_respond(outcomes, len(prompt.turns))
     return by_unit
 
@@ -56,9 +56,9 @@ def _turns(answers: Answers, prompt: Prompt, draw: int) -> Iterator[Exchange]:
             yield Exchange(turn.text, response.text, turn.constraints, prompt.tags.get("profile"))
 
 
-def _outcome(one: Exchange, others: Others, mode: Mode) -> str:
+def _outcome(answer: Exchange, others: Others, mode: Mode) -> str:
     try:
-        return responds(one, others=others, mode=mode).outcome
+        return responds(answer, others=others, mode=mode).outcome
     except (BadParameter, UnknownName):  # a stored constraint that today's judge does not know
         return "undecided"
 

@@ -184,32 +184,35 @@ class CountedRates(NamedTuple):
         return {name: _tally(tally) for name, tally in self.sums.families.items()}
 
 
-def add_sums(one: CountSums, other: CountSums) -> CountSums:
+def add_sums(sums: CountSums, other: CountSums) -> CountSums:
     """Add the counts of two disjoint sets of prompts."""
     return CountSums(
-        (_add_trials(one.prompt[0], other.prompt[0]), _add_trials(one.prompt[1], other.prompt[1])),
-        (_add_trials(one.instruction[0], other.instruction[0]), _add_trials(one.instruction[1], other.instruction[1])),
-        _add_tallies(one.families, other.families),
-        _add_tallies(one.kinds, other.kinds),
+        (_add_trials(sums.prompt[0], other.prompt[0]), _add_trials(sums.prompt[1], other.prompt[1])),
+        (
+            _add_trials(sums.instruction[0], other.instruction[0]),
+            _add_trials(sums.instruction[1], other.instruction[1]),
+        ),
+        _add_tallies(sums.families, other.families),
+        _add_tallies(sums.kinds, other.kinds),
     )
 
 
-def _add_tallies(one: Mapping[str, TallySums], other: Mapping[str, TallySums]) -> dict[str, TallySums]:
+def _add_tallies(sums: Mapping[str, TallySums], other: Mapping[str, TallySums]) -> dict[str, TallySums]:
     nothing = TallySums({}, TrialSums(), TrialSums())
     tallies = {}
-    for name in sorted({*one, *other}):
-        a, b = one.get(name, nothing), other.get(name, nothing)
+    for name in sorted({*sums, *other}):
+        a, b = sums.get(name, nothing), other.get(name, nothing)
         outcomes = dict(Counter(a.outcomes) + Counter(b.outcomes))
         tallies[name] = TallySums(outcomes, _add_trials(a.strict, b.strict), _add_trials(a.loose, b.loose))
     return tallies
 
 
-def _add_trials(one: TrialSums, other: TrialSums) -> TrialSums:
+def _add_trials(sums: TrialSums, other: TrialSums) -> TrialSums:
     return TrialSums(
-        ClusterSums(*one.every).plus(ClusterSums(*other.every)),
-        ClusterSums(*one.completed).plus(ClusterSums(*other.completed)),
-        one.undecided + other.undecided,
-        one.shares + other.shares,
+        ClusterSums(*sums.every).plus(ClusterSums(*other.every)),
+        ClusterSums(*sums.completed).plus(ClusterSums(*other.completed)),
+        sums.undecided + other.undecided,
+        sums.shares + other.shares,
     )
 
 

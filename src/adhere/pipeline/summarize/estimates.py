@@ -23,7 +23,7 @@ Value = tuple[str, float]
 """(cluster, value)."""
 
 
-def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) -> Measure:
+def estimate_share(name: str, scope: str, trials: Iterable[Trial], noun: str) -> Measure:
     """Return the share of all trials that passed, with a Wilson interval that is widened for clusters."""
     of_cluster: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for cluster, passed, number in trials:
@@ -32,15 +32,15 @@ def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) ->
     rows = [row for row in of_cluster.values() if row[1]]
     interval = wilson_clustered([row[0] for row in rows], [row[1] for row in rows])
     if interval is None:
-        return nothing_measured(name, scope, what)
+        return nothing_measured(name, scope, noun)
     n = sum(row[1] for row in rows)
-    return Measure(name, scope, sum(row[0] for row in rows) / n, interval.low, interval.high, n, what)
+    return Measure(name, scope, sum(row[0] for row in rows) / n, interval.low, interval.high, n, noun)
 
 
-def estimate_mean(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+def estimate_mean(name: str, scope: str, values: Sequence[Value], noun: str, *, top: float = 1.0) -> Measure:
     """Return the mean of (cluster, number) values from 0 to `top`, with a bootstrap interval over the clusters."""
     if not values:
-        return nothing_measured(name, scope, what)
+        return nothing_measured(name, scope, noun)
     clusters, numbers = [cluster for cluster, _ in values], [value for _, value in values]
     shares, names = [value / top for value in numbers], dict.fromkeys(clusters)
     if len(set(numbers)) == 1:  # each cluster tells the same once
@@ -56,31 +56,31 @@ def estimate_mean(name: str, scope: str, values: Sequence[Value], what: str, *, 
         None if low is None else max(0.0, low) * top,
         None if high is None else max(0.0, high) * top,
         len(numbers),
-        what,
+        noun,
         reason=estimate.reason,
     )
 
 
-def mean_over_clusters(name: str, scope: str, values: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+def mean_over_clusters(name: str, scope: str, values: Sequence[Value], noun: str, *, top: float = 1.0) -> Measure:
     """Estimate as `estimate_mean` does, but let single (weighted) values exceed `top`; the interval stays within it."""
-    estimate = estimate_mean(name, scope, values, what, top=top)
+    estimate = estimate_mean(name, scope, values, noun, top=top)
     return msgspec.structs.replace(estimate, high=None if estimate.high is None else min(top, estimate.high))
 
 
 def mean_of_means(
-    name: str, scope: str, groups: Mapping[str, Sequence[Value]], what: str, *, top: float = 1.0
+    name: str, scope: str, groups: Mapping[str, Sequence[Value]], noun: str, *, top: float = 1.0
 ) -> Measure:
     """Return the mean over groups of the group means: groups count the same, however many values each has."""
     n = sum(map(len, groups.values()))
     weighted_values = [
         (cluster, value * n / (len(groups) * len(values))) for values in groups.values() for cluster, value in values
     ]
-    return mean_over_clusters(name, scope, weighted_values, what, top=top)
+    return mean_over_clusters(name, scope, weighted_values, noun, top=top)
 
 
-def nothing_measured(name: str, scope: str, what: str, reason: str = "nothing was measured") -> Measure:
+def nothing_measured(name: str, scope: str, noun: str, reason: str = "nothing was measured") -> Measure:
     """Return a measure without a number."""
-    return Measure(name, scope, None, None, None, 0, what, reason=reason)
+    return Measure(name, scope, None, None, None, 0, noun, reason=reason)
 
 
 def cluster_of(prompt: Prompt) -> str:

@@ -61,8 +61,8 @@ def _spread(rates: Sequence[float]) -> Measure:
     if not rates:
         return nothing_measured(SPREAD, "", "draws", "no prompt was measured in all draws")
     spread, free = stdev(rates), len(rates) - 1
-    what = f"draws, {100 * min(rates):.1f} to {100 * max(rates):.1f} %"
+    range_text = f"draws, {100 * min(rates):.1f} to {100 * max(rates):.1f} %"
     if not spread:
-        return Measure(SPREAD, "", 0.0, None, None, len(rates), what, "all draws have the same rate")
+        return Measure(SPREAD, "", 0.0, None, None, len(rates), range_text, "all draws have the same rate")
     low, high = (spread * math.sqrt(free / float(chi2.ppf(tail, free))) for tail in (0.975, 0.025))
-    return Measure(SPREAD, "", spread, low, min(1.0, high), len(rates), what)
+    return Measure(SPREAD, "", spread, low, min(1.0, high), len(rates), range_text)

@@ -101,10 +101,10 @@ def summarize_shards(shards: Iterable[Summary]) -> Summary:
         draws, damage = shard.draws, damage + shard.damage
         for name, version in shard.verifier_versions.items():
             insist(versions.setdefault(name, version) == version, f"shards were judged by two versions of {name}")
-        own |= dict.fromkeys(one.name for one in shard.measures)
+        own |= dict.fromkeys(measure.name for measure in shard.measures)
     assert sums is not None, "a Run has shards"  # noqa: S101
     general = tuple(over_draws(sums.draws, draws))
-    left_out = [name for name in own if name not in {one.name for one in general}]
+    left_out = [name for name in own if name not in {measure.name for measure in general}]
     why = "it looks at several prompts together: see the reports of the shards"
     missing = tuple(nothing_measured(name, "", "prompts", why) for name in left_out)
     return summary_of(sums, draws, dict(sorted(versions.items())), damage, (*missing, *general))
@@ -134,7 +134,7 @@ def summary_of(
         version=SCHEMA_VERSION,
         draws=draws,
         overall=overall,
-        slices={name: _score(one, draws) for name, one in sums.slices.items()},
+        slices={name: _score(slice_sums, draws) for name, slice_sums in sums.slices.items()},
         verifier_versions=versions,
         damage=damage,
         measures=measures,
@@ -172,19 +172,19 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) ->
             passes = counts.add(prompt.id, slots, n_constraints, is_completed=is_completed)
             if passes is not None and not any(slot.constraint_id.startswith(ACTS) for slot in slots):
                 turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
-                sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
+                sound.append(float(passes and all(guard and not guard.is_letter_alone for guard in turns)))
                 responds = beside.responding.get((prompt.id, draw), False)
                 responsive.append(None if responds is None else float(responds))
     ids = {prompt.id for prompt in prompts}
-    slice_guards = [one for key, one in guards.items() if key[0] in ids]
+    slice_guards = [guard for key, guard in guards.items() if key[0] in ids]
     means: dict[str, list[float | None]] = {
-        "mean_words": [one.words for one in slice_guards],
-        "distinct_2": [one.distinct_2 for one in slice_guards],
-        "content_share": [one.content_share for one in slice_guards],
+        "mean_words": [guard.words for guard in slice_guards],
+        "distinct_2": [guard.distinct_2 for guard in slice_guards],
+        "content_share": [guard.content_share for guard in slice_guards],
         # An answer too short to repeat itself does not.
-        "repetition_share": [float(bool(one.is_repetitive)) for one in slice_guards],
-        "echo_share": [float(bool(one.is_echo)) for one in slice_guards],
-        "form_share": [float(one.is_empty_form) for one in slice_guards],
+        "repetition_share": [float(bool(guard.is_repetitive)) for guard in slice_guards],
+        "echo_share": [float(bool(guard.is_echo)) for guard in slice_guards],
+        "form_share": [float(guard.is_empty_form) for guard in slice_guards],
         "style_leak_share": [float(leaks) for key, leaks in beside.leaks.items() if key[0] in ids],
         "sound_share": sound,
         "responsive_share": responsive,
@@ -200,35 +200,35 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) ->
     )
 
 
-def _add(one: SummarySums, other: SummarySums) -> SummarySums:
-    slices = dict(one.slices)
-    for name, sums in other.slices.items():
-        slices[name] = _add_slices(slices[name], sums) if name in slices else sums
+def _add(sums: SummarySums, other: SummarySums) -> SummarySums:
+    slices = dict(sums.slices)
+    for name, slice_sums in other.slices.items():
+        slices[name] = _add_slices(slices[name], slice_sums) if name in slices else slice_sums
     draws = DrawSums(
-        one.draws.passed + other.draws.passed,
-        one.draws.clusters + other.draws.clusters,
-        tuple(a + b for a, b in zip(one.draws.by_draw, other.draws.by_draw, strict=True)),
+        sums.draws.passed + other.draws.passed,
+        sums.draws.clusters + other.draws.clusters,
+        tuple(a + b for a, b in zip(sums.draws.by_draw, other.draws.by_draw, strict=True)),
     )
-    return SummarySums(_add_slices(one.overall, other.overall), slices, draws)
+    return SummarySums(_add_slices(sums.overall, other.overall), slices, draws)
 
 
-def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
+def _add_slices(sums: SliceSums, other: SliceSums) -> SliceSums:
     accounting = Accounting(
-        *(getattr(one.accounting, name) + getattr(other.accounting, name) for name in Accounting.__struct_fields__)
+        *(getattr(sums.accounting, name) + getattr(other.accounting, name) for name in Accounting.__struct_fields__)
     )
     # Only the names that both have: one of the two may be older than a guard number.
     guard = {
         name: (total + other.guard[name][0], n + other.guard[name][1])
-        for name, (total, n) in one.guard.items()
+        for name, (total, n) in sums.guard.items()
         if name in other.guard
     }
     floors = {
         name: (passed + other.floors[name][0], n + other.floors[name][1])
-        for name, (passed, n) in one.floors.items()
+        for name, (passed, n) in sums.floors.items()
         if name in other.floors
     }
-    counts = add_sums(one.counts, other.counts)
-    return SliceSums(one.n_prompts + other.n_prompts, accounting, counts, one.texts + other.texts, guard, floors)
+    counts = add_sums(sums.counts, other.counts)
+    return SliceSums(sums.n_prompts + other.n_prompts, accounting, counts, sums.texts + other.texts, guard, floors)
 
 
 def _score(sums: SliceSums, draws: int) -> SliceScore:

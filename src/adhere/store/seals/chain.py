@@ -101,9 +101,9 @@ def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
     """Yield what differs from the seals; if several disagree about a file, the earliest counts."""
     entries_by_path: dict[str, list[tuple[SealedFile, str]]] = {}
     for seal in seals:
-        for one in seal.files:
-            if one.path != SUMMARY or seal is seals[-1]:  # the summary is written anew each time
-                entries_by_path.setdefault(one.path, []).append((one, seal.made))
+        for sealed_file in seal.files:
+            if sealed_file.path != SUMMARY or seal is seals[-1]:  # the summary is written anew each time
+                entries_by_path.setdefault(sealed_file.path, []).append((sealed_file, seal.made))
     if not (directory / SUMMARY).exists():
         entries_by_path.pop(SUMMARY, None)
     for path, entries in entries_by_path.items():
@@ -112,18 +112,18 @@ def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
             yield f"{path} is gone; it was sealed on {entries[0][1]}"
             continue
         size = file.stat().st_size
-        for one, date in entries:
-            if size < one.size:
-                yield f"{path} was changed after {date}: it has {size:,} bytes and had {one.size:,}"
+        for sealed_file, date in entries:
+            if size < sealed_file.size:
+                yield f"{path} was changed after {date}: it has {size:,} bytes and had {sealed_file.size:,}"
                 break
-            if _sha256_of_start(file, one.size) != one.sha256:
+            if _sha256_of_start(file, sealed_file.size) != sealed_file.sha256:
                 yield f"{path} was changed after {date}: it holds other bytes than those that were sealed"
                 break
 
 
 def _additions(directory: Path, seal: Seal) -> Iterator[str]:
     """Yield files and bytes that the last seal does not cover, although there is a summary."""
-    sizes = {one.path: one.size for one in seal.files}
+    sizes = {sealed_file.path: sealed_file.size for sealed_file in seal.files}
     for file in run_files(directory):
         path, size = file.relative_to(directory).as_posix(), file.stat().st_size
         if path not in sizes:

@@ -224,10 +224,10 @@ def whats_stale(directory: Path, origin: Origin | None, *, thoroughly: bool = Fa
     if origin is None:
         return f"there is no usable Parquet in {directory / FOLDER}"
     segments = {segment.path: segment for segment in origin.sources}
-    there = set(_sources(directory))
-    if new := sorted(there - segments.keys()):
+    paths = set(_sources(directory))
+    if new := sorted(paths - segments.keys()):
         return f"{new[0]} is newer{_more(new)}"
-    if missing := sorted(segments.keys() - there):
+    if missing := sorted(segments.keys() - paths):
         return f"{missing[0]} is gone{_more(missing)}"
     for path, segment in segments.items():
         stat = os.stat(directory / path)  # noqa: PTH116 - a thousand of them count
@@ -265,7 +265,7 @@ class _Writer:
         tallies = tally([(row.key, row.status) for row in rows], outcomes, prompts)
         columns = _columns(_RESPONSES, rows)
         for number, name in enumerate(_TALLIES):
-            columns[name] = _column("INTEGER", [one[number] for one in tallies])
+            columns[name] = _column("INTEGER", [counts[number] for counts in tallies])
         self._insert("responses", cell, columns)
         self._insert("verdicts", cell, _columns(_VERDICTS, [verdicts[name] for name in sorted(verdicts)]))
         n_asked = cell.count_asked(prompts)

@@ -122,11 +122,11 @@ def _name(group: Group) -> tuple[str, str, str]:
     return group.model, group.suite, group.run
 
 
-def _together(one: Group, other: Group) -> Group:
+def _together(group: Group, other: Group) -> Group:
     """Add the counts of two shards of one Run, which asked different prompts."""
-    counts = [getattr(one, name) + getattr(other, name) for name in (*_STATUSES, "missing")]
-    pairs = ((getattr(one, name), getattr(other, name)) for name in Group.__struct_fields__[9:])
-    return Group(*_name(one), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
+    counts = [getattr(group, name) + getattr(other, name) for name in (*_STATUSES, "missing")]
+    pairs = ((getattr(group, name), getattr(other, name)) for name in Group.__struct_fields__[9:])
+    return Group(*_name(group), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
 
 
 def _from_parquet(directory: Path, origin: Origin) -> list[Group]:
@@ -199,14 +199,14 @@ def _group(
 ) -> Group:
     """Count a cell from tallies, as `_from_parquet` does."""
     conversations: dict[tuple[str, int], list[Tally]] = defaultdict(list)
-    for (prompt_id, _, draw), one in tallies:
-        conversations[prompt_id, draw].append(one)
+    for (prompt_id, _, draw), turn_tally in tallies:
+        conversations[prompt_id, draw].append(turn_tally)
     rates = [0] * 8
     for turns in conversations.values():
-        n_constraints, n_judged = turns[0].constraints or 0, sum(one.judged for one in turns)
+        n_constraints, n_judged = turns[0].constraints or 0, sum(turn.judged for turn in turns)
         for at, passed, n_undecided in (
-            (0, sum(one.strict_passed for one in turns), sum(one.strict_undecided for one in turns)),
-            (4, sum(one.loose_passed for one in turns), sum(one.loose_undecided for one in turns)),
+            (0, sum(turn.strict_passed for turn in turns), sum(turn.strict_undecided for turn in turns)),
+            (4, sum(turn.loose_passed for turn in turns), sum(turn.loose_undecided for turn in turns)),
         ):
             is_whole = n_constraints > 0 and n_judged >= n_constraints
             rates[at] += is_whole and passed == n_judged

@@ -157,7 +157,7 @@ class Family:
                 for level in levels
                 for item in self.draw(random.Random(root), level)
             ]
-            fresh = {hash_of(one.prompt) for one in group}
+            fresh = {hash_of(solved_prompt.prompt) for solved_prompt in group}
             if len(fresh) == len(group) and seen.isdisjoint(fresh):
                 seen |= fresh
                 return group
@@ -236,7 +236,7 @@ class Family:
 
 def hash_of(prompt: Prompt) -> int:
     """Return a number that differs between prompts with different content, whatever their ids."""
-    pictures = [one.sha256 for turn in prompt.turns for one in turn.media or ()]
+    pictures = [medium.sha256 for turn in prompt.turns for medium in turn.media or ()]
     return derive_seed(prompt.system or "", *(turn.text for turn in prompt.turns), *pictures)
 
 
@@ -244,13 +244,13 @@ def _as_reference(constraint: Constraint | ConstraintRef) -> ConstraintRef:
     return constraint if isinstance(constraint, ConstraintRef) else constraint.ref()
 
 
-def family_problem(name: object, thing: object) -> str | None:
-    """Return why `thing` cannot be the family called `name`, in words for its author; None if it can."""
-    if not isinstance(thing, Family):
-        return f"must be an adhere.suites.generated.family.Family, is {thing!r}"
-    if thing.name != name:
-        return f"has the name {thing.name!r}; it must be that of its entry point, {name!r}"
-    if not (thing.answers and thing.paper and thing.levels and all(level.meaning for level in thing.levels)):
+def family_problem(name: object, family: object) -> str | None:
+    """Return why `family` cannot be the family called `name`, in words for its author; None if it can."""
+    if not isinstance(family, Family):
+        return f"must be an adhere.suites.generated.family.Family, is {family!r}"
+    if family.name != name:
+        return f"has the name {family.name!r}; it must be that of its entry point, {name!r}"
+    if not (family.answers and family.paper and family.levels and all(level.meaning for level in family.levels)):
         return "must say which question it answers, what it learns from, and what each of its levels means"
     return None
 

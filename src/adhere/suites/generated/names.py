@@ -90,7 +90,9 @@ def read_argument(
         else:
             further = f", {' or '.join(limits)} and a number from 1" if limits else ""
             others = f", or one of {', '.join(choices)}" if choices else ""
-            suggestion = nearest(part.rstrip("0123456789"), [one for one in (*choices, *limits) if one not in most])
+            suggestion = nearest(
+                part.rstrip("0123456789"), [choice for choice in (*choices, *limits) if choice not in most]
+            )
             raise UsageError(
                 f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{further}{others}, "
                 f"each at most once.{suggestion} For example: {suite}:x25+seed7"

@@ -59,12 +59,12 @@ def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
     """Return the family's first prompts, its levels in turn."""
     levels = family.level_names[: family.profile_levels or family.usual_levels or None]
     of_level: dict[str, list[Prompt]] = {name: [] for name in levels}
-    each = -(-count // len(levels))
-    for solved_prompt in family.stream(seed, each, levels):
+    per_level = -(-count // len(levels))
+    for solved_prompt in family.stream(seed, per_level, levels):
         members = of_level[solved_prompt.prompt.tags["slice"]]
-        if len(members) < each:
+        if len(members) < per_level:
             members.append(solved_prompt.prompt)
-        if all(len(level_prompts) == each for level_prompts in of_level.values()):
+        if all(len(level_prompts) == per_level for level_prompts in of_level.values()):
             break
     in_turn = [prompt for row in zip(*of_level.values(), strict=True) for prompt in row]
     return [_rename(prompt, family.name) for prompt in in_turn[:count]]

@@ -115,8 +115,8 @@ def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> 
 
 def _agree(drawn_rules: list[Constraint]) -> list[Constraint]:
     """Return the rules with lower instead of upper case if another rule quotes words in lower case."""
-    if any(one.literals() for one in drawn_rules):
-        return [Lower() if isinstance(one, Upper) else one for one in drawn_rules]
+    if any(rule.literals() for rule in drawn_rules):
+        return [Lower() if isinstance(rule, Upper) else rule for rule in drawn_rules]
     return drawn_rules
 
 
@@ -125,7 +125,7 @@ def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
 
     They are on one line so that a copied prompt has only one line.
     """
-    sentences = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
+    sentences = [constraint.describe(rng.randrange(FEWEST_PHRASINGS)) for constraint in constraints]
     if len(sentences) == 1:
         return sentences[0]
     return " ".join(f"({at}) {sentence}" for at, sentence in enumerate(sentences, start=1))
@@ -166,8 +166,8 @@ def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noq
     letters = ""
     ending, least, most = "", 0, 10_000
     case: Callable[[str], str] = str
-    for one in constraints:
-        match one:
+    for constraint in constraints:
+        match constraint:
             case Bullets(count):
                 parts, form = count, "- {}"
             case Numbered(count):
@@ -194,7 +194,7 @@ def write(constraints: Sequence[Constraint], last_line: str = "") -> str:  # noq
             case Forbid() | NoCommas() | NoExclamation() | Ascii() | Prose():
                 pass
             case _:
-                raise TypeError(f"rules.write cannot keep {one.id}")
+                raise TypeError(f"rules.write cannot keep {constraint.id}")
     rows_free = max(1, parts - bool(last_line))
     count = max(rows_free, -(-len(content) // 2), -(-least // _FEWEST_WORDS))
     unfit = forbidden | {*content, *ending.split()}

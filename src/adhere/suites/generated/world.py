@@ -78,7 +78,7 @@ def world_suite(
             f"world:{name}: {episodes} episodes: must be 1 to {most:,}, e.g. world:{name}:x{min(most, 50)}"
         )
     usual: Form = "tools" if world.tools else "text"
-    chosen = next((one for one in FORMS if one == form), usual)
+    chosen = next((choice for choice in FORMS if choice == form), usual)
     system, tools = introduction(world, chosen)
     prompts = []
     for number in range(episodes):

@@ -56,7 +56,7 @@ class Code(NamedTuple):
                 except ValueError:
                     literal = None
         if not isinstance(literal, kind) or (
-            isinstance(literal, list) and not all(isinstance(one, str) for one in literal)
+            isinstance(literal, list) and not all(isinstance(entry, str) for entry in literal)
         ):
             raise SpecError(
                 f"{self.path}: no constant {name} that is a {kind.__name__}. Is this another version of it?"
@@ -117,7 +117,7 @@ def _is_taken(test: ast.expr, values: Mapping[str, str]) -> bool | None:
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
         and test.left.id in values
-        and [type(one) for one in test.ops] == [ast.Eq]
+        and [type(operator) for operator in test.ops] == [ast.Eq]
         and isinstance(test.comparators[0], ast.Constant)
     ):
         return bool(values[test.left.id] == test.comparators[0].value)

@@ -89,8 +89,8 @@ def find_problems(prompts: Iterable[Prompt], *, suite: str) -> list[Problem]:
     """
     problems = []
     for prompt in prompts:
-        for index, what in _of_row(prompt.text, prompt.constraints):
-            problems.append(Problem(suite, prompt.key, index, what, "found by rule"))
+        for index, problem in _of_row(prompt.text, prompt.constraints):
+            problems.append(Problem(suite, prompt.key, index, problem, "found by rule"))
     return problems
 
 
@@ -144,38 +144,38 @@ def _repeated_text(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]
     for repeat_ref in (ref for ref in refs if ref.id == "combination:repeat_prompt"):
         text = Text(str(repeat_ref.params.get("prompt_to_repeat") or ""))
         for index, ref in enumerate(refs):
-            what = _against(text, ref)
-            if what:
-                yield index, f"the text to repeat {what}"
+            problem = _against(text, ref)
+            if problem:
+                yield index, f"the text to repeat {problem}"
 
 
 def _against(text: Text, ref: ConstraintRef) -> str | None:
     params: Mapping[str, Any] = ref.params
-    what = None
+    problem = None
     match ref.id:
         case "punctuation:no_comma" if "," in text.raw:
-            what = "holds commas, which are forbidden"
+            problem = "holds commas, which are forbidden"
         case "keywords:forbidden_words":
             forbidden = [word for word in params.get("forbidden_words") or [] if find(whole_word(word), text)]
-            what = f"holds the forbidden {', '.join(map(repr, forbidden))}" if forbidden else None
+            problem = f"holds the forbidden {', '.join(map(repr, forbidden))}" if forbidden else None
         case "keywords:frequency" if params.get("relation") == "less than":
             word = str(params.get("keyword")).strip()
-            what = _too_often(word, count(whole_word(word), text), params.get("frequency"))
+            problem = _too_often(word, count(whole_word(word), text), params.get("frequency"))
         case "keywords:letter_frequency" if params.get("let_relation") == "less than":
             letter = str(params.get("letter"))
-            what = _too_often(letter, text.lower.count(letter.lower()), params.get("let_frequency"))
+            problem = _too_often(letter, text.lower.count(letter.lower()), params.get("let_frequency"))
         case "language:response_language" if text.language not in {None, "unknown", params.get("language")}:
-            what = f"is in language {text.language!r}, the answer must be in {params.get('language')!r}"
+            problem = f"is in language {text.language!r}, the answer must be in {params.get('language')!r}"
         case "detectable_format:json_format" | "startend:quotation" if text.stripped[:1] not in _OPENINGS[ref.id]:
-            what = f"comes first, and {ref.id} allows nothing before its opening mark"
-    return what
+            problem = f"comes first, and {ref.id} allows nothing before its opening mark"
+    return problem
 
 
 _OPENINGS = {"detectable_format:json_format": "{[`", "startend:quotation": '"“'}
 
 
-def _too_often(what: str, times: int, limit: Any) -> str | None:
-    return f"holds {what!r} {times} times, allowed are less than {limit}" if times >= _number(limit) else None
+def _too_often(word: str, times: int, limit: Any) -> str | None:
+    return f"holds {word!r} {times} times, allowed are less than {limit}" if times >= _number(limit) else None
 
 
 # The parameters that hold what an answer must contain.

@@ -196,13 +196,13 @@ def constraints_of(
         )
     filled = [{name: value for name, value in (kwargs or {}).items() if value is not None} for kwargs in row.kwargs]
     try:
-        what = msgspec.json.encode((row.instruction_id_list, filled))
+        key = msgspec.json.encode((row.instruction_id_list, filled))
     except UnicodeEncodeError:  # a lone surrogate
-        what = repr((row.instruction_id_list, filled)).encode("utf-8", "surrogatepass")
-    if what not in shared_refs:
+        key = repr((row.instruction_id_list, filled)).encode("utf-8", "surrogatepass")
+    if key not in shared_refs:
         pairs = zip(row.instruction_id_list, filled, strict=True)
-        shared_refs[what] = tuple(checked_ref(ConstraintRef(*pair), at, profile) for pair in pairs)
-    return shared_refs[what]
+        shared_refs[key] = tuple(checked_ref(ConstraintRef(*pair), at, profile) for pair in pairs)
+    return shared_refs[key]
 
 
 def judged_refs(statements: Iterable[str]) -> tuple[ConstraintRef, ...]:

@@ -252,7 +252,7 @@ def make_suite(
 def need_unique(suite: str, ids: Sequence[str]) -> None:
     """Raise SpecError if two rows have one id."""
     seen: set[str] = set()
-    for one in ids:
-        if one in seen:
-            raise SpecError(f"{suite}: two rows are {one!r}. Delete one")
-        seen.add(one)
+    for row_id in ids:
+        if row_id in seen:
+            raise SpecError(f"{suite}: two rows are {row_id!r}. Delete one")
+        seen.add(row_id)

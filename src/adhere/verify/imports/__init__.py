@@ -90,7 +90,7 @@ def read_imports(paths: list[Path]) -> Iterator[tuple[Path, HarnessAnswers]]:
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[Path, HarnessAnswers]]:
-    for file in sorted(one for one in folder.rglob("*") if one.suffix in _ENDINGS and one.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if path.suffix in _ENDINGS and path.is_file()):
         if file.suffix == ".json" and not _has_items(file):
             continue
         harness_answers = read_import(file)

@@ -30,14 +30,14 @@ class _Pair(NamedTuple):
 
 def _draw_pair(rng: random.Random, question: str) -> _Pair:
     """Draw a pair whose words are not in the question, where they could be the answer."""
-    one, other, third, fourth = rng.sample([word for word in WORDS if word not in question], 4)
+    first, second, third, fourth = rng.sample([word for word in WORDS if word not in question], 4)
     few, many = rng.sample(range(3, 9), 2)
     return rng.choice(
         (
             _Pair(Lower(), Upper(), label="answer"),
             _Pair(Upper(), Lower(), label="ANSWER"),
-            _Pair(EndPhrase(f"{one} and {other}"), EndPhrase(f"{third} and {fourth}"), f"\n{one} and {other}"),
-            _Pair(Include((one,)), Forbid((one,)), f"\n{one}"),
+            _Pair(EndPhrase(f"{first} and {second}"), EndPhrase(f"{third} and {fourth}"), f"\n{first} and {second}"),
+            _Pair(Include((first,)), Forbid((first,)), f"\n{first}"),
             _Pair(Lines(few), Lines(many), "\nso it is" * (few - 1)),
         )
     )

@@ -28,8 +28,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     """Draw a conversation: two rules, then by level one added, one changed, one revoked, and a new request."""
     wording = rng.randrange(4)
 
-    def say(one: Constraint) -> str:
-        return one.describe(wording)
+    def say(rule: Constraint) -> str:
+        return rule.describe(wording)
 
     drawn_rules = rules.draw_rules(rng, 4)
     active, waiting = drawn_rules[:2], drawn_rules[2:]

@@ -44,12 +44,12 @@ _OBJECTS = (
 
 
 def _draw_invented(rng: random.Random) -> tuple[str, str, str]:
-    thing, name = rng.choice(_OBJECTS), rng.choice(NAMES)
+    noun, name = rng.choice(_OBJECTS), rng.choice(NAMES)
     number = str(rng.randint(11, 99))
     return rng.choice(
         (
-            (f"{name}'s {thing} weighs {number} kilograms", f"How many kilograms does {name}'s {thing} weigh?", number),
-            (f"{name} owns {number} {thing}s", f"How many {thing}s does {name} own?", number),
+            (f"{name}'s {noun} weighs {number} kilograms", f"How many kilograms does {name}'s {noun} weigh?", number),
+            (f"{name} owns {number} {noun}s", f"How many {noun}s does {name} own?", number),
         )
     )
 

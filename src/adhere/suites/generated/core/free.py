@@ -93,6 +93,6 @@ def free_prompts(
         AdhereError: No prompt can be made for a request.
     """
     manner = FreeManner(kinds)
-    chosen = [twin_kind(one) for one in sorted(set(kinds))]
+    chosen = [twin_kind(kind) for kind in sorted(set(kinds))]
     dealer = Dealer(among, seed=seed, manner=manner, source=f"study-{name}")
     return tuple(dealer.deal(name, count, chosen, counts=[min(number, len(chosen)) for number in COUNTS]))

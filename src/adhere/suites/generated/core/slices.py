@@ -275,12 +275,12 @@ def _wordings(prompt: Prompt) -> list[str]:
     for ref in prompt.constraints:
         constraint = as_own(ref)
         kind_wordings = wordings_of(type(constraint))
-        here = [
-            one
-            for one in (*kind_wordings.training, *kind_wordings.held_out, *FREE.get(ref.id, ()))
-            if one.format(**constraint.wording()) in prompt.text
+        matches = [
+            wording
+            for wording in (*kind_wordings.training, *kind_wordings.held_out, *FREE.get(ref.id, ()))
+            if wording.format(**constraint.wording()) in prompt.text
         ]
-        if not here:
+        if not matches:
             raise AdhereError(f"{prompt.id}: {ref.id} is said in none of its wordings; the audit cannot vouch for it")
-        wordings.append(max(here, key=len))
+        wordings.append(max(matches, key=len))
     return wordings

@@ -103,15 +103,15 @@ def filtered_sum(rng: random.Random) -> Item:
 
 def unit_change(rng: random.Random) -> Item:
     """Draw an item: add up an amount in three units, convert it to a fourth and round."""
-    (units, one, thousand) = rng.choice(((_LENGTH, "metres", "kilometres"), (_MASS, "grams", "kilograms")))
+    (units, base, thousand) = rng.choice(((_LENGTH, "metres", "kilometres"), (_MASS, "grams", "kilograms")))
     chosen = [units[at] for at in sorted(rng.sample(range(len(units)), 3))]
     counts = [rng.randint(2, 12), rng.randint(13, 95), rng.randint(13, 95)]
     amounts = [f"{count} {unit}" for count, (unit, _) in zip(counts, chosen, strict=True)]
-    rates = [f"1 {_SINGULAR[unit]} = {rate} {one}" for unit, rate in chosen]
+    rates = [f"1 {_SINGULAR[unit]} = {rate} {base}" for unit, rate in chosen]
     total = sum((count * Fraction(rate) for count, (_, rate) in zip(counts, chosen, strict=True)), Fraction(0))
     text = (
         f"Add up {amounts[0]}, {amounts[1]} and {amounts[2]}, and give the total in {thousand}.\n\n"
-        f"Use exactly these values: {'; '.join(rates)}; 1000 {one} = 1 {_SINGULAR[thousand]}.\n"
+        f"Use exactly these values: {'; '.join(rates)}; 1000 {base} = 1 {_SINGULAR[thousand]}.\n"
         f"Round only the final result, to three decimals ({_HALVES}).\n\n"
         f"Output only the number of {thousand}, with exactly three decimals and a point as decimal separator, "
         "without the unit and without anything else."

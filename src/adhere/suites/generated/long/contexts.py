@@ -67,9 +67,9 @@ class _HiddenFacts:
     def multi_needle(self) -> Task:
         places = (1, 2, 3, 4)
         answer = ", ".join(self.numbers[at] for at in places)
-        things = ", ".join(f"the {self.words[at]}" for at in places)
+        subjects = ", ".join(f"the {self.words[at]}" for at in places)
         question = (
-            f"What are the secret numbers of {things}? Write one line, "
+            f"What are the secret numbers of {subjects}? Write one line, "
             '"Answer: " and the four numbers in this order, separated by commas.'
         )
         return _one_line({self._needle(at): self.depths[at] for at in places}, question, answer, "items")
@@ -118,10 +118,10 @@ class _HiddenFacts:
 
     def recall(self) -> Task:
         chest_words = sorted(self.words[12:16])
-        one, two, three, four = map(with_article, self.words[12:16])
+        first, second, third, fourth = map(with_article, self.words[12:16])
         needle = (
-            f"In the cellar of the town hall there are four chests: one with {one}, one with {two}, "
-            f"one with {three} and one with {four}."
+            f"In the cellar of the town hall there are four chests: one with {first}, one with {second}, "
+            f"one with {third} and one with {fourth}."
         )
         question = (
             "Which four things are in the chests in the cellar of the town hall? Write one line, "

@@ -25,10 +25,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     """Draw a list of words to use; a level has the words of the level before, and more."""
     request = rules.draw_request(rng)
     words = rng.sample(VOCABULARY, _COUNTS[-1])[: _COUNTS[level]]
-    plural, each = ("s", "each of them") if len(words) > 1 else ("", "it")
+    plural, pronoun = ("s", "each of them") if len(words) > 1 else ("", "it")
     # The list stands before the ban, so that no sentence of the request can be copied as an answer.
     text = (
-        f"{request} Here is a list of {len(words)} keyword{plural}: {', '.join(words)}. Use {each} at least once, "
+        f"{request} Here is a list of {len(words)} keyword{plural}: {', '.join(words)}. Use {pronoun} at least once, "
         f"exactly as it is written here. Do not write the word “{_NEVER}” itself."
     )
     constraints: list[Constraint | ConstraintRef] = [_REFS[word] for word in words]

@@ -29,11 +29,11 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     """Draw six sentences to classify; the level decides what the two labels are called."""
     are_good = [True, True, True, False, False, False]
     rng.shuffle(are_good)
-    things = rng.sample(_THINGS, COUNT)
+    subjects = rng.sample(_THINGS, COUNT)
     sentences = []
-    for thing, is_good in zip(things, are_good, strict=True):
+    for subject, is_good in zip(subjects, are_good, strict=True):
         word = rng.choice(_GOOD if is_good else _BAD)
-        sentences.append(rng.choice(_FRAMES).format(thing, word, with_article(word)))
+        sentences.append(rng.choice(_FRAMES).format(subject, word, with_article(word)))
     nonsense = rng.sample(_NONSENSE, 2)
     labels = (
         ("positive", "negative"),

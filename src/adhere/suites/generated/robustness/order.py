@@ -22,14 +22,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     request = rules.draw_request(rng)
     wording = rng.randrange(4)
     drawn_rules = rules.draw_rules(rng, 9)[: _RULES[level]]
-    easy_first = sorted(drawn_rules, key=lambda one: _EASY_FIRST.index(one.id))
+    easy_first = sorted(drawn_rules, key=lambda rule: _EASY_FIRST.index(rule.id))
     shuffled = list(drawn_rules)
     while shuffled in (easy_first, easy_first[::-1]):
         rng.shuffle(shuffled)
     answer = rules.write(drawn_rules)
     items = []
     for variant, order in (("easy first", easy_first), ("hard first", easy_first[::-1]), ("shuffled", shuffled)):
-        rule_text = " ".join(f"({at}) {one.describe(wording)}" for at, one in enumerate(order, start=1))
+        rule_text = " ".join(f"({at}) {rule.describe(wording)}" for at, rule in enumerate(order, start=1))
         items.append(
             single(f"{request} Keep all of these rules: {rule_text}", [*order, rules.PROSE], answer, variant=variant)
         )

@@ -31,7 +31,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     roles = ("task", *["format"] * len(drawn_rules))
     items = []
     for number in range(_VARIANTS):
-        rewordings = [one.describe(number) for one in drawn_rules]
+        rewordings = [rule.describe(number) for rule in drawn_rules]
         parts = [question.wordings[number], " ".join((_FORMATS[number], *rewordings))]
         items.append(single("\n".join(parts), constraints, answer, roles=roles, variant=f"wording {number + 1}"))
     return items

@@ -36,7 +36,7 @@ def _operations(rng: random.Random, current: list[str], spare: list[str]) -> lis
             ("remove the last word", lambda words: words[:-1]),
             (f'remove the word "{old}"', lambda words: [word for word in words if word != old]),
         ]
-    return [one for one in operations if one[1](current) != current]
+    return [operation for operation in operations if operation[1](current) != current]
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
@@ -49,14 +49,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         for number in range(1, _STEPS[level] + 1):
             # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never
             # right.
-            what, result = rng.choice(
+            step_text, result = rng.choice(
                 [
-                    (what, do(current))
-                    for what, do in _operations(rng, current, spare[number * 3 :])
-                    if what not in step_texts and do(current) not in results
+                    (step_text, do(current))
+                    for step_text, do in _operations(rng, current, spare[number * 3 :])
+                    if step_text not in step_texts and do(current) not in results
                 ]
             )
-            step_texts.append(what)
+            step_texts.append(step_text)
             results.append(result)
             if variant == "dependent":
                 current = result
@@ -68,7 +68,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         listings = [", ".join(result) for result in results[1:]]
         text = (
             f"Here is a list of words: {', '.join(start)}.\n{how}\n"
-            + "".join(f"Step {at}: {what}.\n" for at, what in enumerate(step_texts, start=1))
+            + "".join(f"Step {at}: {step_text}.\n" for at, step_text in enumerate(step_texts, start=1))
             + (
                 'Write one line for each step: "Step 1: " and the list that the step gives, '
                 "its words separated by commas, and so on."

@@ -21,9 +21,9 @@ def _extract(rng: random.Random) -> tuple[str, list[Constraint], str]:
         for name in people
     ]
     people_text = " ".join(
-        f"{one['name']}, who is {one['age']}, lives in {one['city']} and is "
-        f"{'' if one['member'] else 'not '}a member of the club."
-        for one in records
+        f"{person['name']}, who is {person['age']}, lives in {person['city']} and is "
+        f"{'' if person['member'] else 'not '}a member of the club."
+        for person in records
     )
     expected = json.dumps(records)
     text = (
@@ -36,7 +36,7 @@ def _extract(rng: random.Random) -> tuple[str, list[Constraint], str]:
 
 def _totals(rng: random.Random) -> tuple[str, list[Constraint], str]:
     goods = sorted(rng.sample(WORDS, 3))
-    rows = [(rng.choice(goods), rng.randint(2, 60)) for _ in range(6)] + [(one, rng.randint(2, 60)) for one in goods]
+    rows = [(rng.choice(goods), rng.randint(2, 60)) for _ in range(6)] + [(item, rng.randint(2, 60)) for item in goods]
     rng.shuffle(rows)
     table = "\n".join(["| item | sold |", "|---|---|", *(f"| {item} | {sold} |" for item, sold in rows)])
     totals = [(item, sum(sold for other, sold in rows if other == item)) for item in goods]

@@ -12,32 +12,32 @@ from adhere.suites.generated.family import Family, Item, Level, single
 _THINGS = ("marbles", "stamps", "apples", "coins", "shells", "books", "candles", "tickets", "buttons", "cards")
 
 
-def _draw_event(rng: random.Random, count: int, things: str) -> tuple[str, int]:
+def _draw_event(rng: random.Random, count: int, goods: str) -> tuple[str, int]:
     """Draw an event that changes `count` things; return its words and the new count."""
     gain, loss = rng.randint(11, 98), rng.randint(2, max(3, count // 2))
-    bags, each = rng.randint(3, 9), rng.randint(4, 12)
+    bags, per_bag = rng.randint(3, 9), rng.randint(4, 12)
     options = [
-        (f"finds {gain} more {things}", count + gain),
-        (f"gives away {loss} {things}", count - loss),
-        (f"buys {bags} bags with {each} {things} each", count + bags * each),
-        (f"doubles the number of {things} in a trade", 2 * count),
+        (f"finds {gain} more {goods}", count + gain),
+        (f"gives away {loss} {goods}", count - loss),
+        (f"buys {bags} bags with {per_bag} {goods} each", count + bags * per_bag),
+        (f"doubles the number of {goods} in a trade", 2 * count),
     ]
     divisors = [by for by in (3, 4, 5, 6) if count % by == 0]
     if divisors:
         by = rng.choice(divisors)
-        options.append((f"splits the {things} into {by} equal shares and keeps only one of them", count // by))
-    return rng.choice([one for one in options if one[1] > 4])
+        options.append((f"splits the {goods} into {by} equal shares and keeps only one of them", count // by))
+    return rng.choice([option for option in options if option[1] > 4])
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Draw a story of two to five events, and one to four rules of form."""
-    name, things = rng.choice(NAMES), rng.choice(_THINGS)
+    name, goods = rng.choice(NAMES), rng.choice(_THINGS)
     count = rng.randint(24, 120)
-    story = [f"{name} has {count} {things}."]
+    story = [f"{name} has {count} {goods}."]
     for number in range(2 + level):
-        event, count = _draw_event(rng, count, things)
+        event, count = _draw_event(rng, count, goods)
         story.append(f"{('Then', 'After that', 'Next', 'Later')[number % 4]} {name} {event}.")
-    ask = f"How many {things} does {name} have in the end?"
+    ask = f"How many {goods} does {name} have in the end?"
     form = rules.draw_rules(rng, 1 + level, beside=" ".join((*story, ask)))
     text = (
         f"{' '.join(story)} {ask}\n\n"

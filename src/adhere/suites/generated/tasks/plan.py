@@ -31,7 +31,9 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         moves = solve(start, goal)
         if len(moves) >= 2 + level // 2:
             break
-    constraint = Reaches(tuple(" ".join(one) for one in start), tuple(" ".join(one) for one in goal), len(moves))
+    constraint = Reaches(
+        tuple(" ".join(tower) for tower in start), tuple(" ".join(tower) for tower in goal), len(moves)
+    )
     return [single(_ask(start, goal, len(moves)), (constraint,), "\n".join(moves))]
 
 

@@ -44,13 +44,13 @@ Clue = tuple[str, _Before | _Apart | _NotAt]  # its words, and whether it holds 
 
 def _clues(names: list[str], places: tuple[int, ...]) -> Iterator[Clue]:
     """Yield every true clue of a few forms."""
-    for (a, one), (b, other) in itertools.permutations(enumerate(names), 2):
+    for (a, person), (b, other) in itertools.permutations(enumerate(names), 2):
         if places[a] < places[b]:
-            yield f"{one} stands somewhere before {other}.", _Before(a, b)
+            yield f"{person} stands somewhere before {other}.", _Before(a, b)
         if places[a] + 1 == places[b]:
-            yield f"{one} stands directly before {other}.", _Before(a, b, 1)
+            yield f"{person} stands directly before {other}.", _Before(a, b, 1)
         if a < b and abs(places[a] - places[b]) > 1:
-            yield f"{one} and {other} do not stand next to each other.", _Apart(a, b)
+            yield f"{person} and {other} do not stand next to each other.", _Apart(a, b)
     for a, name in enumerate(names):
         for place in range(len(names)):
             if places[a] != place:
@@ -67,15 +67,15 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     clues = list(_clues(names, places))
     rng.shuffle(clues)
     for clue in clues:
-        consistent = [one for one in remaining if clue[1](one)]
+        consistent = [permutation for permutation in remaining if clue[1](permutation)]
         if len(consistent) < len(remaining):
             chosen.append(clue)
             remaining = consistent
         if len(remaining) == 1:
             break
     for clue in list(chosen):  # an early one may follow from later ones
-        others = [one for one in chosen if one is not clue]
-        orders = (at for at in itertools.permutations(range(count)) if all(one[1](at) for one in others))
+        others = [other for other in chosen if other is not clue]
+        orders = (at for at in itertools.permutations(range(count)) if all(other[1](at) for other in others))
         if len(list(itertools.islice(orders, 2))) == 1:
             chosen = others
     order = ", ".join(name for _, name in sorted(zip(places, names, strict=True)))

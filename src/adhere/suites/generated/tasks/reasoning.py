@@ -53,7 +53,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     if forms:
         text += f" For the answer alone, without the reasoning, this holds: {rules.say(forms, rng)}"
     constraints = (
-        *(Within(one.ref(), REASONING) for one in reasoning_rules),
+        *(Within(rule.ref(), REASONING) for rule in reasoning_rules),
         *forms,
         Once("Answer", question.key, question.normaliser, "last line"),
     )

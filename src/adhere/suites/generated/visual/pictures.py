@@ -83,7 +83,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         words = rng.sample(WORDS, 5)
         labels = [(x, y, word) for (x, y), word in zip(_apart(rng, 5, columns=6, rows=8), words, strict=True)]
         down = rng.random() < 0.5
-        order = [word for *_, word in sorted(labels, key=lambda one: one[1] if down else one[0])]
+        order = [word for *_, word in sorted(labels, key=lambda label: label[1] if down else label[0])]
         how = "from top to bottom" if down else "from left to right, by where each begins"
         text, rule, answer = _ask(
             f"Read the five words of the picture {how} and separate them by commas.",

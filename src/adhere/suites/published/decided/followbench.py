@@ -141,7 +141,7 @@ def _judged_prompts(file: Path, rows: list[tuple[str, Row]], decided_ids: set[st
     texts = {(row["example_id"], row["level"]): row["instruction"] for _, row in rows}
     for at, row in rows:
         number, level = row["example_id"], row["level"]
-        path = [texts.get((number, one)) for one in range(level + 1)]
+        path = [texts.get((number, step)) for step in range(level + 1)]
         group = f"{file.stem.removesuffix('_constraints')}-{number}"
         if level == 0 or f"{group}-{level}" in decided_ids:
             continue

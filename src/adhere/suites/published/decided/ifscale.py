@@ -74,7 +74,7 @@ def load(argument: str | None) -> Suite:
             prompts.append(
                 Prompt(
                     f"{density}-{seed}",
-                    (Turn(text, tuple(refs[one] for one in prompt_words)),),
+                    (Turn(text, tuple(refs[word] for word in prompt_words)),),
                     source="ifscale",
                     tags=tags,
                 )
@@ -105,10 +105,10 @@ def _densities(argument: str | None) -> tuple[str | None, tuple[int, ...]]:
     if not mark or "/" in suffix:
         return argument, DENSITIES
     names = suffix.split("+")
-    unknown = [one for one in names if one not in map(str, DENSITIES)]
+    unknown = [name for name in names if name not in map(str, DENSITIES)]
     if unknown:
         raise UsageError(f"ifscale: no density {unknown[0]!r}. There are 10, 20, … 500, joined by +")
-    return folder, tuple(sorted({int(one) for one in names}))
+    return folder, tuple(sorted({int(name) for name in names}))
 
 
 def _words(path: Path, most: int) -> list[str]:
@@ -124,7 +124,7 @@ def _words(path: Path, most: int) -> list[str]:
         if line.strip() and not line.isalnum():
             raise SpecError(f"{path}:{number}: {line[:60]!r} must be one word. Is this another version of the file?")
     if len({word.lower() for word in words}) < len(words):
-        twice = next(word for word in words if [one.lower() for one in words].count(word.lower()) > 1)
+        twice = next(word for word in words if [other.lower() for other in words].count(word.lower()) > 1)
         raise SpecError(f"{path}: {twice!r} stands twice. Delete one")
     if len(words) < most:
         raise SpecError(f"{path}: {len(words)} words, but {most} are to be asked for. Give fewer: ifscale:FOLDER@10+50")

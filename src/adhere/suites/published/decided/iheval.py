@@ -71,7 +71,7 @@ def load(argument: str | None) -> Suite:
     for file, place in places.items():
         rows, hashes["/".join(place)] = read_rows(file)
         prompts += [_prompt(at, row, place) for at, row in rows]
-    there = {prompt.tags["slice"] for prompt in prompts}
+    present = {prompt.tags["slice"] for prompt in prompts}
     return make_suite(
         "iheval",
         argument,
@@ -83,7 +83,7 @@ def load(argument: str | None) -> Suite:
             "Hierarchy, arXiv 2502.08745"
         ),
         sampling=Sampling(max_new_tokens=1024),
-        slices=tuple(one for task in TASKS for kind in TYPES if (one := f"{task} {kind}") in there),
+        slices=tuple(name for task in TASKS for kind in TYPES if (name := f"{task} {kind}") in present),
         version="2",
     )
 
@@ -133,11 +133,13 @@ def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | Non
     if (history and task != "multi-turn") or (tool and task not in {USER, PAGE}):
         raise SpecError(f"{at}: conversation_history or tool in the task {task}. Is this another version of the file?")
     if history:
-        if not isinstance(history, list) or len(history) % 2 or not all(isinstance(one, str) for one in history):
+        if not isinstance(history, list) or len(history) % 2 or not all(isinstance(text, str) for text in history):
             raise SpecError(f"{at}: conversation_history must be a list of texts, of user and assistant in turn")
         pairs = zip(history[::2], history[1::2], strict=True)
         return GivenMessages(
-            before=tuple(one for user, answer in pairs for one in (Message("user", user), Message("assistant", answer)))
+            before=tuple(
+                message for user, answer in pairs for message in (Message("user", user), Message("assistant", answer))
+            )
         )
     return _tool(at, tool) if tool else None
 
@@ -171,7 +173,7 @@ def _refs(at: str, answer: Any, task: str) -> tuple[ConstraintRef, ...]:
         return _refs(at, answer.get("content"), inner)
     if task == LANGUAGE:
         languages = [answer] if isinstance(answer, str) else answer
-        if not isinstance(languages, list) or not languages or not all(isinstance(one, str) for one in languages):
+        if not isinstance(languages, list) or not languages or not all(isinstance(text, str) for text in languages):
             raise SpecError(f"{at}: answer={answer!r:.60} must be a language or a list of languages")
         return (checked_ref(ConstraintRef("iheval:language", {"languages": languages}), at, "iheval"),)
     if task in _ONE_TEXT:

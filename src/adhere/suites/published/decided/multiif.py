@@ -45,12 +45,14 @@ def load(argument: str | None) -> Suite:
     path = need_path("multi-if", name)
     rows, sha256 = read_rows(path)
     prompts = [_prompt(at, row) for at, row in rows]
-    there = tuple(language for language in LANGUAGES if any(prompt.tags["language"] == language for prompt in prompts))
-    absent = [language for language in languages if language not in there]
+    present = tuple(
+        language for language in LANGUAGES if any(prompt.tags["language"] == language for prompt in prompts)
+    )
+    absent = [language for language in languages if language not in present]
     if absent or not prompts:
         raise UsageError(
             f"multi-if:{argument}: no conversation in {', '.join(absent) or 'it'}. {path} has: "
-            f"{', '.join(there) or '–'}"
+            f"{', '.join(present) or '–'}"
         )
     chosen = [prompt for prompt in prompts if not languages or prompt.tags["language"] in languages]
     counts = {"conversations": len(chosen), "turns": sum(len(prompt.turns) for prompt in chosen)}
@@ -62,7 +64,7 @@ def load(argument: str | None) -> Suite:
         note=note(counts, {} if languages else {"conversations": CONVERSATIONS}),
         citation="Y. He et al., Multi-IF, arXiv 2410.15553",
         sampling=Sampling(max_new_tokens=1024, temperature=0.6, top_p=0.9),
-        slices=tuple(language for language in there if not languages or language in languages),
+        slices=tuple(language for language in present if not languages or language in languages),
     )
 
 
@@ -104,7 +106,7 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
 
 
 def _turn(at: str, row: dict[str, Any], number: int) -> Turn:
-    columns = {what: f"turn_{number}_{what}" for what in ("prompt", "instruction_id_list", "kwargs")}
+    columns = {column: f"turn_{number}_{column}" for column in ("prompt", "instruction_id_list", "kwargs")}
     need_columns(at, row, dict.fromkeys(columns.values(), str))
     message = loaded_json(at, columns["prompt"], row[columns["prompt"]], dict)
     if message.get("role") != "user" or not isinstance(message.get("content"), str):

@@ -41,9 +41,9 @@ def load(argument: str | None) -> Suite:
 def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     messages = _load_cell(at, row, "conversation_history", list)
     rubrics = _load_cell(at, _load_cell(at, row, "prompt_metadata", dict), "rubrics", list)
-    if not rubrics or not all(isinstance(one, str) and one.strip() for one in rubrics):
+    if not rubrics or not all(isinstance(rubric, str) and rubric.strip() for rubric in rubrics):
         raise SpecError(f"{at}: rubrics must be texts, and not empty")
-    refs = judged_refs(f"The reply to this question is yes: {one}" for one in rubrics)
+    refs = judged_refs(f"The reply to this question is yes: {rubric}" for rubric in rubrics)
     tags = {"slice": str(row.get("benchmark_name") or "unnamed"), "profile": "judged"}
     return prompt_of_messages(at, str(number), messages, refs, source="advancedif", tags=tags)
 

@@ -36,7 +36,7 @@ def load(argument: str | None) -> Suite:
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
     refs = [ref.id for prompt in prompts for ref in prompt.constraints]
     counts = {"instructions": len(prompts), "constraints": len(refs)}
-    judge_note = f"; code decides {sum(one != JUDGED for one in refs):,} of them, a model the others (adhere judge)"
+    judge_note = f"; code decides {sum(ref != JUDGED for ref in refs):,} of them, a model the others (adhere judge)"
     return make_suite(
         "agentif",
         argument,
@@ -50,11 +50,13 @@ def load(argument: str | None) -> Suite:
 
 def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     need_columns(at, row, _COLUMNS)
-    refs = tuple(checked_ref(_ref(at, one), at, "agentif") for one in row["constraints"])
+    refs = tuple(checked_ref(_ref(at, constraint), at, "agentif") for constraint in row["constraints"])
     if not refs:
         raise SpecError(f"{at}: no constraints")
     # A judge never sees these; they are what the numbers by dimension need.
-    roles = ",".join(str(one.get("dimension") or "unknown").replace(",", " ") for one in row["constraints"])
+    roles = ",".join(
+        str(constraint.get("dimension") or "unknown").replace(",", " ") for constraint in row["constraints"]
+    )
     return prompt_of_messages(
         at,
         str(row.get("id", number)),
@@ -65,14 +67,14 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     )
 
 
-def _ref(at: str, one: Any) -> ConstraintRef:
-    steps = one.get("evaluation") if isinstance(one, dict) else None
-    if not isinstance(steps, list) or not steps or not isinstance(one.get("desc"), str):
+def _ref(at: str, constraint: Any) -> ConstraintRef:
+    steps = constraint.get("evaluation") if isinstance(constraint, dict) else None
+    if not isinstance(steps, list) or not steps or not isinstance(constraint.get("desc"), str):
         raise SpecError(f"{at}: a constraint has no desc or no evaluation. Is this another version of the file?")
     types = [step.get("type") for step in steps if isinstance(step, dict) and isinstance(step.get("exec"), str)]
     if len(types) < len(steps) or not set(types) <= _STEPS:
         raise SpecError(f"{at}: the steps of an evaluation must be of type {', '.join(sorted(_STEPS))}, each with exec")
-    rule = one["desc"]
+    rule = constraint["desc"]
     if types == ["code"]:
         return ConstraintRef("agentif:code", {"source": steps[0]["exec"], "rule": rule})
     if types[0] == "llm_conditional_check":

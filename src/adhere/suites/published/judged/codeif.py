@@ -58,18 +58,18 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     meta = row["meta_info"]
     if meta.get("language") not in LANGUAGES:
         raise SpecError(f"{at}: meta_info.language={meta.get('language')!r} must be one of {', '.join(LANGUAGES)}")
-    instructions = [one.get("instruction") if isinstance(one, dict) else None for one in row["instruction_list"]]
-    if not instructions or not all(isinstance(one, str) and one for one in instructions):
+    instructions = [entry.get("instruction") if isinstance(entry, dict) else None for entry in row["instruction_list"]]
+    if not instructions or not all(isinstance(instruction, str) and instruction for instruction in instructions):
         raise SpecError(f"{at}: instruction_list must be a list of objects with an instruction, and not empty")
     text = "\n".join(
         [
             row["question"],
             "",
             LANGUAGES[meta["language"]],
-            *(f"{number}. {one}" for number, one in enumerate(instructions, start=1)),
+            *(f"{number}. {instruction}" for number, instruction in enumerate(instructions, start=1)),
         ]
     )
-    refs = judged_refs(f"The code keeps this instruction: {one}" for one in instructions)
+    refs = judged_refs(f"The code keeps this instruction: {instruction}" for instruction in instructions)
     tags = {
         "slice": str(meta.get("item_set", "")),
         "task": str(meta.get("programming_language", "")),

@@ -63,14 +63,16 @@ def load(argument: str | None) -> Suite:
 def _prompt(at: str, row: dict[str, Any], suffix: str) -> Prompt:
     need_columns(at, row, {**_COLUMNS, f"instruction{suffix}": str})
     refs = tuple(
-        _ref(f"{at}: question {number}", one, suffix, len(row["scoring_questions"]))
-        for number, one in enumerate(row["scoring_questions"])
+        _ref(f"{at}: question {number}", question, suffix, len(row["scoring_questions"]))
+        for number, question in enumerate(row["scoring_questions"])
     )
     if not refs:
         raise SpecError(f"{at}: scoring_questions is empty, so there is nothing to judge")
     tags = {"slice": row["category"], "profile": "judged"}
     if isinstance(row.get("group"), int | str) and row["group"] != "":
-        selections = sum("Selection" in (one.get("composition_types") or ()) for one in row["scoring_questions"])
+        selections = sum(
+            "Selection" in (question.get("composition_types") or ()) for question in row["scoring_questions"]
+        )
         tags |= {"group": str(row["group"]), "selections": str(selections)}
     return Prompt(str(row["main_id"]), (Turn(row[f"instruction{suffix}"], refs),), source="complexbench", tags=tags)
 
@@ -79,11 +81,11 @@ def _ref(at: str, question: object, suffix: str, number: int) -> ConstraintRef:
     if not isinstance(question, dict):
         raise SpecError(f"{at}: must be an object")
     need_columns(at, question, {f"question{suffix}": str, "dep": list})
-    if not all(isinstance(one, int) and 0 <= one < number for one in question["dep"]):
+    if not all(isinstance(place, int) and 0 <= place < number for place in question["dep"]):
         raise SpecError(f"{at}: dep={question['dep']!r} must be numbers of questions, 0 to {number - 1}")
     params: dict[str, Any] = {
         "statement": f"The answer to this question about it is yes: {question[f'question{suffix}']}"
     }
     if question["dep"]:
-        params["needs"] = [str(one) for one in question["dep"]]
+        params["needs"] = [str(place) for place in question["dep"]]
     return ConstraintRef(JUDGED, params)

@@ -72,19 +72,20 @@ def _prompt(at: str, row: dict[str, Any], base: Path) -> Prompt:
         refs: tuple[ConstraintRef, ...] = (ConstraintRef(JUDGED, {"statement": statement}),)
     else:
         need_columns(at, row, {"instruction": str, "constraints": list})
-        refs = tuple(_ref(at, one) for one in row["constraints"])
-        text, level = " ".join([row["instruction"], *(one["value"] for one in row["constraints"])]), "compose"
+        refs = tuple(_ref(at, constraint) for constraint in row["constraints"])
+        rules = [constraint["value"] for constraint in row["constraints"]]
+        text, level = " ".join([row["instruction"], *rules]), "compose"
     is_judged = any(ref.id == JUDGED for ref in refs)
     tags = {"slice": level, "profile": "mmifeval", **({"judged": "yes"} if is_judged else {})}
     return Prompt(str(name), (Turn(text, refs, (_picture(at, row, base),)),), source="mmifeval", tags=tags)
 
 
-def _ref(at: str, one: Any) -> ConstraintRef:
-    judge = one.get("judge") if isinstance(one, dict) else None
-    if not isinstance(judge, dict) or not isinstance(one.get("value"), str):
-        raise SpecError(f"{at}: a constraint is an object with value and judge; got {one!r:.80}")
+def _ref(at: str, constraint: Any) -> ConstraintRef:
+    judge = constraint.get("judge") if isinstance(constraint, dict) else None
+    if not isinstance(judge, dict) or not isinstance(constraint.get("value"), str):
+        raise SpecError(f"{at}: a constraint is an object with value and judge; got {constraint!r:.80}")
     if judge.get("method") != "rule_based":
-        return ConstraintRef(JUDGED, {"statement": f"The answer keeps this constraint: {one['value']}"})
+        return ConstraintRef(JUDGED, {"statement": f"The answer keeps this constraint: {constraint['value']}"})
     calls = judge.get("verify_funcs")
     if not isinstance(calls, list) or not calls:
         raise SpecError(f"{at}: judge.verify_funcs must be a list of functions with parameters; got {calls!r:.80}")

@@ -82,7 +82,7 @@ def _turn(at: str, text: str, infos: dict[str, Any]) -> Turn:
             f"{at}: prompt_infos must have criteria and alignment ({' or '.join(ALIGNMENTS)}) "
             f"for the user message {text[:60]!r}"
         )
-    statements = [one.get("criteria_content") if isinstance(one, dict) else None for one in criteria.values()]
-    if not all(isinstance(one, str) for one in statements):
+    statements = [entry.get("criteria_content") if isinstance(entry, dict) else None for entry in criteria.values()]
+    if not all(isinstance(statement, str) for statement in statements):
         raise SpecError(f"{at}: a criterion of {text[:60]!r} has no criteria_content")
     return Turn(text, judged_refs(map(str, statements)))

@@ -66,8 +66,12 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
         )
     need_columns(at, row, _COLUMNS)
     statements = row["decomposition"]
-    if not row["task"].strip() or not statements or not all(isinstance(one, str) and one.strip() for one in statements):
+    if (
+        not row["task"].strip()
+        or not statements
+        or not all(isinstance(statement, str) and statement.strip() for statement in statements)
+    ):
         raise SpecError(f"{at}: task and decomposition must be texts, and not empty")
-    refs = judged_refs(f"The answer satisfies this constraint: {one}" for one in statements)
+    refs = judged_refs(f"The answer satisfies this constraint: {statement}" for statement in statements)
     tags = {"slice": f"{len(statements)} constraints", "profile": "judged"}
     return Prompt(row["conversation_id"], (Turn(row["task"], refs),), source="wildifeval", tags=tags)

@@ -58,7 +58,7 @@ class Needles:
         random.Random(seed).shuffle(rows)
         needles: list[Needle] = []
         for name, needle in rows:
-            is_new = all(needle.subject != one.subject and needle.keyword != one.keyword for one in needles)
+            is_new = all(needle.subject != other.subject and needle.keyword != other.keyword for other in needles)
             if name == LANGUAGES[language] and is_new:
                 needles.append(needle)
             if len(needles) == count:
@@ -137,6 +137,6 @@ class Families:
             template, term = rng.choice(self._templates[language]), rng.choice(self._terms[language])
             story += template.format(A=elder, B=younger, relationship=term) + "*"
             generations += self._generations[language].get(term, 1)
-        sentences = [one for one in story.split("*") if one]
+        sentences = [sentence for sentence in story.split("*") if sentence]
         rng.shuffle(sentences)
         return Chain(sentences, names, generations)

@@ -138,7 +138,7 @@ def load(argument: str | None) -> Suite:
         build = _Builder(folder, codes, part)
         prompts = [prompt for language in part.languages for prompt in build.prompts(language)]
         files |= build.files
-    counts = {"prompts": len(prompts), "rows of the published table": len({one.tags["slice"] for one in prompts})}
+    counts = {"prompts": len(prompts), "rows of the published table": len({prompt.tags["slice"] for prompt in prompts})}
     expected = sum(part.prompts_at(task) for task in TASKS) * 2 * len(SIZES[part.size]) if part.is_whole else 0
     return make_suite(
         "needlebench",
@@ -165,9 +165,11 @@ def _part(argument: str | None) -> Part:
     if len(sizes) > 1 or (ATC in part_names and len(part_names) > 1):
         raise UsageError(f"needlebench: {names!r}: give one size, or {ATC} alone")
     tasks = (ATC,) if ATC in part_names else tuple(task for task in TASKS if task in part_names) or TASKS
-    languages = tuple(one for one in LANGUAGES if one in part_names) or tuple(LANGUAGES)
+    languages = tuple(language for language in LANGUAGES if language in part_names) or tuple(LANGUAGES)
     every = SIZES[sizes[0]]
-    return Part(folder or None, sizes[0], tasks, languages, tuple(one for one in every if one in lengths) or every)
+    return Part(
+        folder or None, sizes[0], tasks, languages, tuple(length for length in every if length in lengths) or every
+    )
 
 
 def _file(folder: Path, name: str) -> Path:
